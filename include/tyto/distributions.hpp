@@ -140,13 +140,14 @@ struct VonMises {
   T mean = 0.0, concentration = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// The sum of squares of normals whose squared means add up to `noncentrality`, which may be some 2,000.
+/// The sum of squares of normals whose squared means add up to `noncentrality`, above 2,000 of which log_prob and cdf
+/// are NaN.
 template <class T>
 struct NoncentralChiSquared {
   T freedom = 1.0, noncentrality = 1.0;
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// The quotient of such a sum and a central one, each over its degrees of freedom.
+/// The quotient of such a sum and a central one, each over its degrees of freedom; likewise up to 2,000.
 template <class T>
 struct NoncentralF {
   T numerator = 1.0, denominator = 1.0;  ///< degrees of freedom

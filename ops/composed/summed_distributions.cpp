@@ -1,6 +1,7 @@
 // Distributions whose densities and distribution functions are sums or integrals, computed in f64 along an axis of
 // their own: terms are positive, so nothing cancels, and gradients with respect to every operand come from the sums.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "ops/composed/count_laws.hpp"
@@ -42,6 +43,13 @@ T circular_distance(const T& concentration, const T& turned) {
 
 // Terms of a sum over Poisson probabilities that are taken round the largest: eight deviations of 1,000.
 constexpr std::int64_t window = 512;
+constexpr double most_noncentral = 2000;
+
+/// Beyond it the window is too short: NaN instead of a sum that lacks its ends.
+template <class T>
+T within_window(const T& noncentrality, const T& found) {
+  return where(noncentrality <= most_noncentral, found, std::numeric_limits<double>::quiet_NaN());
+}
 
 /// The numbers of these terms, along a last axis.
 template <class T>
@@ -131,7 +139,8 @@ TYTO_LOG_PROB(NoncentralChiSquared) {
   const T high = expand_dims(y, -1);
   const T terms = log_poisson<T>(j, expand_dims(h, -1)) + core::times_log<T>(shape - 1.0, high) - high - lgamma(shape);
   const T found = logsumexp(terms, -1) - std::numbers::ln2;
-  return where(inside, found, core::log_of_zero).astype(common_float(x, freedom, noncentrality));
+  return within_window<T>(noncentrality, where(inside, found, core::log_of_zero))
+      .astype(common_float(x, freedom, noncentrality));
 }
 TYTO_CDF(NoncentralChiSquared) {
   const auto& [freedom, noncentrality] = distribution;
@@ -140,7 +149,7 @@ TYTO_CDF(NoncentralChiSquared) {
   const T j = term_numbers<T>(h), shape = expand_dims(a, -1) + j, high = expand_dims(y, -1);
   const T after = gammainc(T(shape(ellipsis, -1) + 1.0 + zeros_like(y)), y);
   const T found = mixed_cdf<T>(j, h, shape * log(high) - high - lgamma(shape + 1.0), after);
-  return where(inside, found, 0.0).astype(common_float(x, freedom, noncentrality));
+  return within_window<T>(noncentrality, where(inside, found, 0.0)).astype(common_float(x, freedom, noncentrality));
 }
 
 TYTO_SAMPLE(NoncentralF) {
@@ -192,7 +201,8 @@ TYTO_LOG_PROB(NoncentralF) {
   const T j = term_numbers<T>(largest), shape = expand_dims(f.a, -1) + j;
   const T found = logsumexp(log_poisson<T>(j, expand_dims(f.half_noncentrality, -1)) + f.log_slope(shape), -1);
   const auto& [numerator, denominator, noncentrality] = distribution;
-  return where(f.inside, found, core::log_of_zero).astype(common_float(x, numerator, denominator, noncentrality));
+  return within_window<T>(noncentrality, where(f.inside, found, core::log_of_zero))
+      .astype(common_float(x, numerator, denominator, noncentrality));
 }
 TYTO_CDF(NoncentralF) {
   const FisherTerms<T> f(distribution, x, x > 0.0);
@@ -200,7 +210,8 @@ TYTO_CDF(NoncentralF) {
   const T after = betainc(T(shape(ellipsis, -1) + 1.0 + zeros_like(f.part)), f.b, f.part);
   const T found = mixed_cdf<T>(j, f.half_noncentrality, f.log_term(shape) - log(shape), after);
   const auto& [numerator, denominator, noncentrality] = distribution;
-  return where(f.inside, found, 0.0).astype(common_float(x, numerator, denominator, noncentrality));
+  return within_window<T>(noncentrality, where(f.inside, found, 0.0))
+      .astype(common_float(x, numerator, denominator, noncentrality));
 }
 
 #define TYTO_INSTANTIATE_DISTRIBUTIONS(M)          \

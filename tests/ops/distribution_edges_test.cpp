@@ -237,4 +237,23 @@ TEST_CASE_TEMPLATE("parts that do not add up to one have no density", M, Eager, 
   }
 }
 
+TEST_CASE_TEMPLATE("noncentral distributions are right up to their limit and NaN beyond it", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const auto number = [](double x) { return T::full({}, x, DType::f64); };
+  const auto item = [](const T& x) { return x.template item<double>(); };
+  const auto squares = [&](double pull) { return d::NoncentralChiSquared<T>{number(3), number(pull)}; };
+  const auto quotient = [&](double pull) { return d::NoncentralF<T>{number(5), number(9), number(pull)}; };
+  // mpmath and SciPy.
+  CHECK(item(squares(2000).cdf(number(2003))) == doctest::Approx(0.5044578031988519).epsilon(1e-12));
+  CHECK(item(squares(2000).log_prob(number(1900))) == doctest::Approx(-6.0536679817428779).epsilon(1e-12));
+  CHECK(item(quotient(2000).cdf(number(401))) == doctest::Approx(0.43809715716601).epsilon(1e-10));
+  CHECK(item(quotient(2000).log_prob(number(401))) == doctest::Approx(-6.18381730953128).epsilon(1e-10));
+  for (const double pull : {2001.0, 1e9}) {
+    CHECK(std::isnan(item(squares(pull).cdf(number(2003)))));
+    CHECK(std::isnan(item(squares(pull).log_prob(number(2003)))));
+    CHECK(std::isnan(item(quotient(pull).cdf(number(401)))));
+    CHECK(std::isnan(item(quotient(pull).log_prob(number(401)))));
+  }
+}
+
 }  // namespace distribution_edges_test
