@@ -218,12 +218,14 @@ Outputs cut_out_of_boxes(const OperatorCall& call) {
       const double length = along.end - along.begin;
       if (options.samples > 0) return options.samples;
       if (!(std::abs(length) < 0x1p31)) call.refuse("a box of length ", length);
-      return std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results))), 1);
+      return static_cast<std::int64_t>(std::ceil(length / static_cast<double>(results)));
     };
     const std::int64_t samples_high = needed(tall, options.size[0]), samples_wide = needed(wide, options.size[1]);
     const Array image = at_position(x, 0, numbers[static_cast<std::size_t>(i)]);
     const std::int64_t height = axis_length(image, 1), width = axis_length(image, 2);
-    if (mode == "max") {
+    if (samples_high < 1 || samples_wide < 1) {  // a box that ends where it begins, or before
+      parts.push_back(Array::zeros({axis_length(x, 1), options.size[0], options.size[1]}, x.dtype()));
+    } else if (mode == "max") {
       parts.push_back(largest_in_box(image, samples_along(tall.begin, tall.end, options.size[0], samples_high, height),
                                      samples_along(wide.begin, wide.end, options.size[1], samples_wide, width),
                                      options.size));

@@ -78,6 +78,29 @@ Tensor<Any> mean_of_box(const std::vector<float>& picture, const std::vector<flo
 
 }  // namespace
 
+// As in the standard's reference and in ONNX Runtime 1.32.
+TEST_CASE_TEMPLATE("boxes that end where they begin, or before, give zeros", T, Tensor<Eager>, Tensor<Lazy>) {
+  std::vector<float> picture;
+  for (int i = 1; i <= 16; ++i) picture.push_back(static_cast<float>(i));
+  const std::vector<float> corners{3, 3, 1, 1, 0, 0, 3, 3, 1, 1, 1, 3};
+  for (const std::string mode : {"avg", "max"}) {
+    const std::string bytes = model(
+        {.nodes = {node("RoiAlign", {"x", "boxes", "i"}, {"y"},
+                        {text_attribute("mode", mode), text_attribute("coordinate_transformation_mode", "half_pixel"),
+                         attribute("output_height", std::int64_t{1}), attribute("output_width", std::int64_t{2})})},
+         .inputs = {value("x", {"1", "1", "4", "4"})},
+         .outputs = {value("y", {"n", "c", "h", "w"})},
+         .initialisers = {raw_tensor<float>("boxes", {3, 4}, corners), raw_tensor<std::int64_t>("i", {3}, {0, 0, 0})}},
+        16);
+    const auto y = read<T>(bytes)({{"x", T::from(picture, {1, 1, 4, 4})}});
+    const auto found = y[0].value.template to_vector<float>();
+    CAPTURE(mode);
+    for (const std::size_t empty : {0, 1, 4, 5}) CHECK(found[empty] == 0);
+    CHECK(found[2] == doctest::Approx(mode == "avg" ? 5.3125 : 9));
+    CHECK(found[3] == doctest::Approx(mode == "avg" ? 6.75 : 9.625));
+  }
+}
+
 // Without a stated number of samples each result takes as many as its part of the box is long.
 TEST_CASE_TEMPLATE("boxes far larger than their picture are averaged in time that the picture bounds", T, Tensor<Eager>,
                    Tensor<Lazy>) {
