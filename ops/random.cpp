@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "core/op_ids.hpp"
-#include "core/random_parameters.hpp"
 #include "ops/define.hpp"
 #include "ops/distribution_parameters.hpp"
+#include "ops/draw_parameters.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

@@ -42,6 +42,8 @@ std::size_t builders_for(cl_device_id device) {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
 }
 
+bool is_llvmpipe(cl_device_id device) { return text_of(device, CL_DEVICE_NAME).starts_with("llvmpipe"); }
+
 }  // namespace
 
 // llvmpipe, which rusticl calls a processor, runs the items of a work-group as the lanes of its vectors: alone, an item
@@ -60,6 +62,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       is_gpu((value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0),
       has_f64(offers(device, "cl_khr_fp64")),
       shares_host_memory(value_of<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE),
+      ends_loops(is_llvmpipe(device)),
       units(std::max<std::size_t>(value_of<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS), 1)),
       builders(builders_for(device)),
       context(open_context(name, device)),

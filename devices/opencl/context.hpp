@@ -23,6 +23,7 @@ struct Context {
   bool is_gpu = false;
   bool has_f64 = false;
   bool shares_host_memory = false;
+  bool ends_loops = false;                        // before they are done, see loop_watch.hpp
   std::size_t units = 1;                          // compute units
   std::size_t builders = 1;                       // threads that build programs at a time
   std::size_t group = 64;                         // items of a work-group of the GPU style: a power of two

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/op_ids.hpp"
-#include "core/random_parameters.hpp"
 #include "core/stored_scalar.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/element_types.hpp"
@@ -92,7 +91,6 @@ void draw_constants(KernelText& kernel, const core::LoopInstruction& step, const
 void numbers_constants(KernelText& kernel, const core::LoopInstruction& step, const core::Attributes& attributes,
                        bool has_f64) {
   if (const auto* draw = std::get_if<core::RandomAttributes>(&attributes)) {
-    core::check_parameters(step.op, *draw);
     draw_constants(kernel, step, *draw);
     return;
   }

@@ -18,9 +18,16 @@ using core::text;
 // As note_fault of mathematics_integer.cpp writes it; the code is in the lower half of the first number.
 using Note = std::array<cl_long, 3>;
 
-[[noreturn]] void raise(OpId op, std::int64_t number, std::int64_t length) {
-  const std::string_view name = core::definition(op).name;
-  if (op == OpId::histogram) {
+std::string_view name_of(std::int64_t code) { return core::definition(static_cast<OpId>(code - 1)).name; }
+
+[[noreturn]] void raise(const std::string& device, std::int32_t code, std::int64_t number, std::int64_t length) {
+  if (code == Faults::loops_ended) {
+    throw DeviceError(text(device, ": ", name_of(number),
+                           ": the driver ended loops of the kernel before they were done, ",
+                           "as llvmpipe does after 65,535 iterations; take fewer elements, or the device cpu"));
+  }
+  const std::string_view name = name_of(code);
+  if (code == Faults::code_of(OpId::histogram)) {
     throw ValueError(text(name, ": edges must ascend, but edge ", number, " is below edge ", number - 1));
   }
   throw IndexError(core::message_of_index(name, number, length));
@@ -55,7 +62,7 @@ void Faults::check(const Queue& queue) const {
     expect();  // the note is there still
     throw;
   }
-  raise(static_cast<OpId>(code - 1), note[1], note[2]);
+  raise(device_, code, note[1], note[2]);
 }
 
 }  // namespace tyto::opencl

@@ -20,6 +20,8 @@ class Faults {
   cl_mem memory() const { return memory_.get(); }
   /// By what number a kernel tells its operator; never 0.
   static std::int32_t code_of(core::OpId op) { return static_cast<std::int32_t>(op) + 1; }
+  /// In its place where the driver ended loops of a kernel, see loop_watch.hpp; the first number is the operator's.
+  static constexpr std::int32_t loops_ended = -1;
 
   /// To be called whenever a kernel that may note a fault has been enqueued.
   void expect() const { expected_.store(true, std::memory_order_relaxed); }

@@ -15,6 +15,7 @@
 #include "devices/opencl/indexed_elements.hpp"
 #include "devices/opencl/joined_kernel.hpp"
 #include "devices/opencl/linear_algebra.hpp"
+#include "devices/opencl/loop_watch.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
 #include "devices/opencl/moves.hpp"
@@ -234,7 +235,9 @@ LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
     throw DeviceError(text(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")"));
   }
-  return family_of(step.op)->plan(context_, step);
+  LaunchPlan plan = family_of(step.op)->plan(context_, step);
+  if (context_.ends_loops) watch_loops(plan, step.op);
+  return plan;
 }
 
 std::shared_ptr<const core::Kernel> OpenClDevice::prepare(const core::Step& step) {

@@ -375,6 +375,9 @@ template <class Mode>
 class IndexProxy : public Tensor<Mode> {
  public:
   IndexProxy(Tensor<Mode>& owner, std::vector<Index> entries);
+  IndexProxy(const IndexProxy&) = default;
+  IndexProxy(IndexProxy&&) noexcept = default;
+  ~IndexProxy() = default;
   /// `x(index) = v`: rebinds x. Only on the spot, so that a part kept in a variable is just a tensor.
   void operator=(const Tensor<Mode>& replacement) &&;
   void operator=(const IndexProxy& replacement) && { std::move(*this) = replacement.read(); }

@@ -195,7 +195,7 @@ float first_of(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 TEST_CASE("OpenCL steps that depend on each other are launched at once, and give the same bits") {
-  OpenClDevice* const cl = device(Style::cpu);
+  OpenClDevice* const cl = cpu_style();
   if (cl == nullptr) return;
   for (const bool one_buffer : {false, true}) {
     Chain chain = mixed(*cl);
@@ -220,7 +220,7 @@ TEST_CASE("OpenCL steps that depend on each other are launched at once, and give
 }
 
 TEST_CASE("thousands of dependent OpenCL steps in joined launches count to their number") {
-  OpenClDevice* const cl = device(Style::cpu);
+  OpenClDevice* const cl = cpu_style();
   if (cl == nullptr) return;
   const std::size_t steps = is_interpreted() ? 50 : 2000;
   // More elements than one item takes, so that every step has several tasks.
@@ -241,7 +241,7 @@ TEST_CASE("thousands of dependent OpenCL steps in joined launches count to their
 }
 
 TEST_CASE("OpenCL launches are cut where buffers are many, and where a step is not part of every run") {
-  OpenClDevice* const cl = device(Style::cpu);
+  OpenClDevice* const cl = cpu_style();
   if (cl == nullptr) return;
   Chain chain = counting(*cl, 150, {10});
   const auto check_count = [&](const std::vector<core::JoinedSteps>& joined) {
@@ -267,7 +267,7 @@ TEST_CASE("OpenCL launches are cut where buffers are many, and where a step is n
 }
 
 TEST_CASE("a position outside of its axis in a joined OpenCL launch is an error after it") {
-  OpenClDevice* const cl = device(Style::cpu);
+  OpenClDevice* const cl = cpu_style();
   if (cl == nullptr) return;
   Chain chain{*cl,
               {{DType::f32, {4}}, {DType::i64, {3}}, {DType::f32, {3}}, {DType::f32, {3}}},

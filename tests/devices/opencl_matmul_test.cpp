@@ -151,7 +151,7 @@ TEST_CASE("our own kernels multiply matrices of any layout") {
 }
 
 TEST_CASE("a product of more depth than a block adds the blocks up") {
-  OpenClDevice* const cl = device(Style::cpu);
+  OpenClDevice* const cl = cpu_style();
   if (cl == nullptr) return;
   const Product deep{dense(0, 8, 1300), dense(0, 1300, 70), dense(0, 8, 70)};
   const std::vector<core::Operand> inputs = operands(DType::f32, deep);

@@ -9,6 +9,7 @@
 
 #include "core/op_ids.hpp"
 #include "tests/devices/opencl_steps.hpp"
+#include "tyto/error.hpp"
 
 namespace opencl_matrices_test {
 
@@ -371,6 +372,13 @@ TEST_CASE("eigenvectors of any matrix are only stretched by it on OpenCL") {
           a.values[at(3) + 1] = 0;
         }
         a.values[static_cast<std::size_t>(2 * (4 * count) + 1)] = NAN;
+        // More iterations than llvmpipe lets a kernel have, which must not pass for results.
+        if (device->context().ends_loops && size == 33) {
+          CHECK_THROWS_WITH_AS(on(*device, OpId::eig, {}, {a}),
+                               doctest::Contains("eig: the driver ended loops of the kernel before they were done"),
+                               DeviceError);
+          continue;
+        }
         const auto eigen = on(*device, OpId::eig, {}, {a}), values = on(*device, OpId::eigvals, {}, {a});
         const auto on_host = on_cpu({OpId::eigvals, {}, {a}});
         for (std::int64_t i = 0; i < 4; ++i) {

@@ -69,17 +69,21 @@ OpenClDevice* device(Style style) {
   return style == Style::cpu ? cpu : gpu;
 }
 
+OpenClDevice* cpu_style() {
+  OpenClDevice* const cpu = device(Style::cpu);
+  if (cpu == nullptr || !cpu->context().ends_loops) return cpu;
+  static const bool said = [] {
+    MESSAGE("llvmpipe translates the CPU style's vectors for minutes, and is never given them: the GPU style alone");
+    return true;
+  }();
+  (void)said;
+  return nullptr;
+}
+
 std::vector<OpenClDevice*> both_styles() {
-  if (device(Style::cpu) == nullptr) return {};
-  if (device(Style::cpu)->properties().description.find("(rusticl)") != std::string::npos) {
-    static const bool said = [] {
-      MESSAGE("llvmpipe translates the CPU style's vectors for minutes, and is never given them: the GPU style alone");
-      return true;
-    }();
-    (void)said;
-    return {device(Style::gpu)};
-  }
-  return {device(Style::cpu), device(Style::gpu)};
+  if (device(Style::gpu) == nullptr) return {};
+  if (cpu_style() == nullptr) return {device(Style::gpu)};
+  return {cpu_style(), device(Style::gpu)};
 }
 
 bool is_interpreted() {

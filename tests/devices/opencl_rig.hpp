@@ -19,6 +19,9 @@ namespace tyto::opencl::test {
 /// message once, where there is no OpenCL platform.
 OpenClDevice* device(Style style);
 
+/// The CPU style; null, with a message once, without OpenCL and on llvmpipe, which is never given that style.
+OpenClDevice* cpu_style();
+
 /// Both styles; empty without OpenCL. On llvmpipe just the GPU style, which is the one that it is given.
 std::vector<OpenClDevice*> both_styles();
 

@@ -71,6 +71,26 @@ Tensor<M> complex_numbers(Drawing<M>& d) {
   return as_real(d, z);
 }
 
+/// Rows that go on after sums and extremes of theirs, as a fused row loop computes them.
+template <class M>
+Tensor<M> complex_rows(Drawing<M>& d) {
+  const Shape shape{d.dice().between(1, 4), d.dice().between(1, 70)};
+  Tensor<M> z = pairs(d, shape, d.dice().of({DType::f32, DType::f64}));
+  for (std::int64_t i = d.dice().between(1, 3); i > 0; --i) {
+    switch (d.dice().below(7)) {
+      case 0: z = z / (sum(abs(z), -1, true) + 1); break;
+      case 1: z = z - mean(z, -1, true); break;
+      case 2: z = z * max(abs(z), -1, true); break;
+      case 3: z = z * softmax(real(z), -1); break;
+      case 4: z = conj(z) * sum(z, -1, true) * 0.125; break;
+      case 5: z = z / sqrt(sum(square(abs(z)), -1, true) + 1); break;
+      default: z = z + Tensor<M>::full(shape, Scalar::complex(d.dice().of({0.0, 0.5}), 1.5)); break;
+    }
+    if (d.dice().one_in(2)) z = function_of(d, z / (abs(z) + 1));
+  }
+  return as_real(d, z);
+}
+
 template <class M>
 Tensor<M> transforms(Drawing<M>& d) {
   const DType dtype = d.dice().of({DType::f32, DType::f64});
@@ -98,7 +118,7 @@ Tensor<M> eigenvalues(Drawing<M>& d) {
 
 }  // namespace
 
-TYTO_FUZZ_MOVES(complex_moves, {"complex_numbers", 5, complex_numbers<M>}, {"transforms", 3, transforms<M>},
-                {"eigenvalues", 2, eigenvalues<M>})
+TYTO_FUZZ_MOVES(complex_moves, {"complex_numbers", 5, complex_numbers<M>}, {"complex_rows", 3, complex_rows<M>},
+                {"transforms", 3, transforms<M>}, {"eigenvalues", 2, eigenvalues<M>})
 
 }  // namespace tyto::fuzz

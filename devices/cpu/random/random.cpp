@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "core/op_ids.hpp"
-#include "core/random_parameters.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/kernels.hpp"
 #include "devices/cpu/random/random.hpp"
@@ -102,7 +101,6 @@ std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const
 
   const core::Operand key = step.inputs[0], result = step.outputs[0];
   const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
-  core::check_parameters(step.op, attributes);
   const Distribution distribution = distribution_of(step.op, result.dtype, loops);
   const TileLoop store =
       tile_loops(choice.set())

@@ -1,5 +1,5 @@
 // What each draw with plain numbers as parameters asks of them.
-#include "core/random_parameters.hpp"
+#include "ops/draw_parameters.hpp"
 
 #include <string_view>
 

@@ -7,7 +7,7 @@
 namespace tyto::core {
 
 /// Throws ValueError for parameters that the operator has no distribution for. Its rule for types asks, so that no node
-/// has such parameters, and devices before they prepare a draw.
+/// has such parameters.
 void check_parameters(OpId op, const RandomAttributes& draw);
 
 }  // namespace tyto::core
