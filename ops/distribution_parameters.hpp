@@ -13,20 +13,11 @@
 #include "core/limits.hpp"
 #include "core/symbol.hpp"
 #include "ops/define.hpp"
-#include "tyto/graph.hpp"
+#include "ops/holds_now.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::core {
-
-/// Whether that holds, if eager mode knows it already.
-template <class T>
-std::optional<bool> holds_now(const T& condition) {
-  if constexpr (std::is_same_v<T, Tensor<Eager>>) {
-    if (const auto value = known(condition)) return value->template item<bool>();
-  }
-  return {};
-}
 
 /// Whether elements can be read without computing anything: numbers, and what eager mode computed.
 inline bool is_seen(const Value& value) {

@@ -66,7 +66,7 @@ TYTO_INTEGER_FUNCTIONS(u64)
 TYTO_VECTOR_INLINE i32 left_shift(i32 a, i32 count) { return i32::apply(jit::Op::shift_left_by, a, count); }
 TYTO_VECTOR_INLINE i64 left_shift(i64 a, i64 count) { return i64::apply(jit::Op::shift_left_by, a, count); }
 TYTO_VECTOR_INLINE i32 right_shift(i32 a, i32 count) { return i32::apply(jit::Op::shift_right_signed_by, a, count); }
-TYTO_VECTOR_INLINE i64 right_shift(i64 a, i64) { return unrecordable(a); }
+TYTO_VECTOR_INLINE i64 right_shift(i64 a, i64 count) { return i64::apply(jit::Op::shift_right_signed_by, a, count); }
 #else
 template <class T, class Unsigned>
 TYTO_VECTOR_INLINE T left_shifted(T a, T count) {

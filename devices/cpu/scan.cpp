@@ -120,11 +120,44 @@ template <class Op, class T, class To, class C>
   }
 }
 
+/// A line whose elements lie together. Integers may be added up in any order: four at a time, so that only the last of
+/// them waits for those before.
+template <class Op, bool exclusive, class T, class To>
+void scan_dense_line(const T* x, To* y, std::int64_t count) {
+  using C = typename Op::template Carry<T>;
+  C running = Op::template identity<T>();
+  const auto value = [&](std::int64_t i) { return static_cast<C>(load_element(x[i])); };
+  std::int64_t i = 0;
+  if constexpr (!is_float<T>) {
+    for (; i + 4 <= count; i += 4) {
+      const C one = value(i), two = Op::apply(one, value(i + 1)), three = Op::apply(two, value(i + 2)),
+              four = Op::apply(three, value(i + 3));
+      const C first = Op::apply(running, one), second = Op::apply(running, two), third = Op::apply(running, three),
+              fourth = Op::apply(running, four);
+      y[i] = stored<To>(exclusive ? running : first);
+      y[i + 1] = stored<To>(exclusive ? first : second);
+      y[i + 2] = stored<To>(exclusive ? second : third);
+      y[i + 3] = stored<To>(exclusive ? third : fourth);
+      running = fourth;
+    }
+  }
+  for (; i < count; ++i) {
+    const C next = Op::apply(running, value(i));
+    y[i] = stored<To>(exclusive ? running : next);
+    running = next;
+  }
+}
+
 template <class Op, class T, class To>
 void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
   using C = typename Op::template Carry<T>;
   const T* x = reinterpret_cast<const T*>(in);
   To* y = reinterpret_cast<To*>(out);
+  if (loop.width == 1 && loop.in_step == 1 && loop.out_step == 1) {
+    if (loop.exclusive) scan_dense_line<Op, true>(x, y, loop.count);
+    else scan_dense_line<Op, false>(x, y, loop.count);
+    return;
+  }
   if (loop.width == lines_together) {
     C carry[lines_together];
     for (C& each : carry) each = Op::template identity<T>();
@@ -142,10 +175,9 @@ void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
     C running = Op::template identity<T>();
     for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
       // Read before the write: the result may lie where the elements do.
-      const C value = static_cast<C>(load_element(*x));
-      if (loop.exclusive) *y = stored<To>(running);
-      running = Op::apply(running, value);
-      if (!loop.exclusive) *y = stored<To>(running);
+      const C next = Op::apply(running, static_cast<C>(load_element(*x)));
+      *y = stored<To>(loop.exclusive ? running : next);
+      running = next;
     }
     return;
   }
@@ -209,7 +241,10 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
     loop.out_stride = take_axis(views[1], last);
   }
   const StridedIterator<2> outer(views);
-  const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines_together : scan_columns;
+  const DType dtype = step.inputs[0].dtype;
+  const bool waits = is_floating(dtype);  // each addition for the one before
+  const std::int64_t lines = loop.in_step == 1 && loop.out_step == 1 && !waits ? 1 : lines_together;
+  const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines : scan_columns;
   const std::int64_t chunks = (width + chunk - 1) / chunk;
   const int team_size = threads_for(static_cast<double>(total) * 1.0);
   const auto in_size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));

@@ -110,9 +110,13 @@ namespace {
 template <class M>
 void require_places(std::string_view function, std::string_view what, const Tensor<M>& numbers, std::int64_t end,
                     const Shape& shape) {
+  constexpr std::int64_t few = 64;  // that take less time than a reduction takes to begin
   if (core::mode_beside(numbers) == core::Mode::lazy || numbers.size() == 0) return;
-  for (const std::int64_t number :
-       {min(numbers).template item<std::int64_t>(), max(numbers).template item<std::int64_t>()}) {
+  const std::vector<std::int64_t> looked_at =
+      numbers.size() <= few
+          ? numbers.template to_vector<std::int64_t>()
+          : std::vector{min(numbers).template item<std::int64_t>(), max(numbers).template item<std::int64_t>()};
+  for (const std::int64_t number : looked_at) {
     if (number >= 0 && number < end) continue;
     throw IndexError(core::text(function, ": ", what, " is ", number, ", outside of [0, ", end, ") for shape ", shape));
   }
@@ -132,10 +136,11 @@ std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& sh
     if (length < 1) throw ShapeError(core::text("unravel_index: shape ", shape, " has no places"));
   }
   require_places("unravel_index", "a position", rest, element_count(shape), shape);
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    coordinates[i] = i == 0 ? rest : remainder(rest, shape[i]);
+  for (std::size_t i = shape.size(); i-- > 1;) {
+    coordinates[i] = remainder(rest, shape[i]);
     rest = floor_divide(rest, shape[i]);
   }
+  if (!shape.empty()) coordinates[0] = rest;
   return coordinates;
 }
 

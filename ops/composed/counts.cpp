@@ -2,6 +2,7 @@
 #include "core/op_ids.hpp"
 #include "ops/composed/eager_counts.hpp"
 #include "ops/define.hpp"
+#include "ops/holds_now.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -88,9 +89,13 @@ Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& ed
   if (edges.ndim() != 1) throw ShapeError(core::text("digitize: edges must be a vector, not of shape ", edges.shape()));
   const std::int64_t count = edges.size();
   if (count == 0) return zeros_like(x).astype(DType::i64);
-  const Tensor<M> ascending = searchsorted(edges, x, !right);
-  const Tensor<M> descending = count - searchsorted(flip(edges), x, !right);
-  return where(edges.get({0}) > edges.get({-1}), descending, ascending);
+  const Tensor<M> falls = edges.get({0}) > edges.get({-1});
+  const std::optional<bool> known_to_fall = core::holds_now(falls);
+  Tensor<M> ascending, descending;
+  if (known_to_fall != true) ascending = searchsorted(edges, x, !right);
+  if (known_to_fall != false) descending = count - searchsorted(flip(edges), x, !right);
+  if (known_to_fall) return *known_to_fall ? descending : ascending;
+  return where(falls, descending, ascending);
 }
 
 template <class M>

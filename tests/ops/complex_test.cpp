@@ -371,6 +371,10 @@ BOTH_MODES("the exponential of a complex matrix is SciPy's and its gradient PyTo
 BOTH_MODES("rows of complex numbers are divided by what their elements sum up to") {
   using T = Tensor<Mode>;
   auto divided = compile([](T z) { return z / sum(abs(z), -1, true); });
+  auto twice = compile([](T z) {
+    const T once = z / (sum(abs(z), -1, true) + 1);
+    return once / (sum(abs(once), -1, true) + 1);
+  });
   auto slopes = compile([](T z) { return grad([](const T& x) { return sum(max(abs(x), -1)); })(z); });
   for (const std::int64_t length : {5, 16, 17, 40, 300, 20000}) {
     for (const std::int64_t rows : {1, 3, 40}) {
@@ -382,6 +386,7 @@ BOTH_MODES("rows of complex numbers are divided by what their elements sum up to
       const T z = multiples * (3.0 + 4.0i);
       const double total = 2.5 * static_cast<double>(length) * static_cast<double>(length + 1);
       CHECK(allclose(divided(z), multiples * (std::complex<double>(3, 4) / total), 1e-12, 0));
+      CHECK(allclose(twice(z), multiples * (std::complex<double>(3, 4) / (2 * total + 1)), 1e-12, 0));
       // The slope of the largest size is its direction.
       const T largest = equal(multiples, static_cast<double>(length)).astype(DType::f64);
       CHECK(allclose(slopes(z), largest * (0.6 + 0.8i), 1e-12, 1e-15));

@@ -1,7 +1,9 @@
 // Scans: running sums, products and extremes, their gradients, and scan and fold with a user's function.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
@@ -27,6 +29,32 @@ TEST_CASE_TEMPLATE("running sums and products of truths and integers are i64", M
   CHECK(cumsum(truths, 0).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 1, 2});
   const Tensor<M> bytes = Tensor<M>{100, 100, 100}.astype(DType::i8);
   CHECK(cumprod(bytes, 0).template to_vector<std::int64_t>() == std::vector<std::int64_t>{100, 10000, 1000000});
+}
+
+TEST_CASE_TEMPLATE("running sums of lines of integers of any length are what adding one by one gives", M, Eager, Lazy) {
+  for (const DType dtype : {DType::u8, DType::i32, DType::i64}) {
+    for (const std::int64_t length : {1, 2, 3, 4, 5, 7, 8, 9, 100}) {
+      for (const bool exclusive : {false, true}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(length);
+        CAPTURE(exclusive);
+        const Tensor<M> x = remainder(Tensor<M>::arange(5 * length) * 37, 101).reshape({5, length}).astype(dtype);
+        std::vector<std::int64_t> sums, least;
+        for (std::int64_t row = 0; row < 5; ++row) {
+          std::int64_t sum = 0, smallest = INT64_MAX;
+          for (std::int64_t i = 0; i < length; ++i) {
+            const std::int64_t value = (row * length + i) * 37 % 101;
+            sums.push_back(exclusive ? sum : sum + value);
+            sum += value;
+            smallest = std::min(smallest, value);
+            least.push_back(smallest);
+          }
+        }
+        CHECK(cumsum(x, 1, {.exclusive = exclusive}).template to_vector<std::int64_t>() == sums);
+        if (!exclusive) CHECK(cummin(x, 1).template to_vector<std::int64_t>() == least);
+      }
+    }
+  }
 }
 
 TEST_CASE_TEMPLATE("running extremes keep a NaN once they met it", M, Eager, Lazy) {

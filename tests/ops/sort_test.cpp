@@ -89,6 +89,32 @@ TEST_CASE_TEMPLATE("searchsorted finds the place before equals or behind them", 
   CHECK(searchsorted(edges, 1.5).template to_vector<std::int64_t>() == Places{1});
 }
 
+TEST_CASE("searchsorted among few edges and among many, of every type, counts those before a value") {
+  using T = Tensor<Eager>;
+  for (const DType dtype :
+       {DType::i8, DType::u8, DType::i32, DType::i64, DType::u64, DType::f16, DType::f32, DType::f64}) {
+    for (const std::int64_t count : {0, 1, 2, 7, 8, 9, 10, 40}) {
+      CAPTURE(name_of(dtype));
+      CAPTURE(count);
+      // Edges 0, 2, 2, 4, 6, 6, ...; values from 0 to 100 and back.
+      Numbers edges, values;
+      for (std::int64_t i = 0; i < count; ++i) edges.push_back(static_cast<double>((4 * i + 2) / 3 / 2 * 2));
+      for (std::int64_t i = 0; i < 203; ++i) values.push_back(static_cast<double>(i <= 100 ? i : 202 - i));
+      const T sorted = T::from(edges, {count}).astype(dtype), wanted = T::from(values, {203}).astype(dtype);
+      for (const bool right : {false, true}) {
+        Places expected;
+        for (const double value : values) {
+          expected.push_back(
+              std::ranges::count_if(edges, [&](double edge) { return right ? edge <= value : edge < value; }));
+        }
+        CHECK(searchsorted(sorted, wanted, right).to_vector<std::int64_t>() == expected);
+        CHECK(searchsorted(sorted, flip(wanted), right).to_vector<std::int64_t>() ==
+              Places(expected.rbegin(), expected.rend()));
+      }
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("histogram counts between edges, the last one included", M, Eager, Lazy) {
   const Tensor<M> x{0, 1, 1, 2, 3, 4};
   CHECK(histogram(x, Tensor<M>{1, 2, 3}).template to_vector<std::int64_t>() == Places{2, 2});

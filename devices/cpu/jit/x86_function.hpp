@@ -281,6 +281,7 @@ class X86Function : public X86Encoder {
 
   /// The lower halves of 64-bit products, where there is an instruction for products of 32 bits only.
   void emit_wide_product(Value value, int a, int b);
+  void emit_wide_signed_shift(Value value, int a, int count);
 
   void emit_comparison(Value value);
 

@@ -65,6 +65,9 @@ void X86Function::emit_binary(Value value) {
   if (instruction.op == Op::multiply && instruction.lane == Lane::i64 && !has_masks) {
     return emit_wide_product(value, a, in_register(right));
   }
+  if (instruction.op == Op::shift_right_signed_by && instruction.lane == Lane::i64 && !has_masks) {
+    return emit_wide_signed_shift(value, a, in_register(right));
+  }
   with(right, [&](const Operand& b) {
     const int d = result_register(value);
     binary(instruction.op, instruction.lane, vector_of(value, d), vector_of(value, a), b);
@@ -83,6 +86,18 @@ void X86Function::emit_wide_product(Value value, int a, int b) {
   vpmuludq(q, x, y);
   const int d = result_register(value);
   vpaddq(Ymm(d), p, q);
+  settle(value, d);
+}
+
+// AVX2 fills in zeros alone: of negative numbers the inverted bits are shifted.
+void X86Function::emit_wide_signed_shift(Value value, int a, int count) {
+  const Ymm sign(take_vector()), bits(take_vector());
+  vpxor(sign, sign, sign);
+  vpcmpgtq(sign, sign, Ymm(a));
+  vpxor(bits, sign, Ymm(a));
+  vpsrlvq(bits, bits, Ymm(count));
+  const int d = result_register(value);
+  vpxor(Ymm(d), bits, sign);
   settle(value, d);
 }
 

@@ -86,7 +86,10 @@ class StageBuilder {
     add_whole_results();
     // Results of rows are copied when nothing is read any more over which they may lie.
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
-      if (!whole_[program_.outputs[i]]) add_copy(program_.outputs[i], i);
+      const Value result = program_.outputs[i];
+      if (whole_[result]) continue;
+      add_program(core::part_of(program_, {&result, 1}, stored_), {&bound_.outputs[i], 1}, {{Place::Kind::output, i}},
+                  reduced_);
     }
     std::size_t scratch = 0;
     for (const StageKernel& stage : stages_.kernels) scratch = std::max(scratch, stage.kernel->workspace());
@@ -216,15 +219,6 @@ class StageBuilder {
       inputs.places.push_back(places_[value]);
     }
     return inputs;
-  }
-
-  void add_copy(Value value, std::size_t output) {
-    TileProgram program;
-    program.output(program.input(0, operands_[value].dtype), 0);
-    stages_.kernels.push_back(
-        {prepare_tile_program(program, {&operands_[value], 1}, {&bound_.outputs[output], 1}, choice_),
-         {places_[value]},
-         {{Place::Kind::output, output}}});
   }
 
   const core::BoundLoop& bound_;

@@ -136,10 +136,13 @@ KernelRef search_many(const core::Step& step) {
       read_together(keys_of, inputs[0].pointer() + offset, length, stride, line_keys, others, team);
       parts.each(share(parts.count(), team.member, team.size),
                  [&](std::int64_t from, std::int64_t number, std::int64_t count) {
-                   keys_of.read(inputs[1].pointer() + from * size, count, parts.stride(), keys, others);
-                   keys_of.with_keys(line_keys, keys, [&](const auto& loops, const auto* line, const auto* values) {
-                     loops.search(line, length, values, count, right, out + number);
-                   });
+                   std::byte* const part = inputs[1].pointer() + from * size;
+                   const bool as_they_lie = keys_of.are_elements(parts.stride());
+                   if (!as_they_lie) keys_of.read(part, count, parts.stride(), keys, others);
+                   keys_of.with_keys(line_keys, as_they_lie ? part : keys,
+                                     [&](const auto& loops, const auto* line, const auto* values) {
+                                       loops.search(line, length, values, count, right, out + number);
+                                     });
                  });
     });
   };
