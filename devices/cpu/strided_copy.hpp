@@ -17,6 +17,9 @@ struct CopyBlock {
   std::int64_t to_row = 0, to_column = 1;
 };
 
+/// A block whose rows lie side by side where they come from, and whose columns do where they go.
+void copy_transposed(const std::byte* from, std::byte* to, const CopyBlock& block, std::size_t element);
+
 /// Chosen once from the layouts; then run any number of times, from and to any address.
 class StridedCopy {
  public:

@@ -131,46 +131,27 @@ inline constexpr int fold_accumulators = [] {
   return order < lanes ? 1 : order / lanes;
 }();
 
-/// Op over start and the elements of each source, in an order that their number alone decides. `start` enters many
-/// times: it must be Op's identity, or Op idempotent. source.vector(i) holds the elements from i on; source.rest(i,
-/// count, start) the last ones from i on, and `start` in the lanes that are left over. Sources that are folded together
-/// do not wait for each other.
-template <class Op, int together, class C, class Source>
-[[gnu::always_inline]] inline void fold_together(const Source (&sources)[together], std::int64_t count, C start,
-                                                 C (&results)[together]) {
+/// Op over start and source's elements, in an order that their number alone decides. `start` enters many times: it must
+/// be Op's identity, or Op idempotent. source.vector(i) holds the elements from i on; source.rest(i, count, start) the
+/// last ones from i on, and `start` in the lanes that are left over.
+template <class Op, class C, class Source>
+[[gnu::always_inline]] inline C fold_elements(const Source& source, std::int64_t count, C start) {
   using L = Lanes<C>;
   constexpr int accumulators = fold_accumulators<C>;
-  typename L::Vector sums[together][accumulators];
-  for (auto& own : sums) {
-    for (int k = 0; k < accumulators; ++k) own[k] = L::all(start);
-  }
+  typename L::Vector sums[accumulators];
+  for (int k = 0; k < accumulators; ++k) sums[k] = L::all(start);
   std::int64_t i = 0;
   for (; i + accumulators * L::count <= count; i += accumulators * L::count) {
 #pragma GCC unroll 8
-    for (int k = 0; k < accumulators; ++k) {
-#pragma GCC unroll 4
-      for (int s = 0; s < together; ++s) sums[s][k] = Op::apply(sums[s][k], sources[s].vector(i + k * L::count));
-    }
+    for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], source.vector(i + k * L::count));
   }
-  for (int s = 0; s < together; ++s) {
-    typename L::Vector* const own = sums[s];
-    std::int64_t at = i;
-    int last = 0;
-    for (; at + L::count <= count; at += L::count, ++last) own[last] = Op::apply(own[last], sources[s].vector(at));
-    if (at < count) own[last % accumulators] = Op::apply(own[last % accumulators], sources[s].rest(at, count, start));
-    for (int half = accumulators / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) own[k] = Op::apply(own[k], own[k + half]);
-    }
-    results[s] = static_cast<C>(Op::apply(start, fold_halves<Op, C, TYTO_VECTOR_BYTES>(own[0])));
+  int last = 0;
+  for (; i + L::count <= count; i += L::count, ++last) sums[last] = Op::apply(sums[last], source.vector(i));
+  if (i < count) sums[last % accumulators] = Op::apply(sums[last % accumulators], source.rest(i, count, start));
+  for (int half = accumulators / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
   }
-}
-
-template <class Op, class C, class Source>
-[[gnu::always_inline]] inline C fold_elements(const Source& source, std::int64_t count, C start) {
-  const Source sources[1] = {source};
-  C result[1];
-  fold_together<Op>(sources, count, start, result);
-  return result[0];
+  return static_cast<C>(Op::apply(start, fold_halves<Op, C, TYTO_VECTOR_BYTES>(sums[0])));
 }
 
 template <class C>

@@ -1,6 +1,8 @@
 // Lines of a tensor as keys: those that lie side by side are converted as they lie, others are gathered before.
 #include "devices/cpu/sort/key_lines.hpp"
 
+#include "devices/cpu/strided_copy.hpp"
+
 namespace tyto::cpu {
 
 namespace {
@@ -20,25 +22,20 @@ struct Bytes {
   std::byte bytes[Size];
 };
 
-/// Calls f(T{}) with a type of so many bytes.
-template <class F>
-void with_bytes(std::size_t size, const F& f) {
-  switch (size) {
-    case 1: return f(Bytes<1>{});
-    case 2: return f(Bytes<2>{});
-    case 4: return f(Bytes<4>{});
-    default: return f(Bytes<8>{});
-  }
-}
-
 /// Copies `count` elements, `from_stride` and `to_stride` elements apart.
 void copy_strided(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride, std::int64_t count,
                   std::size_t size) {
-  with_bytes(size, [&]<class E>(E) {
+  const auto copy = [&]<class E>(E) {
     const E* x = static_cast<const E*>(from);
     E* y = static_cast<E*>(to);
     for (std::int64_t i = 0; i < count; ++i) y[i * to_stride] = x[i * from_stride];
-  });
+  };
+  switch (size) {
+    case 1: return copy(Bytes<1>{});
+    case 2: return copy(Bytes<2>{});
+    case 4: return copy(Bytes<4>{});
+    default: return copy(Bytes<8>{});
+  }
 }
 
 }  // namespace
@@ -78,23 +75,11 @@ ColumnLines::ColumnLines(const core::Step& step, std::int64_t axis, LinePairs& p
 }
 
 void ColumnLines::read(const std::byte* from, std::int64_t lines, std::byte* to) const {
-  with_bytes(in_size, [&]<class E>(E) {
-    const E* x = reinterpret_cast<const E*>(from);
-    E* y = reinterpret_cast<E*>(to);
-    for (std::int64_t i = 0; i < in_count; ++i, x += in_stride) {
-      for (std::int64_t line = 0; line < lines; ++line) y[line * in_count + i] = x[line];
-    }
-  });
+  copy_transposed(from, to, {lines, in_count, 1, in_stride, in_count, 1}, in_size);
 }
 
 void ColumnLines::write(const std::byte* from, std::int64_t lines, std::byte* to) const {
-  with_bytes(out_size, [&]<class E>(E) {
-    const E* x = reinterpret_cast<const E*>(from);
-    E* y = reinterpret_cast<E*>(to);
-    for (std::int64_t i = 0; i < out_count; ++i, y += out_stride) {
-      for (std::int64_t line = 0; line < lines; ++line) y[line] = x[line * out_count + i];
-    }
-  });
+  copy_transposed(from, to, {out_count, lines, 1, out_count, out_stride, 1}, out_size);
 }
 
 bool LineKeys::read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const {

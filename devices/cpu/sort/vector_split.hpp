@@ -92,9 +92,24 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   };
   constexpr unsigned all = (1u << L::count) - 1;
   std::int64_t i = 0;
-  if constexpr (sizeof(K) == 8) {
-    // By a table of orders each vector is stored whole at both ends. What a store writes too much must lie in the room
-    // that is still free after it: two vectors' room is left for that.
+  // Vectors are stored whole at both ends. What a store writes too much must lie in the room that is still free after
+  // it: two vectors' room is left for that.
+  if constexpr (sizeof(K) == 4) {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (; i + 2 * L::count <= count; i += L::count) {
+      const __m512i v = as_integers<K>(L::load(keys + i));
+      const __mmask16 below = _mm512_cmplt_epi32_mask(v, limit);
+      const int lows = _mm_popcnt_u32(below);
+      // The others to the end of their vector: lane numbers are taken modulo 16.
+      const __m512i above = _mm512_maskz_compress_epi32(static_cast<__mmask16>(~below), v);
+      const __m512i from = _mm512_sub_epi32(lanes, _mm512_set1_epi32(lows));
+      L::store(low, (typename L::Vector)_mm512_maskz_compress_epi32(below, v));
+      L::store(high - L::count, (typename L::Vector)_mm512_maskz_permutexvar_epi32(0xffff, from, above));
+      low += lows;
+      high -= L::count - lows;
+    }
+  } else {
+    // By a table of orders.
     static constexpr SplitOrders<8, L::count> orders{};
     for (; i + 2 * L::count <= count; i += L::count) {
       const __m512i v = as_integers<K>(L::load(keys + i));
