@@ -150,16 +150,24 @@ bool X86Function::takes_parts_alone() const {
   return true;
 }
 
-// Two vectors that hold the elements are read, the second one up to the last of them: what lies beyond it need not be
-// there. Halves of 128 bits that the shuffle leaves apart are brought together.
+// Two vectors that hold the elements are read. Of complex numbers both parts may be, in the same two vectors; of
+// anything else the second one only up to the last element: what lies beyond it need not be there. Halves of 128 bits
+// that the shuffle leaves apart are brought together.
 void X86Function::load_every_second(int from, int half, int d) {
+  using Part = TileProgram::Part;
   const int width = width_of(from), bytes = lanes_in(from) * width, other = take_vector();
+  const Part part = spec_of(from).part;
   const Xmm low = sized(d, bytes), high = sized(other, bytes);
-  const Xbyak::RegExp start = strided_at(from) + half * 2 * bytes;
+  const Xbyak::RegExp start = strided_at(from) + (half * 2 * bytes - (part == Part::imaginary ? width : 0));
   vmovups(low, ptr[start]);
-  vmovups(high, ptr[start + bytes - width]);
-  if (width == 4) vshufps(low, low, high, 0xd8);
-  else vshufpd(low, low, high, 0xaa);
+  vmovups(high, ptr[start + (part == Part::whole ? bytes - width : bytes)]);
+  const auto shuffle = [&](std::uint8_t of_words, std::uint8_t of_pairs) {
+    if (width == 4) vshufps(low, low, high, of_words);
+    else vshufpd(low, low, high, of_pairs);
+  };
+  if (part == Part::real) shuffle(0x88, 0);
+  else if (part == Part::imaginary) shuffle(0xdd, 0xff);
+  else shuffle(0xd8, 0xaa);
   if (parts_stay_apart_) return;
   if (bytes == 32) vpermq(Ymm(d), Ymm(d), 0xd8);
   if (bytes == 64) {
