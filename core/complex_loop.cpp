@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/complex_formulas.hpp"
+#include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
 
 namespace tyto::core {
@@ -118,6 +119,45 @@ class Spelling {
   std::vector<Spelt> values_;
 };
 
+/// A part of a whole value may be one number a row, or one for all, but results are as wide as their values and
+/// reductions read whole ones: such a part is made whole by a choice between it and itself, beside an input that is.
+LoopProgram with_whole_parts(const BoundLoop& parts, const BoundLoop& bound) {
+  const LoopProgram& program = parts.loop.program;
+  const std::vector<bool> whole = bound.whole(), whole_part = parts.whole();
+  const auto input = static_cast<LoopValue>(std::ranges::find(whole_part, true) - whole_part.begin());
+  if (input >= program.inputs) return program;  // nothing is whole
+  LoopProgram result = program;
+  result.instructions.clear();
+  std::vector<LoopValue> number(program.values());
+  const std::vector<DType> types = value_types(program, parts.input_types());
+  const auto add = [&](const LoopInstruction& step) {
+    result.instructions.push_back(step);
+    return static_cast<LoopValue>(result.values() - 1);
+  };
+  const auto made_whole = [&](LoopValue value) {
+    if (whole_part[value]) return number[value];
+    const LoopValue condition = add({OpId::equal, DType::boolean, {input, input, 0}});
+    return add({OpId::where, types[value], {condition, number[value], number[value]}});
+  };
+  for (std::size_t v = 0; v < program.values(); ++v) {
+    number[v] = static_cast<LoopValue>(v);
+    if (v < program.first_instruction()) continue;
+    LoopInstruction step = program.instruction_of(v);
+    if (may_fold(step.op)) {
+      step.operands[0] = made_whole(step.operands[0]);
+    } else {
+      for (LoopValue& operand : step.operands) operand = number[operand];
+    }
+    number[v] = add(step);
+  }
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const bool of_whole = whole[bound.loop.program.outputs[parts.output_of[i]]];
+    const LoopValue output = program.outputs[i];
+    result.outputs[i] = of_whole ? made_whole(output) : number[output];
+  }
+  return result;
+}
+
 }  // namespace
 
 bool is_complex(const BoundLoop& bound) {
@@ -144,6 +184,7 @@ BoundLoop in_parts(const BoundLoop& bound, bool has_f64) {
   split(bound.inputs, parts.inputs, parts.input_of);
   split(bound.outputs, parts.outputs, parts.output_of);
   for (const std::size_t input : parts.input_of) parts.given.push_back(bound.given[input]);
+  if (!parts.loop.axes.empty()) parts.loop.program = with_whole_parts(parts, bound);
   return parts;
 }
 

@@ -60,12 +60,26 @@ Tensor<M> as_real(Drawing<M>& d, const Tensor<M>& z) {
   }
 }
 
+/// Rows one part of which is whole, the other one number a row, or one for all.
+template <class M>
+Tensor<M> uneven_rows(Drawing<M>& d, const Shape& shape, DType dtype) {
+  const Tensor<M> x = bounded(d, shape, dtype), average = mean(x, -1, true);
+  switch (d.dice().below(5)) {
+    case 0: return average * Scalar::complex(0.5, -1.0) - x;
+    case 1: return x * average + Scalar::complex(0.0, 1.0);
+    case 2: return softmax(x, -1) + average * Scalar::complex(0.0, 0.5);
+    case 3: return average + x * Scalar::complex(0.0, 1.0);
+    default: return (x - average).astype(dtype == DType::f32 ? DType::c64 : DType::c128);
+  }
+}
+
 /// Rows that go on after sums and extremes of theirs, as a fused row loop computes them.
 template <class M>
 Tensor<M> complex_rows(Drawing<M>& d) {
   const Shape shape{d.dice().between(1, 4), d.dice().between(1, 70)};
-  Tensor<M> z = pairs(d, shape, d.dice().of({DType::f32, DType::f64}));
-  for (std::int64_t i = d.dice().between(1, 3); i > 0; --i) {
+  const DType dtype = d.dice().of({DType::f32, DType::f64});
+  Tensor<M> z = d.dice().one_in(3) ? uneven_rows(d, shape, dtype) : pairs(d, shape, dtype);
+  for (std::int64_t i = d.dice().between(0, 3); i > 0; --i) {
     switch (d.dice().below(7)) {
       case 0: z = z / (sum(abs(z), -1, true) + 1); break;
       case 1: z = z - mean(z, -1, true); break;

@@ -394,6 +394,58 @@ BOTH_MODES("rows of complex numbers are divided by what their elements sum up to
   }
 }
 
+BOTH_MODES("parts of rows that are one number a row, or one for all, are written to every element") {
+  using T = Tensor<Mode>;
+  struct Row {
+    const char* what;
+    std::function<T(const T&)> z, real_part, imaginary_part;  // of x
+  };
+  const auto average = [](const T& x) { return mean(x, -1, true); };
+  const auto across = [](const T& row, const T& x) { return broadcast_to(row, x.shape()); };
+  const Row rows[] = {
+      {"mean c - x", [&](const T& x) { return average(x) * (0.5 - 1.0i) - x; },
+       [&](const T& x) { return 0.5 * average(x) - x; }, [&](const T& x) { return across(-average(x), x); }},
+      {"x mean + i", [&](const T& x) { return x * average(x) + 1.0i; }, [&](const T& x) { return x * average(x); },
+       [&](const T& x) { return across(T::ones({1}, x.dtype()), x); }},
+      {"softmax + mean i", [&](const T& x) { return softmax(x, -1) + average(x) * 1.0i; },
+       [&](const T& x) { return softmax(x, -1); }, [&](const T& x) { return across(average(x), x); }},
+      {"mean + x i", [&](const T& x) { return average(x) + x * 1.0i; },
+       [&](const T& x) { return across(average(x), x); }, [&](const T& x) { return T(x); }},
+      {"x + max i, cast",
+       [&](const T& x) { return (x - max(x, -1, true)).astype(DType::c128) + max(x, -1, true) * 1.0i; },
+       [&](const T& x) { return x - max(x, -1, true); }, [&](const T& x) { return across(max(x, -1, true), x); }},
+  };
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = dtype == DType::f32 ? 1e-5 : 1e-13;
+    for (const std::int64_t length : {3, 16, 33, 300}) {
+      for (const std::int64_t count : {1, 3, 40}) {
+        const T x = sin(T::arange(count * length).reshape({count, length}).astype(dtype));
+        for (const Row& row : rows) {
+          CAPTURE(row.what);
+          CAPTURE(length);
+          CAPTURE(count);
+          CAPTURE(name_of(dtype));
+          auto whole = compile([&](T from) { return row.z(from); });
+          auto parts = compile([&](T from) {
+            const T z = row.z(from);
+            return std::tuple(real(z), imag(z), sum(z, -1), sum(imag(z), -1, true) * z, conj(z));
+          });
+          const T z = copy(whole(x)), re = copy(row.real_part(x)), im = copy(row.imaginary_part(x));
+          CHECK(allclose(real(z), re, tolerance, tolerance));
+          CHECK(allclose(imag(z), im, tolerance, tolerance));
+          const auto [real_part, imaginary_part, sums, scaled, mirrored] = parts(x);
+          CHECK(allclose(real_part, re, tolerance, tolerance));
+          CHECK(allclose(imaginary_part, im, tolerance, tolerance));
+          CHECK(allclose(imag(sums), sum(im, -1), tolerance, 100 * tolerance));
+          CHECK(allclose(real(sums), sum(re, -1), tolerance, 100 * tolerance));
+          CHECK(allclose(imag(scaled), sum(im, -1, true) * im, 10 * tolerance, 100 * tolerance));
+          CHECK(allclose(imag(mirrored), -im, tolerance, tolerance));
+        }
+      }
+    }
+  }
+}
+
 BOTH_MODES("complex vectors are convolved whole, as NumPy convolves them") {
   using T = Tensor<Mode>;
   using Numbers = std::vector<C128>;
