@@ -125,7 +125,7 @@ LoopProgram with_whole_parts(const BoundLoop& parts, const BoundLoop& bound) {
   const LoopProgram& program = parts.loop.program;
   const std::vector<bool> whole = bound.whole(), whole_part = parts.whole();
   const auto input = static_cast<LoopValue>(std::ranges::find(whole_part, true) - whole_part.begin());
-  if (input >= program.inputs) return program;  // nothing is whole
+  if (input >= program.inputs) return program;  // no part of a whole value is narrower then
   LoopProgram result = program;
   result.instructions.clear();
   std::vector<LoopValue> number(program.values());

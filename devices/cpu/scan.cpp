@@ -120,7 +120,7 @@ template <class Op, class T, class To, class C>
   }
 }
 
-/// A line whose elements lie together. Integers may be added up in any order: four at a time, so that only the last of
+/// A line whose elements lie together. Integers may be joined in any order: four at a time, so that only the last of
 /// them waits for those before.
 template <class Op, bool exclusive, class T, class To>
 void scan_dense_line(const T* x, To* y, std::int64_t count) {
@@ -153,9 +153,14 @@ void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
   using C = typename Op::template Carry<T>;
   const T* x = reinterpret_cast<const T*>(in);
   To* y = reinterpret_cast<To*>(out);
-  if (loop.width == 1 && loop.in_step == 1 && loop.out_step == 1) {
-    if (loop.exclusive) scan_dense_line<Op, true>(x, y, loop.count);
-    else scan_dense_line<Op, false>(x, y, loop.count);
+  // Lines of floats go side by side, since each of their steps waits for the one before; so do short ones.
+  constexpr std::int64_t short_line = 32;
+  const bool alone = loop.width == 1 || (!is_float<T> && loop.width <= lines_together && loop.count >= short_line);
+  if (alone && loop.in_step == 1 && loop.out_step == 1) {
+    for (std::int64_t j = 0; j < loop.width; ++j, x += loop.in_stride, y += loop.out_stride) {
+      if (loop.exclusive) scan_dense_line<Op, true>(x, y, loop.count);
+      else scan_dense_line<Op, false>(x, y, loop.count);
+    }
     return;
   }
   if (loop.width == lines_together) {
@@ -241,10 +246,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
     loop.out_stride = take_axis(views[1], last);
   }
   const StridedIterator<2> outer(views);
-  const DType dtype = step.inputs[0].dtype;
-  const bool waits = is_floating(dtype);  // each addition for the one before
-  const std::int64_t lines = loop.in_step == 1 && loop.out_step == 1 && !waits ? 1 : lines_together;
-  const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines : scan_columns;
+  const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines_together : scan_columns;
   const std::int64_t chunks = (width + chunk - 1) / chunk;
   const int team_size = threads_for(static_cast<double>(total) * 1.0);
   const auto in_size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));

@@ -5,6 +5,7 @@
 #include "devices/opencl/loop_watch.hpp"
 
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 
 #include "core/text.hpp"
@@ -29,7 +30,9 @@ void watch_loops(LaunchPlan& plan, core::OpId op) {
                                     "    watched += watched_increment;\n  }\n",
                                     "  if (watched != ", iterations * increment, ") note_fault(watched_faults, ",
                                     Faults::loops_ended, ", watched_operator, 0);\n"));
-    launch.source.insert(launch.source.find(behind_parameters),
+    const std::size_t parameters_end = launch.source.find(behind_parameters);
+    if (parameters_end == std::string::npos) throw std::logic_error("opencl: a kernel is not as KernelText writes it");
+    launch.source.insert(parameters_end,
                          ", volatile global int* watched_faults, const int watched_operator, "
                          "const int watched_iterations, const int watched_increment");
     launch.arguments.insert(launch.arguments.end(), {FaultsArgument{}, Faults::code_of(op), iterations, increment});

@@ -6,7 +6,8 @@
 
 namespace tyto::opencl {
 
-/// Has every kernel of a plan note a fault where one of its loops was ended by the driver.
+/// Has every kernel of a plan note a fault where one of its loops was ended by the driver. CLBlast's kernels and those
+/// of users are in no plan.
 void watch_loops(LaunchPlan& plan, core::OpId op);
 
 }  // namespace tyto::opencl

@@ -1,8 +1,11 @@
 // Choices and orders, made of gathers, scatters and sorts.
 #include "tyto/choosing.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "core/planned_call.hpp"
 #include "ops/define.hpp"
@@ -112,11 +115,15 @@ void require_places(std::string_view function, std::string_view what, const Tens
                     const Shape& shape) {
   constexpr std::int64_t few = 64;  // that take less time than a reduction takes to begin
   if (core::mode_beside(numbers) == core::Mode::lazy || numbers.size() == 0) return;
-  const std::vector<std::int64_t> looked_at =
-      numbers.size() <= few
-          ? numbers.template to_vector<std::int64_t>()
-          : std::vector{min(numbers).template item<std::int64_t>(), max(numbers).template item<std::int64_t>()};
-  for (const std::int64_t number : looked_at) {
+  std::int64_t least, greatest;
+  if (numbers.size() <= few) {
+    const std::vector<std::int64_t> all = numbers.template to_vector<std::int64_t>();
+    std::tie(least, greatest) = std::pair(std::ranges::min(all), std::ranges::max(all));
+  } else {
+    least = min(numbers).template item<std::int64_t>();
+    greatest = max(numbers).template item<std::int64_t>();
+  }
+  for (const std::int64_t number : {least, greatest}) {
     if (number >= 0 && number < end) continue;
     throw IndexError(core::text(function, ": ", what, " is ", number, ", outside of [0, ", end, ") for shape ", shape));
   }

@@ -99,6 +99,16 @@ TEST_CASE("odd and even operators are so bit for bit") {
   CHECK(met >= 17);
 }
 
+TEST_CASE("a draw that no distribution has is refused where it is recorded") {
+  const Value key = Tensor<Lazy>::from(std::vector<std::int64_t>{1, 2}, {2}).value();
+  const auto integers = [&](double low, double high) {
+    return emit(OpId::random_integers, core::RandomAttributes{Shape{3}, DType::i32, 0, low, high}, {key});
+  };
+  CHECK_THROWS_WITH_AS(integers(5, 5), "integers: high - low must be > 0, not 0", ValueError);
+  CHECK_THROWS_WITH_AS(integers(5, 4), "integers: high - low must be > 0, not -1", ValueError);
+  CHECK(integers(5, 6).shape() == Shape{3});
+}
+
 TEST_CASE("an axis that the tensor lacks, or that is not normalised, is refused") {
   CHECK_THROWS_WITH_AS(emit(OpId::cumsum, core::AxisAttributes{2}, {matrix()}),
                        "cumsum/cumprod: axis 2 is none of those of shape (2,3)", IndexError);

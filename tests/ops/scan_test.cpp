@@ -33,25 +33,34 @@ TEST_CASE_TEMPLATE("running sums and products of truths and integers are i64", M
 
 TEST_CASE_TEMPLATE("running sums of lines of integers of any length are what adding one by one gives", M, Eager, Lazy) {
   for (const DType dtype : {DType::u8, DType::i32, DType::i64}) {
-    for (const std::int64_t length : {1, 2, 3, 4, 5, 7, 8, 9, 100}) {
+    for (const std::int64_t length : {1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 100}) {
       for (const bool exclusive : {false, true}) {
         CAPTURE(name_of(dtype));
         CAPTURE(length);
         CAPTURE(exclusive);
         const Tensor<M> x = remainder(Tensor<M>::arange(5 * length) * 37, 101).reshape({5, length}).astype(dtype);
-        std::vector<std::int64_t> sums, least;
+        std::vector<std::int64_t> sums, least, products, greatest;
         for (std::int64_t row = 0; row < 5; ++row) {
-          std::int64_t sum = 0, smallest = INT64_MAX;
+          std::int64_t sum = 0, smallest = INT64_MAX, largest = INT64_MIN;
+          std::uint64_t product = 1;  // which wraps round
           for (std::int64_t i = 0; i < length; ++i) {
             const std::int64_t value = (row * length + i) * 37 % 101;
             sums.push_back(exclusive ? sum : sum + value);
             sum += value;
             smallest = std::min(smallest, value);
             least.push_back(smallest);
+            largest = std::max(largest, value);
+            greatest.push_back(largest);
+            const std::uint64_t next = product * static_cast<std::uint64_t>(value);
+            products.push_back(static_cast<std::int64_t>(exclusive ? product : next));
+            product = next;
           }
         }
         CHECK(cumsum(x, 1, {.exclusive = exclusive}).template to_vector<std::int64_t>() == sums);
-        if (!exclusive) CHECK(cummin(x, 1).template to_vector<std::int64_t>() == least);
+        CHECK(cumprod(x, 1, {.exclusive = exclusive}).template to_vector<std::int64_t>() == products);
+        if (exclusive) continue;
+        CHECK(cummin(x, 1).template to_vector<std::int64_t>() == least);
+        CHECK(cummax(x, 1).template to_vector<std::int64_t>() == greatest);
       }
     }
   }
