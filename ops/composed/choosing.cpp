@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <tuple>
-#include <utility>
 
 #include "core/planned_call.hpp"
 #include "ops/define.hpp"
@@ -118,7 +116,8 @@ void require_places(std::string_view function, std::string_view what, const Tens
   std::int64_t least, greatest;
   if (numbers.size() <= few) {
     const std::vector<std::int64_t> all = numbers.template to_vector<std::int64_t>();
-    std::tie(least, greatest) = std::pair(std::ranges::min(all), std::ranges::max(all));
+    least = std::ranges::min(all);
+    greatest = std::ranges::max(all);
   } else {
     least = min(numbers).template item<std::int64_t>();
     greatest = max(numbers).template item<std::int64_t>();
