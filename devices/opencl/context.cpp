@@ -60,6 +60,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       id(device),
       style(wanted),
       is_gpu((value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0),
+      is_processor((value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0),
       has_f64(offers(device, "cl_khr_fp64")),
       shares_host_memory(value_of<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE),
       ends_loops(is_llvmpipe(device)),

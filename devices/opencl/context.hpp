@@ -21,6 +21,7 @@ struct Context {
   cl_device_id id = nullptr;
   Style style = Style::gpu;
   bool is_gpu = false;
+  bool is_processor = false;  // whose work-groups see what others wrote behind a fence
   bool has_f64 = false;
   bool shares_host_memory = false;
   bool ends_loops = false;                        // before they are done, see loop_watch.hpp

@@ -323,7 +323,7 @@ void OpenClDevice::compile_missing(std::span<const LaunchPlan> plans) {
 }
 
 std::vector<core::JoinedSteps> OpenClDevice::join(std::span<const core::LaunchedStep> steps) {
-  if (context_.style != Style::cpu) return {};
+  if (context_.style != Style::cpu || !context_.is_processor) return {};
   std::vector<JoinedPlan> plans = plan_joined(steps);
   std::vector<LaunchPlan> launches;
   for (const JoinedPlan& plan : plans) launches.push_back(plan.launch);

@@ -192,10 +192,19 @@ float first_of(const std::vector<std::byte>& bytes) {
   return value;
 }
 
+/// The device of a processor, in the style whose launches it joins; null, with a message, where there is none.
+OpenClDevice* joining() {
+  OpenClDevice* const cpu = cpu_style();
+  if (cpu == nullptr || cpu->context().is_processor) return cpu;
+  MESSAGE("the OpenCL device is no processor, and joins no launches");
+  CHECK(cpu->join(counting(*cpu, 3, {10}).launched(true)).empty());
+  return nullptr;
+}
+
 }  // namespace
 
 TEST_CASE("OpenCL steps that depend on each other are launched at once, and give the same bits") {
-  OpenClDevice* const cl = cpu_style();
+  OpenClDevice* const cl = joining();
   if (cl == nullptr) return;
   for (const bool one_buffer : {false, true}) {
     Chain chain = mixed(*cl);
@@ -220,7 +229,7 @@ TEST_CASE("OpenCL steps that depend on each other are launched at once, and give
 }
 
 TEST_CASE("thousands of dependent OpenCL steps in joined launches count to their number") {
-  OpenClDevice* const cl = cpu_style();
+  OpenClDevice* const cl = joining();
   if (cl == nullptr) return;
   const std::size_t steps = is_interpreted() ? 50 : 2000;
   // More elements than one item takes, so that every step has several tasks.
@@ -241,7 +250,7 @@ TEST_CASE("thousands of dependent OpenCL steps in joined launches count to their
 }
 
 TEST_CASE("OpenCL launches are cut where buffers are many, and where a step is not part of every run") {
-  OpenClDevice* const cl = cpu_style();
+  OpenClDevice* const cl = joining();
   if (cl == nullptr) return;
   Chain chain = counting(*cl, 150, {10});
   const auto check_count = [&](const std::vector<core::JoinedSteps>& joined) {
@@ -267,7 +276,7 @@ TEST_CASE("OpenCL launches are cut where buffers are many, and where a step is n
 }
 
 TEST_CASE("a position outside of its axis in a joined OpenCL launch is an error after it") {
-  OpenClDevice* const cl = cpu_style();
+  OpenClDevice* const cl = joining();
   if (cl == nullptr) return;
   Chain chain{*cl,
               {{DType::f32, {4}}, {DType::i64, {3}}, {DType::f32, {3}}, {DType::f32, {3}}},

@@ -164,7 +164,9 @@ Tensor<M> Drawing<M>::shaped(const Shape& shape, DType dtype) {
   const Tensor<M> x = any();
   Tensor<M> typed = x;
   if (x.dtype() != dtype) {
-    typed = cast(x, dtype);
+    // A truth value tells a number from zero, which what is left of numbers that cancel may be or not.
+    const bool is_told_from_zero = dtype == DType::boolean && is_floating(x.dtype());
+    typed = cast(is_told_from_zero ? trunc(x * 4096) : x, dtype);
     // It may have rounded away what moved the number before.
     if (is_floating(x.dtype())) typed = perturbed(typed);
   }
