@@ -124,6 +124,7 @@ Tensor<M> view_as_complex(const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> complex(const Tensor<M>& re, const std::type_identity_t<Tensor<M>>& im) {
+  TYTO_ONCE(complex, re, im);
   const Value operands[] = {core::as_floating(core::given("complex", re)),
                             core::as_floating(core::given("complex", im))};
   const DType type = core::common_type(operands);

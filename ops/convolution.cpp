@@ -203,6 +203,7 @@ Tensor<M> conv3d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w, c
 template <class M>
 Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& w,
                                  const TransposedConvolutionOptions& options) {
+  TYTO_ONCE(transposed_convolution, x, w, options);
   core::require("transposed_convolution", x, w);
   constexpr std::string_view op = "transposed_convolution";
   const core::Operands in = core::prepared(op, core::resolve(x), core::resolve(w), options.layout, 0);

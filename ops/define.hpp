@@ -12,6 +12,7 @@
 #include "core/shape.hpp"
 #include "core/text.hpp"
 #include "ops/attribute_checks.hpp"
+#include "ops/once.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/tensor.hpp"
 

@@ -342,24 +342,32 @@ std::span<const OpDef> elementwise_operators() {
   return rows;
 }
 
+namespace {
+
+template <class... V>
+Value applied(OpId op, const V&... given) {
+  Value operands[] = {operand(given)...};
+  return emit_elementwise(op, operands);
+}
+
+}  // namespace
+
 }  // namespace tyto::core
 
 namespace tyto TYTO_API {
 
-#define TYTO_UNARY(name)                                       \
-  template <class M>                                           \
-  Tensor<M> name(const Tensor<M>& x) {                         \
-    Value operands[] = {core::operand(x)};                     \
-    return core::emit_elementwise(core::OpId::name, operands); \
-  }                                                            \
-  template Tensor<Eager> name(const Tensor<Eager>&);           \
-  template Tensor<Lazy> name(const Tensor<Lazy>&);             \
+#define TYTO_UNARY(name)                               \
+  template <class M>                                   \
+  Tensor<M> name(const Tensor<M>& x) {                 \
+    return core::applied(core::OpId::name, x.value()); \
+  }                                                    \
+  template Tensor<Eager> name(const Tensor<Eager>&);   \
+  template Tensor<Lazy> name(const Tensor<Lazy>&);     \
   template Tensor<Any> name(const Tensor<Any>&);
 #define TYTO_BINARY(name)                                                                        \
   template <class M>                                                                             \
   Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {                 \
-    Value operands[] = {core::operand(a), core::operand(b)};                                     \
-    return core::emit_elementwise(core::OpId::name, operands);                                   \
+    return core::applied(core::OpId::name, a.value(), b.value());                                \
   }                                                                                              \
   template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&); \
   template Tensor<Lazy> name(const Tensor<Lazy>&, const std::type_identity_t<Tensor<Lazy>>&);    \
@@ -368,8 +376,7 @@ namespace tyto TYTO_API {
   template <class M>                                                                            \
   Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,                  \
                  const std::type_identity_t<Tensor<M>>& c) {                                    \
-    Value operands[] = {core::operand(a), core::operand(b), core::operand(c)};                  \
-    return core::emit_elementwise(core::OpId::name, operands);                                  \
+    return core::applied(core::OpId::name, a.value(), b.value(), c.value());                    \
   }                                                                                             \
   template Tensor<Eager> name(const Tensor<Eager>&, const std::type_identity_t<Tensor<Eager>>&, \
                               const std::type_identity_t<Tensor<Eager>>&);                      \

@@ -295,10 +295,12 @@ void check_samples(std::string_view op, std::int64_t n, double d) {
 
 template <class M>
 Tensor<M> fftshift(const Tensor<M>& x, const Axes& axes) {
+  TYTO_ONCE(fftshift, x, axes);
   return shifted("fftshift", x, axes, false);
 }
 template <class M>
 Tensor<M> ifftshift(const Tensor<M>& x, const Axes& axes) {
+  TYTO_ONCE(ifftshift, x, axes);
   return shifted("ifftshift", x, axes, true);
 }
 

@@ -429,6 +429,7 @@ Tensor<M> take_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<
 
 template <class M>
 Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates) {
+  TYTO_ONCE(gather, x, coordinates);
   core::require("gather", x);
   std::vector<Value> operands = core::as_coordinates("gather", coordinates);
   operands.insert(operands.begin(), core::strong("gather", x));
@@ -438,6 +439,7 @@ Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates) 
 template <class M>
 Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                   const std::type_identity_t<Tensor<M>>& values) {
+  TYTO_ONCE(scatter, x, coordinates, values);
   core::require("scatter", x, values);
   return core::place(OpId::scatter, x, coordinates, values);
 }
@@ -445,6 +447,7 @@ Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
 template <class M>
 Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                       const std::type_identity_t<Tensor<M>>& values) {
+  TYTO_ONCE(scatter_add, x, coordinates, values);
   core::require("scatter_add", x, values);
   return core::combine(OpId::scatter_add, "add up", x, coordinates, values);
 }
@@ -452,6 +455,7 @@ Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordina
 template <class M>
 Tensor<M> scatter_multiply(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                            const std::type_identity_t<Tensor<M>>& values) {
+  TYTO_ONCE(scatter_multiply, x, coordinates, values);
   core::require("scatter_multiply", x, values);
   return core::combine(OpId::scatter_multiply, "multiply", x, coordinates, values);
 }
@@ -459,6 +463,7 @@ Tensor<M> scatter_multiply(const Tensor<M>& x, const std::vector<Tensor<M>>& coo
 template <class M>
 Tensor<M> scatter_min(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                       const std::type_identity_t<Tensor<M>>& values) {
+  TYTO_ONCE(scatter_min, x, coordinates, values);
   core::require("scatter_min", x, values);
   return core::combine(OpId::scatter_min, "compare", x, coordinates, values);
 }
@@ -466,6 +471,7 @@ Tensor<M> scatter_min(const Tensor<M>& x, const std::vector<Tensor<M>>& coordina
 template <class M>
 Tensor<M> scatter_max(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
                       const std::type_identity_t<Tensor<M>>& values) {
+  TYTO_ONCE(scatter_max, x, coordinates, values);
   core::require("scatter_max", x, values);
   return core::combine(OpId::scatter_max, "compare", x, coordinates, values);
 }

@@ -162,6 +162,7 @@ Tensor<M> narrow(const Tensor<M>& x, std::int64_t axis, std::int64_t begin, std:
 
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_t axis) {
+  TYTO_ONCE(split, x, parts, axis);
   core::require("split", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("split", axis, x.ndim()));
   const std::int64_t length = x.shape()[along];
@@ -179,6 +180,7 @@ std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_
 
 template <class M>
 std::vector<Tensor<M>> split(const Tensor<M>& x, const IntList& positions, std::int64_t axis) {
+  TYTO_ONCE(split, x, positions, axis);
   core::require("split", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("split", axis, x.ndim()));
   const std::int64_t length = x.shape()[along];
@@ -196,6 +198,7 @@ std::vector<Tensor<M>> split(const Tensor<M>& x, const IntList& positions, std::
 
 template <class M>
 std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>& axes) {
+  TYTO_ONCE(meshgrid, axes);
   Shape shape;
   for (const Tensor<M>& axis : axes) {
     core::require("meshgrid", axis);

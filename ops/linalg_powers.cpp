@@ -63,6 +63,7 @@ namespace linalg TYTO_API {
 
 template <class M>
 Tensor<M> expm(const Tensor<M>& a) {
+  TYTO_ONCE(expm, a);
   const core::AnyTensor x = core::matrix_operand("expm", a);
   core::check_square("expm", core::TensorType{x.dtype(), x.shape(), false});
   if (is_complex(x.dtype())) return core::complex_expm(x).value();
@@ -71,6 +72,7 @@ Tensor<M> expm(const Tensor<M>& a) {
 
 template <class M>
 Tensor<M> matrix_power(const Tensor<M>& a, std::int64_t power) {
+  TYTO_ONCE(matrix_power, a, power);
   Tensor<M> x = core::given("matrix_power", a);
   if (x.ndim() < 2 || core::rows_of(x.shape()) != core::columns_of(x.shape())) {
     throw ShapeError(core::text("matrix_power: matrices must be square, not of shape ", x.shape()));
@@ -93,6 +95,7 @@ Tensor<M> matrix_power(const Tensor<M>& a, std::int64_t power) {
 // The order by dynamic programming over all ways to set the last pair of parentheses.
 template <class M>
 Tensor<M> multi_dot(const std::vector<Tensor<M>>& factors) {
+  TYTO_ONCE(multi_dot, factors);
   if (factors.empty()) throw ValueError("multi_dot: there is no matrix to multiply");
   const std::size_t count = factors.size();
   std::vector<Tensor<M>> matrices;

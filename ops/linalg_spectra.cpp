@@ -256,6 +256,7 @@ using core::OpId;
 // Of a wide matrix the first columns decide about q.
 template <class M>
 QR<M> qr(const Tensor<M>& a, Columns columns) {
+  TYTO_ONCE(qr, a, columns);
   const Tensor<M> x = core::matrix_operand("qr", a);
   core::check_matrices("qr", core::TensorType{x.dtype(), x.shape(), false});
   const std::int64_t rows = core::rows_of(x.shape()), width = core::columns_of(x.shape());
@@ -273,6 +274,7 @@ QR<M> qr(const Tensor<M>& a, Columns columns) {
 
 template <class M>
 SVD<M> svd(const Tensor<M>& a, Columns columns) {
+  TYTO_ONCE(svd, a, columns);
   const core::AxisAttributes attributes{0, columns == Columns::complete, false};
   const Value u = emit(OpId::svd, attributes, {core::matrix_operand("svd", a)});
   return {u, core::result(u, 1), core::result(u, 2)};
@@ -301,6 +303,7 @@ Tensor<M> pinv(const Tensor<M>& a, std::optional<double> rtol) {
 
 template <class M>
 Tensor<M> matrix_rank(const Tensor<M>& a, std::optional<double> rtol) {
+  TYTO_ONCE(matrix_rank, a, rtol);
   const Tensor<M> x = core::matrix_operand("matrix_rank", a);
   core::check_matrices("matrix_rank", core::TensorType{x.dtype(), x.shape(), false});
   return Value(core::rank_of(Value(svdvals(x)), rtol.value_or(core::default_tolerance(x))));
@@ -308,6 +311,7 @@ Tensor<M> matrix_rank(const Tensor<M>& a, std::optional<double> rtol) {
 
 template <class M>
 LeastSquares<M> lstsq(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::optional<double> rtol) {
+  TYTO_ONCE(lstsq, a, b, rtol);
   const Tensor<M> right = core::matrix_operand("lstsq", b);
   if (right.ndim() == 0) throw ShapeError("lstsq: a right-hand side needs an axis, but it is a number");
   const bool vector = right.ndim() == 1;

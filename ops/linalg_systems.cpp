@@ -235,6 +235,7 @@ using core::OpId;
 
 template <class M>
 Checked<M> solve_ex(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(solve_ex, a, b);
   Value info;
   const Value x = core::with_columns("solve", a, b, [&](const Value& left, const Value& right) {
     const Value found = emit(OpId::solve, core::NoAttributes{}, {left, right});
@@ -271,12 +272,14 @@ Tensor<M> det(const Tensor<M>& a) {
 
 template <class M>
 LUFactor<M> lu_factor(const Tensor<M>& a) {
+  TYTO_ONCE(lu_factor, a);
   const Value found = emit(OpId::lu_factor, core::NoAttributes{}, {core::matrix_operand("lu_factor", a)});
   return {found, core::result(found, 1), core::result(found, 2)};
 }
 
 template <class M>
 SignLogDet<M> slogdet(const Tensor<M>& a) {
+  TYTO_ONCE(slogdet, a);
   const Value operand = core::matrix_operand("slogdet", a);
   core::check_square("slogdet", core::TensorType{operand.dtype(), operand.shape(), false});
   const auto [lu, pivots, permutation] = lu_factor(Tensor<M>(operand));
@@ -287,6 +290,7 @@ SignLogDet<M> slogdet(const Tensor<M>& a) {
 
 template <class M>
 LU<M> lu(const Tensor<M>& a) {
+  TYTO_ONCE(lu, a);
   const auto [both, pivots, permutation] = lu_factor(a);
   const std::int64_t rows = core::rows_of(both.shape()), columns = core::columns_of(both.shape());
   const std::int64_t square = std::min(rows, columns);
@@ -301,6 +305,7 @@ LU<M> lu(const Tensor<M>& a) {
 
 template <class M>
 Tensor<M> lu_solve(const LUFactor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool transposed) {
+  TYTO_ONCE(lu_solve, factor, b, transposed);
   core::require("lu_solve", factor.lu, factor.pivots, factor.permutation);
   return core::with_columns("lu_solve", factor.lu, b, [&](const Value& lu, const Value& right) {
     const Shape order = core::extended(core::stack_shape(lu.shape()), {core::rows_of(lu.shape())});

@@ -80,6 +80,7 @@ namespace linalg TYTO_API {
 
 template <class M>
 Checked<M> cholesky_ex(const Tensor<M>& a, bool upper) {
+  TYTO_ONCE(cholesky_ex, a, upper);
   Tensor<M> x = core::matrix_operand("cholesky", a);
   core::check_square("cholesky", core::TensorType{x.dtype(), x.shape(), false});
   if (upper) x = Value(core::adjoint(Value(x)));
@@ -97,6 +98,7 @@ Tensor<M> cholesky(const Tensor<M>& a, bool upper) {
 template <class M>
 Tensor<M> triangular_solve(const Tensor<M>& t, const std::type_identity_t<Tensor<M>>& b,
                            const TriangularOptions& options) {
+  TYTO_ONCE(triangular_solve, t, b, options);
   return core::with_columns("triangular_solve", t, b, [&](const Value& triangle, const Value& right) -> Value {
     return core::solve_triangle(triangle, right, options.upper, options.unit);
   });
@@ -104,6 +106,7 @@ Tensor<M> triangular_solve(const Tensor<M>& t, const std::type_identity_t<Tensor
 
 template <class M>
 Tensor<M> cholesky_solve(const Tensor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool upper) {
+  TYTO_ONCE(cholesky_solve, factor, b, upper);
   return core::with_columns("cholesky_solve", factor, b, [&](const Value& given, const Value& right) -> Value {
     const core::AnyTensor other = core::adjoint(given);
     const Value lower = upper ? Value(other) : given, turned = upper ? given : Value(other);

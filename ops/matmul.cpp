@@ -96,6 +96,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(matmul, a, b);
   core::require("matmul", a, b);
   if (a.ndim() == 0 || b.ndim() == 0) {
     throw ShapeError(

@@ -123,6 +123,7 @@ using core::OpId;
 
 template <class M>
 Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, PaddingMode mode, const Scalar& value) {
+  TYTO_ONCE(pad, x, before, after, mode, value);
   core::require("pad", x);
   core::check_holds("pad", x.dtype(), value);
   return emit(OpId::pad, core::PadAttributes{before, after, core::mode_of_padding(mode), value}, {x});

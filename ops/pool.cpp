@@ -267,6 +267,7 @@ Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOpti
 }
 template <class M>
 Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) {
+  TYTO_ONCE(global_average_pool, x, keepdims, layout);
   core::require("global_average_pool", x);
   if (x.ndim() < 3) throw ShapeError(core::text("global_average_pool: no spatial axes in shape ", x.shape()));
   IntList axes;
@@ -281,6 +282,7 @@ Tensor<M> adaptive_average_pool(const Tensor<M>& x, const PerAxis& size, Layout 
 }
 template <class M>
 Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how, Layout layout) {
+  TYTO_ONCE(upsample, x, scale, how, layout);
   core::require("upsample", x);
   if (x.ndim() < 3 || (how == Resampling::bilinear && x.ndim() != 4)) {
     throw ShapeError(core::text("upsample: the input must be (batch, spatial..., channels)",

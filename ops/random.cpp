@@ -139,6 +139,47 @@ T chosen_by_weight(Mode mode, const T& weights, std::int64_t count, bool replace
   return where(logical_and(sound, isfinite(first.values)), first.indices, length);
 }
 
+T choice(Mode mode, const T& x, std::int64_t count, bool replace, const T& weights, const DrawOptions& options) {
+  if (x.ndim() < 1) throw ShapeError("choice: a 0-d tensor has no elements to choose from");
+  const std::int64_t length = x.shape()[0];
+  if (count < 0) throw ValueError(text("choice: count ", count, " is negative"));
+  if (count > 0 && length == 0) {
+    throw ValueError(text("choice: nothing to choose from, the first axis of shape ", x.shape(), " is empty"));
+  }
+  if (!replace && count > length) {
+    throw ValueError(text("choice: ", count, " of ", length, " elements cannot be drawn without putting back"));
+  }
+  if (!weights.defined()) {
+    return take(x, chosen(mode, length, count, replace, options), 0);
+  }
+  if (weights.shape() != Shape{length}) {
+    throw ShapeError(text("choice: weights of shape ", weights.shape(), " for ", length, " elements must have shape ",
+                          Shape{length}));
+  }
+  return take(x, chosen_by_weight(mode, weights, count, replace, options), 0);
+}
+
+T categorical(Mode mode, const T& logits, std::int64_t count, const DrawOptions& options) {
+  if (logits.ndim() < 1) throw ShapeError("categorical: logits need a class axis, given a 0-d tensor");
+  if (count < 0) throw ValueError(text("categorical: count ", count, " is negative"));
+  const std::int64_t classes = logits.shape().back();
+  if (classes == 0) throw ShapeError(text("categorical: no classes, the last axis of ", logits.shape(), " is empty"));
+  // NaN where a logit is.
+  const T most = max(logits, -1);
+  const bool known = is_seen(most);
+  if (const auto found = known ? outside(most, limits::finite) : std::nullopt) {
+    throw ValueError(text("categorical: the largest logit of a row must be finite, not ", *found));
+  }
+  const T sums = distribution(softmax(cast(logits, DType::f64), -1));
+  Shape shape = logits.shape();
+  shape[shape.size() - 1] = count;
+  const T draws = draw_double(mode, OpId::random_uniform, shape, 0, 1, options);
+  // The class drawn is the number of running sums that the draw has left behind.
+  const T passed = greater_equal(expand_dims(draws, -1), expand_dims(sums, -2));
+  const T drawn = minimum(sum(passed, -1), classes - 1);
+  return known ? drawn : where(isfinite(expand_dims(most, -1)), drawn, T(-1));
+}
+
 }  // namespace
 
 }  // namespace tyto::core
@@ -149,52 +190,13 @@ template <class M>
 Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std::type_identity_t<Tensor<M>>& weights,
                  const DrawOptions& options) {
   core::require("choice", x);
-  if (x.ndim() < 1) throw ShapeError("choice: a 0-d tensor has no elements to choose from");
-  const std::int64_t length = x.shape()[0];
-  if (count < 0) throw ValueError(core::text("choice: count ", count, " is negative"));
-  if (count > 0 && length == 0) {
-    throw ValueError(core::text("choice: nothing to choose from, the first axis of shape ", x.shape(), " is empty"));
-  }
-  if (!replace && count > length) {
-    throw ValueError(core::text("choice: ", count, " of ", length, " elements cannot be drawn without putting back"));
-  }
-  if (!weights.defined()) {
-    return Value(
-        take(core::AnyTensor(x.value()), core::chosen(core::mode_of_draw<M>(x), length, count, replace, options), 0));
-  }
-  if (weights.shape() != Shape{length}) {
-    throw ShapeError(core::text("choice: weights of shape ", weights.shape(), " for ", length,
-                                " elements must have shape ", Shape{length}));
-  }
-  return Value(take(
-      core::AnyTensor(x.value()),
-      core::chosen_by_weight(core::mode_of_draw<M>(x), core::AnyTensor(weights.value()), count, replace, options), 0));
+  return core::choice(core::mode_of_draw<M>(x), x.value(), count, replace, weights.value(), options).value();
 }
 
 template <class M>
 Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOptions& options) {
   core::require("categorical", logits);
-  if (logits.ndim() < 1) throw ShapeError("categorical: logits need a class axis, given a 0-d tensor");
-  if (count < 0) throw ValueError(core::text("categorical: count ", count, " is negative"));
-  const std::int64_t classes = logits.shape().back();
-  if (classes == 0)
-    throw ShapeError(core::text("categorical: no classes, the last axis of ", logits.shape(), " is empty"));
-  // NaN where a logit is.
-  const Tensor<M> most = max(logits, -1);
-  const bool known = core::is_seen(most);
-  if (const auto found = known ? core::outside(most, core::limits::finite) : std::nullopt) {
-    throw ValueError(core::text("categorical: the largest logit of a row must be finite, not ", *found));
-  }
-  using core::AnyTensor;
-  const AnyTensor sums = core::distribution(softmax(cast(AnyTensor(logits.value()), DType::f64), -1));
-  Shape shape = logits.shape();
-  shape[shape.size() - 1] = count;
-  const AnyTensor draws =
-      core::draw_double(core::mode_of_draw<M>(logits), core::OpId::random_uniform, shape, 0, 1, options);
-  // The class drawn is the number of running sums that the draw has left behind.
-  const AnyTensor passed = greater_equal(expand_dims(draws, -1), expand_dims(sums, -2));
-  const AnyTensor drawn = minimum(sum(passed, -1), classes - 1);
-  return Value(known ? drawn : where(isfinite(expand_dims(AnyTensor(most.value()), -1)), drawn, -1));
+  return core::categorical(core::mode_of_draw<M>(logits), logits.value(), count, options).value();
 }
 
 template <class M>

@@ -330,6 +330,7 @@ Tensor<M> mean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 }
 template <class M>
 Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  TYTO_ONCE(var, x, axes, keepdims, ddof);
   core::require("var", x);
   if (is_complex(x.dtype())) return core::complex_variance(core::resolve(x), axes, keepdims, ddof);
   const core::VarianceAttributes attributes{core::normalise_axes("var", axes, x.ndim()), keepdims, ddof};
@@ -337,6 +338,7 @@ Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t 
 }
 template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  TYTO_ONCE(stddev, x, axes, keepdims, ddof);
   core::require("stddev", x);
   if (is_complex(x.dtype())) return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
   return core::narrowed(core::root(var(core::widened_for_norm(x), axes, keepdims, ddof)), x);
@@ -393,11 +395,13 @@ Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(array_equal, a, b);
   core::require("array_equal", a, b);
   return a.shape() == b.shape() && tyto::all(equal(a, b)).template item<bool>();
 }
 template <class M>
 bool allclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute) {
+  TYTO_ONCE(allclose, a, b, relative, absolute);
   const Value operands[] = {core::given("allclose", a), core::given("allclose", b)};
   const Value one = core::cast_to(operands[0], operands[0].dtype()),
               other = core::cast_to(operands[1], operands[1].dtype());

@@ -183,6 +183,7 @@ using core::OpId;
 
 template <class M>
 Tensor<M> tile(const Tensor<M>& x, const IntList& counts) {
+  TYTO_ONCE(tile, x, counts);
   core::require("tile", x);
   // The shorter of shape and counts is filled up with ones in front.
   Shape shape = x.shape();
@@ -194,6 +195,7 @@ Tensor<M> tile(const Tensor<M>& x, const IntList& counts) {
 
 template <class M>
 Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int64_t> axis) {
+  TYTO_ONCE(repeat, x, count, axis);
   core::require("repeat", x);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("repeat", axis.value_or(0), source.ndim());

@@ -340,12 +340,14 @@ Tensor<M> grid_sample(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>&
 template <class M>
 Tensor<M> roi_align(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& boxes,
                     const std::type_identity_t<Tensor<M>>& images, const RoiAlignOptions& options) {
+  TYTO_ONCE(roi_align, x, boxes, images, options);
   return core::cut_out(core::given("roi_align", x), core::given("roi_align", boxes), core::given("roi_align", images),
                        options)
       .value();
 }
 template <class M>
 Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& scores, const NmsOptions& options) {
+  TYTO_ONCE(nms, boxes, scores, options);
   const Value given[] = {core::given("nms", boxes), core::given("nms", scores)};
   const DType common = core::common_type(given);
   const DType type = common == DType::f64 ? DType::f64 : DType::f32;

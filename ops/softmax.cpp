@@ -73,6 +73,7 @@ namespace detail {
 
 template <class M>
 Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& labels) {
+  TYTO_ONCE(at_labels, loss, x, labels);
   // A label below zero would be a place counted from the end.
   Tensor<M> places = labels;
   if (is_integer(labels.dtype())) {
@@ -88,6 +89,7 @@ Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& 
 
 template <class M>
 Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tensor<M>>& labels) {
+  TYTO_ONCE(cross_entropy, logits, labels);
   core::require("cross_entropy", logits, labels);
   if (logits.ndim() < 1) throw ShapeError("cross_entropy: logits need a class axis, given a 0-d tensor");
   const Tensor<M> scores = log_softmax(logits, -1);
@@ -108,6 +110,7 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
 
 template <class M>
 Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identity_t<Tensor<M>>& target) {
+  TYTO_ONCE(mean_squared_error, prediction, target);
   core::require("mean_squared_error", prediction, target);
   if (prediction.shape() != target.shape()) {
     throw ShapeError(core::text("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),

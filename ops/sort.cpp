@@ -246,6 +246,7 @@ Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis, bool descending) {
 
 template <class M>
 TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis, bool largest) {
+  TYTO_ONCE(topk, x, k, axis, largest);
   core::require("topk", x);
   const core::TopkAttributes attributes{core::normalise_axis("topk", axis, x.ndim()), k, largest};
   const Value values = emit(OpId::topk, attributes, {x});
@@ -275,6 +276,7 @@ Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) 
 
 template <class M>
 Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, bool right) {
+  TYTO_ONCE(searchsorted, sorted, values, right);
   const Value operands[] = {core::given("searchsorted", sorted), core::given("searchsorted", values)};
   const DType type = core::comparable_type(operands);
   return emit(OpId::searchsorted, core::AxisAttributes{0, right},
@@ -283,6 +285,7 @@ Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tenso
 
 template <class M>
 Tensor<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges) {
+  TYTO_ONCE(histogram, x, edges);
   const Value operands[] = {core::given("histogram", x), core::given("histogram", edges)};
   const DType type = core::comparable_type(operands);
   return emit(OpId::histogram, core::NoAttributes{},

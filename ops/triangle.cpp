@@ -129,6 +129,7 @@ using core::OpId;
 
 template <class M>
 Tensor<M> diag(const Tensor<M>& x, std::int64_t k) {
+  TYTO_ONCE(diag, x, k);
   core::require("diag", x);
   if (x.ndim() == 1) return emit(OpId::diag_embed, core::ListAttributes{{k}}, {x});
   if (x.ndim() == 2) return diagonal(x, k, 0, 1);

@@ -200,10 +200,14 @@ namespace tyto TYTO_API {
 using core::emit;
 using core::OpId;
 
-template <class M>
-Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
+namespace {
+
+// The bodies, by which views are made of values of any mode.
+
+Value reshaped(const Value& x, const Shape& shape) {
   core::require("reshape", x);
   Shape target = shape;
+  const std::int64_t size = element_count(x.shape());
   std::int64_t known = 1;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -213,25 +217,24 @@ Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
       throw ShapeError(
           core::text("reshape: ", shape, " has ", target[i] == -1 ? "more than one -1" : "a negative length"));
     } else if (__builtin_mul_overflow(known, target[i], &known)) {
-      throw ShapeError(core::text("reshape: ", x.shape(), " has ", x.size(), " elements, ", shape,
+      throw ShapeError(core::text("reshape: ", x.shape(), " has ", size, " elements, ", shape,
                                   " would have more than 63 bits can count"));
     }
   }
   if (open) {
-    if (known == 0 || x.size() % known != 0) {
-      throw ShapeError(core::text("reshape: ", x.shape(), " with ", x.size(), " elements does not fit ", shape));
+    if (known == 0 || size % known != 0) {
+      throw ShapeError(core::text("reshape: ", x.shape(), " with ", size, " elements does not fit ", shape));
     }
-    target[*open] = x.size() / known;
+    target[*open] = size / known;
   }
   if (target == x.shape()) return x;
-  if (const core::Array* array = core::contents_now(x); array && element_count(target) == x.size()) {
+  if (const core::Array* array = core::contents_now(x); array && element_count(target) == size) {
     if (auto view = reshape(array->view, target)) return core::viewed_now(*array, *std::move(view));
   }
   return emit(OpId::reshape, core::ListAttributes{target}, {x});
 }
 
-template <class M>
-Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
+Value transposed(const Value& x, const IntList& order) {
   core::require("transpose", x);
   const int rank = x.ndim();
   IntList axes;
@@ -250,6 +253,56 @@ Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
   return emit(OpId::transpose, core::ListAttributes{axes}, {x});
 }
 
+Value squeezed(const Value& x, const Axes& axes) {
+  core::require("squeeze", x);
+  Shape shape;
+  const IntList named = core::normalise_axes("squeeze", axes, x.ndim());
+  for (std::int64_t i = 0; i < x.ndim(); ++i) {
+    const std::int64_t length = x.shape()[static_cast<std::size_t>(i)];
+    const bool chosen = std::find(named.begin(), named.end(), i) != named.end();
+    if (chosen && length != 1 && !axes.all()) {
+      throw ShapeError(core::text("squeeze: axis ", i, " of shape ", x.shape(), " has length ", length, ", not 1"));
+    }
+    if (!chosen || length != 1) shape.push_back(length);
+  }
+  return reshaped(x, shape);
+}
+
+Value with_axes(const Value& x, const Axes& axes) {
+  core::require("expand_dims", x);
+  const int rank = x.ndim() + axes.list().rank();
+  const IntList added = axes.all() ? IntList() : core::normalise_axes("expand_dims", axes, rank);
+  Shape shape;
+  std::size_t next = 0;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const bool fresh = std::find(added.begin(), added.end(), i) != added.end();
+    shape.push_back(fresh ? 1 : x.shape()[next++]);
+  }
+  return reshaped(x, shape);
+}
+
+Value flattened(const Value& x, std::int64_t first) {
+  core::require("flatten", x);
+  if (x.ndim() == 0) return reshaped(x, {1});
+  const auto start = static_cast<std::size_t>(core::normalise_axis("flatten", first, x.ndim()));
+  Shape shape(std::span<const std::int64_t>(x.shape().data(), start));
+  shape.push_back(
+      element_count(Shape(std::span<const std::int64_t>(x.shape().data() + start, x.shape().size() - start))));
+  return reshaped(x, shape);
+}
+
+}  // namespace
+
+template <class M>
+Tensor<M> reshape(const Tensor<M>& x, const Shape& shape) {
+  return reshaped(x, shape);
+}
+
+template <class M>
+Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
+  return transposed(x, order);
+}
+
 template <class M>
 Tensor<M> matrix_transpose(const Tensor<M>& x) {
   core::require("matrix_transpose", x);
@@ -259,6 +312,7 @@ Tensor<M> matrix_transpose(const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> swapaxes(const Tensor<M>& x, std::int64_t a, std::int64_t b) {
+  TYTO_ONCE(swapaxes, x, a, b);
   core::require("swapaxes", x);
   IntList order;
   for (int i = 0; i < x.ndim(); ++i) order.push_back(i);
@@ -269,6 +323,7 @@ Tensor<M> swapaxes(const Tensor<M>& x, std::int64_t a, std::int64_t b) {
 
 template <class M>
 Tensor<M> moveaxis(const Tensor<M>& x, std::int64_t from, std::int64_t to) {
+  TYTO_ONCE(moveaxis, x, from, to);
   core::require("moveaxis", x);
   const int source = core::normalise_axis("moveaxis", from, x.ndim());
   const int target = core::normalise_axis("moveaxis", to, x.ndim());
@@ -282,32 +337,12 @@ Tensor<M> moveaxis(const Tensor<M>& x, std::int64_t from, std::int64_t to) {
 
 template <class M>
 Tensor<M> squeeze(const Tensor<M>& x, const Axes& axes) {
-  core::require("squeeze", x);
-  Shape shape;
-  const IntList named = core::normalise_axes("squeeze", axes, x.ndim());
-  for (std::int64_t i = 0; i < x.ndim(); ++i) {
-    const std::int64_t length = x.shape()[static_cast<std::size_t>(i)];
-    const bool chosen = std::find(named.begin(), named.end(), i) != named.end();
-    if (chosen && length != 1 && !axes.all()) {
-      throw ShapeError(core::text("squeeze: axis ", i, " of shape ", x.shape(), " has length ", length, ", not 1"));
-    }
-    if (!chosen || length != 1) shape.push_back(length);
-  }
-  return reshape(x, shape);
+  return squeezed(x, axes);
 }
 
 template <class M>
 Tensor<M> expand_dims(const Tensor<M>& x, const Axes& axes) {
-  core::require("expand_dims", x);
-  const int rank = x.ndim() + axes.list().rank();
-  const IntList added = axes.all() ? IntList() : core::normalise_axes("expand_dims", axes, rank);
-  Shape shape;
-  std::size_t next = 0;
-  for (std::int64_t i = 0; i < rank; ++i) {
-    const bool fresh = std::find(added.begin(), added.end(), i) != added.end();
-    shape.push_back(fresh ? 1 : x.shape()[next++]);
-  }
-  return reshape(x, shape);
+  return with_axes(x, axes);
 }
 
 template <class M>
@@ -318,13 +353,7 @@ Tensor<M> ravel(const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> flatten(const Tensor<M>& x, std::int64_t first) {
-  core::require("flatten", x);
-  if (x.ndim() == 0) return reshape(x, {1});
-  const auto start = static_cast<std::size_t>(core::normalise_axis("flatten", first, x.ndim()));
-  Shape shape(std::span<const std::int64_t>(x.shape().data(), start));
-  shape.push_back(
-      element_count(Shape(std::span<const std::int64_t>(x.shape().data() + start, x.shape().size() - start))));
-  return reshape(x, shape);
+  return flattened(x, first);
 }
 
 template <class M>
@@ -342,6 +371,7 @@ Tensor<M> flip(const Tensor<M>& x, const Axes& axes) {
 
 template <class M>
 Tensor<M> diagonal(const Tensor<M>& x, std::int64_t k, std::int64_t axis1, std::int64_t axis2) {
+  TYTO_ONCE(diagonal, x, k, axis1, axis2);
   core::require("diagonal", x);
   const int first = core::normalise_axis("diagonal", axis1, x.ndim());
   const int second = core::normalise_axis("diagonal", axis2, x.ndim());

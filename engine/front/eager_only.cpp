@@ -78,6 +78,7 @@ Value places_of_nonzero(const core::Array& mask) {
 
 template <class M>
 Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options) {
+  TYTO_ONCE(unique, x, options);
   if (options.axis || options.size || (x.defined() && is_complex(x.dtype()))) return unique_all(x, options).values;
   const core::Array array = host_contents("unique", x);  // refuses what is lazy
   return distinct_elements(
@@ -86,6 +87,7 @@ Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options) {
 
 template <class M>
 Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x) {
+  TYTO_ONCE(extract, condition, x);
   const Value operands[] = {core::given("extract", condition), core::given("extract", x)};
   if (condition.size() != x.size()) {
     throw ShapeError(core::text("extract: a condition of shape ", condition.shape(), " for shape ", x.shape()));

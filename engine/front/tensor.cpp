@@ -79,6 +79,125 @@ Value draw(core::Mode mode, OpId op, const Shape& shape, DType dtype, const std:
   return core::draw(mode, op, {shape, dtype, 0, first, second}, key);
 }
 
+// The bodies of what makes tensors, in the mode that the caller names, and of what reads them.
+
+Value counted(core::Mode mode, const Scalar& start, const Scalar& stop, const Scalar& step,
+              std::optional<DType> dtype) {
+  if (step.as_double() == 0) throw ValueError("arange: the step is 0");
+  const bool whole = !start.is_floating() && !stop.is_floating() && !step.is_floating();
+  const double span = (stop.as_double() - start.as_double()) / step.as_double();
+  if (!std::isfinite(span)) throw ValueError("arange: start, stop and step must be finite");
+  const double count = std::max(0.0, std::ceil(span));
+  if (count > 0x1p60) throw ShapeError(core::text("arange: ", count, " elements are more than memory can hold"));
+  const DType type = dtype.value_or(whole ? DType::i64 : DType::f32);
+  check_shape("arange", {static_cast<std::int64_t>(count)});
+  return emit(mode, OpId::arange, core::RangeAttributes{{static_cast<std::int64_t>(count)}, type, start, step});
+}
+
+Value spaced(core::Mode mode, double start, double stop, std::int64_t count, DType dtype) {
+  if (count < 0) throw ValueError(core::text("linspace: count ", count, " is negative"));
+  check_shape("linspace", {count});
+  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  const bool whole = is_integer(dtype);
+  if (dtype != DType::f64 && !whole)
+    return emit(mode, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
+  // The end is met exactly, and integers are rounded down, as in NumPy.
+  core::AnyTensor numbers = emit(mode, OpId::arange, core::RangeAttributes{{count}, DType::f64, start, step});
+  if (count > 1) numbers = set(numbers, {count - 1}, core::AnyTensor(stop));
+  return whole ? cast(floor(numbers), dtype) : numbers;
+}
+
+Value filled_by(core::Mode mode, const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
+                DType dtype) {
+  check_shape("from_function", shape);
+  if (!f) throw ValueError("from_function: the function is empty");
+  const core::Array array = run::new_array(run::cpu_device(), DType::f64, shape);
+  auto* const data = static_cast<double*>(array.buffer->memory());
+  IntList index(shape.size(), 0);
+  for (double& element : std::span(data, static_cast<std::size_t>(element_count(shape)))) {
+    element = f(index);
+    for (std::size_t axis = shape.size(); axis-- > 0 && ++index[axis] == shape[axis];) index[axis] = 0;
+  }
+  return core::cast_to(core::constant(mode, run::to_device(array, run::current_device())), dtype);
+}
+
+core::Array borrowed(const void* data, const Shape& shape, DType dtype, std::function<void()> release) {
+  check_shape("borrow", shape);
+  if (data == nullptr && element_count(shape) != 0) throw ValueError("borrow: there is no memory to borrow");
+  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+  auto* context = release ? new std::function<void()>(std::move(release)) : nullptr;
+  core::Array array{std::make_shared<core::Buffer>(
+                        &run::cpu_device(), const_cast<void*>(data), bytes,
+                        [](core::Device*, void*, std::size_t, void* held) {
+                          if (held == nullptr) return;
+                          const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(held));
+                          (*call)();
+                        },
+                        context),
+                    dtype, core::View::dense(shape)};
+  array.buffer->set_read_only();
+  return array;
+}
+
+Value uniform_draw(core::Mode mode, const Shape& shape, const UniformOptions& o) {
+  if (!is_floating(o.dtype)) throw TypeError(core::text("uniform: a floating type is needed, not ", o.dtype));
+  const double widest = o.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(std::abs(o.low) <= widest && std::abs(o.high) <= widest && std::abs(o.high - o.low) <= widest)) {
+    throw ValueError(core::text("uniform: the range [", o.low, ", ", o.high, ") is too wide, or has no end"));
+  }
+  const core::AnyTensor drawn = draw(mode, OpId::random_uniform, shape, o.dtype, o.key, o.low, o.high);
+  // Rounded to a half, one number in a thousand would be `high` itself, at which a logarithm of what is left is
+  // infinite.
+  if (size_of(o.dtype) > 2 || !(o.low < o.high)) return drawn;
+  return minimum(drawn, std::max(below(o.high, o.dtype), o.low));
+}
+
+Value integer_draw(core::Mode mode, const Shape& shape, const IntegersOptions& o) {
+  if (o.high <= o.low) throw ValueError(core::text("integers: the range [", o.low, ", ", o.high, ") is empty"));
+  if (!is_integer(o.dtype)) throw TypeError(core::text("integers: an integer type is needed, not ", o.dtype));
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
+  if (o.low < -exact || o.low > exact || o.high < -exact || o.high > exact) {
+    throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
+  }
+  const int bits = static_cast<int>(8 * size_of(o.dtype)) - (is_unsigned(o.dtype) ? 0 : 1);
+  const double past = std::ldexp(1.0, bits);
+  const double least = is_unsigned(o.dtype) ? 0 : -past;
+  if (static_cast<double>(o.low) < least || static_cast<double>(o.high) > past) {
+    throw ValueError(
+        core::text("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ", o.dtype));
+  }
+  return draw(mode, OpId::random_integers, shape, o.dtype, o.key, static_cast<double>(o.low),
+              static_cast<double>(o.high));
+}
+
+Value ones_along(core::Mode mode, std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
+  if (is_complex(dtype)) return core::cast_to(ones_along(mode, rows, columns, k, real_type(dtype)), dtype);
+  const Shape shape{rows, columns < 0 ? rows : columns};
+  check_shape("eye", shape);
+  const std::int64_t diagonal = std::clamp(k, -shape[0], shape[1]);  // beyond the corners there is none
+  return emit(mode, OpId::eye, core::RangeAttributes{shape, dtype, diagonal, 0});
+}
+
+const void* elements_of(const Value& value, DType wanted) {
+  core::require("data", value);
+  if (value.dtype() != wanted) {
+    throw TypeError(
+        core::text("data: the elements are ", value.dtype(), ", read as ", wanted, "; cast first with astype"));
+  }
+  const core::Array array = run::contiguous(run::to_device(run::contents(value), run::cpu_device()));
+  // A share in the buffer keeps the pointer good, and keeps a later run from writing there.
+  value.node()->result(value.output()).host = array.buffer;
+  return static_cast<const std::byte*>(array.buffer->memory()) +
+         static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
+}
+
+std::string printed(const Value& value) {
+  core::require("to_string", value);
+  std::ostringstream out;
+  print(out, value);
+  return out.str();
+}
+
 }  // namespace
 
 NestedList::NestedList(std::initializer_list<NestedList> rows)
@@ -112,28 +231,11 @@ Tensor<M> Tensor<M>::arange(const Scalar& stop) {
 }
 template <class M>
 Tensor<M> Tensor<M>::arange(const Scalar& start, const Scalar& stop, const Scalar& step, std::optional<DType> dtype) {
-  if (step.as_double() == 0) throw ValueError("arange: the step is 0");
-  const bool whole = !start.is_floating() && !stop.is_floating() && !step.is_floating();
-  const double span = (stop.as_double() - start.as_double()) / step.as_double();
-  if (!std::isfinite(span)) throw ValueError("arange: start, stop and step must be finite");
-  const double count = std::max(0.0, std::ceil(span));
-  if (count > 0x1p60) throw ShapeError(core::text("arange: ", count, " elements are more than memory can hold"));
-  const DType type = dtype.value_or(whole ? DType::i64 : DType::f32);
-  check_shape("arange", {static_cast<std::int64_t>(count)});
-  return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{static_cast<std::int64_t>(count)}, type, start, step});
+  return counted(mode_tag<M>, start, stop, step, dtype);
 }
 template <class M>
 Tensor<M> Tensor<M>::linspace(double start, double stop, std::int64_t count, DType dtype) {
-  if (count < 0) throw ValueError(core::text("linspace: count ", count, " is negative"));
-  check_shape("linspace", {count});
-  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
-  const bool whole = is_integer(dtype);
-  if (dtype != DType::f64 && !whole)
-    return emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, dtype, start, step});
-  // The end is met exactly, and integers are rounded down, as in NumPy.
-  Tensor numbers = emit(mode_tag<M>, OpId::arange, core::RangeAttributes{{count}, DType::f64, start, step});
-  if (count > 1) numbers = set(numbers, {count - 1}, Tensor(stop));
-  return whole ? floor(numbers).astype(dtype) : numbers;
+  return spaced(mode_tag<M>, start, stop, count, dtype);
 }
 template <class M>
 Tensor<M> Tensor<M>::logspace(double start, double stop, std::int64_t count, double base, DType dtype) {
@@ -141,11 +243,7 @@ Tensor<M> Tensor<M>::logspace(double start, double stop, std::int64_t count, dou
 }
 template <class M>
 Tensor<M> Tensor<M>::eye(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
-  if (is_complex(dtype)) return eye(rows, columns, k, real_type(dtype)).astype(dtype);
-  const Shape shape{rows, columns < 0 ? rows : columns};
-  check_shape("eye", shape);
-  const std::int64_t diagonal = std::clamp(k, -shape[0], shape[1]);  // beyond the corners there is none
-  return emit(mode_tag<M>, OpId::eye, core::RangeAttributes{shape, dtype, diagonal, 0});
+  return ones_along(mode_tag<M>, rows, columns, k, dtype);
 }
 template <class M>
 Tensor<M> Tensor<M>::tri(std::int64_t rows, std::int64_t columns, std::int64_t k, DType dtype) {
@@ -155,16 +253,7 @@ Tensor<M> Tensor<M>::tri(std::int64_t rows, std::int64_t columns, std::int64_t k
 template <class M>
 Tensor<M> Tensor<M>::from_function(const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
                                    DType dtype) {
-  check_shape("from_function", shape);
-  if (!f) throw ValueError("from_function: the function is empty");
-  const core::Array array = run::new_array(run::cpu_device(), DType::f64, shape);
-  auto* const data = static_cast<double*>(array.buffer->memory());
-  IntList index(shape.size(), 0);
-  for (double& element : std::span(data, static_cast<std::size_t>(element_count(shape)))) {
-    element = f(index);
-    for (std::size_t axis = shape.size(); axis-- > 0 && ++index[axis] == shape[axis];) index[axis] = 0;
-  }
-  return Tensor(core::constant(mode_tag<M>, run::to_device(array, run::current_device()))).astype(dtype);
+  return filled_by(mode_tag<M>, shape, f, dtype);
 }
 
 template <class M>
@@ -179,35 +268,12 @@ Tensor<M> Tensor<M>::from_bytes(const void* data, std::int64_t count, const Shap
 
 template <class M>
 Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release) {
-  check_shape("borrow", shape);
-  if (data == nullptr && element_count(shape) != 0) throw ValueError("borrow: there is no memory to borrow");
-  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
-  auto* context = release ? new std::function<void()>(std::move(release)) : nullptr;
-  core::Array array{std::make_shared<core::Buffer>(
-                        &run::cpu_device(), const_cast<void*>(data), bytes,
-                        [](core::Device*, void*, std::size_t, void* held) {
-                          if (held == nullptr) return;
-                          const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(held));
-                          (*call)();
-                        },
-                        context),
-                    dtype, core::View::dense(shape)};
-  array.buffer->set_read_only();
-  return core::constant(mode_tag<M>, std::move(array));
+  return core::constant(mode_tag<M>, borrowed(data, shape, dtype, std::move(release)));
 }
 
 template <class M>
 Tensor<M> Tensor<M>::uniform(const Shape& shape, const UniformOptions& o) {
-  if (!is_floating(o.dtype)) throw TypeError(core::text("uniform: a floating type is needed, not ", o.dtype));
-  const double widest = o.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  if (!(std::abs(o.low) <= widest && std::abs(o.high) <= widest && std::abs(o.high - o.low) <= widest)) {
-    throw ValueError(core::text("uniform: the range [", o.low, ", ", o.high, ") is too wide, or has no end"));
-  }
-  const Tensor drawn = draw(mode_tag<M>, OpId::random_uniform, shape, o.dtype, o.key, o.low, o.high);
-  // Rounded to a half, one number in a thousand would be `high` itself, at which a logarithm of what is left is
-  // infinite.
-  if (size_of(o.dtype) > 2 || !(o.low < o.high)) return drawn;
-  return minimum(drawn, std::max(below(o.high, o.dtype), o.low));
+  return uniform_draw(mode_tag<M>, shape, o);
 }
 template <class M>
 Tensor<M> Tensor<M>::normal(const Shape& shape, const NormalOptions& o) {
@@ -225,21 +291,7 @@ Tensor<M> Tensor<M>::bernoulli(const Shape& shape, const BernoulliOptions& o) {
 }
 template <class M>
 Tensor<M> Tensor<M>::integers(const Shape& shape, const IntegersOptions& o) {
-  if (o.high <= o.low) throw ValueError(core::text("integers: the range [", o.low, ", ", o.high, ") is empty"));
-  if (!is_integer(o.dtype)) throw TypeError(core::text("integers: an integer type is needed, not ", o.dtype));
-  constexpr std::int64_t exact = std::int64_t{1} << 53;
-  if (o.low < -exact || o.low > exact || o.high < -exact || o.high > exact) {
-    throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
-  }
-  const int bits = static_cast<int>(8 * size_of(o.dtype)) - (is_unsigned(o.dtype) ? 0 : 1);
-  const double past = std::ldexp(1.0, bits);
-  const double least = is_unsigned(o.dtype) ? 0 : -past;
-  if (static_cast<double>(o.low) < least || static_cast<double>(o.high) > past) {
-    throw ValueError(
-        core::text("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ", o.dtype));
-  }
-  return draw(mode_tag<M>, OpId::random_integers, shape, o.dtype, o.key, static_cast<double>(o.low),
-              static_cast<double>(o.high));
+  return integer_draw(mode_tag<M>, shape, o);
 }
 template <class M>
 Tensor<M> Tensor<M>::gamma(const Shape& shape, const GammaOptions& o) {
@@ -267,16 +319,15 @@ bool is_a_buffer_of_its_own(const core::Array& array) {
          array.buffer->bytes() == run::byte_count(array.dtype, array.view.shape);
 }
 
-template <class M>
-Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string name) {
+Value stateful(core::Mode mode, core::State::Kind kind, const Value& initial, std::string name) {
   core::require(kind == core::State::Kind::variable ? "variable" : "persistent", initial);
   Value value = core::resolve(initial);
-  const Value handle = run::make_state(mode_tag<M>, kind, std::move(name), {value.dtype(), value.shape(), false});
+  const Value handle = run::make_state(mode, kind, std::move(name), {value.dtype(), value.shape(), false});
   const auto state = run::state_behind(handle, "variable");
   // What is drawn and not read yet is drawn when it is read: weights that are loaded from a file never are.
   if (run::is_pending_draw(value)) {
     core::Device& device = run::current_device();
-    state->defer({mode_tag<M>, [value, &device] { return run::to_device(run::contents(value), device); }, 0});
+    state->defer({mode, [value, &device] { return run::to_device(run::contents(value), device); }, 0});
   } else {
     // Shared until a run is to write to it, which takes a copy of what anybody else holds.
     core::Array own = run::contents(value);
@@ -284,7 +335,7 @@ Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string nam
       const core::Array array = std::exchange(own, run::new_array(*own.buffer->device(), own.dtype, own.view.shape));
       run::copy_elements(array, own);
     }
-    state->set_current(core::version(mode_tag<M>, state, run::to_device(own, run::current_device())));
+    state->set_current(core::version(mode, state, run::to_device(own, run::current_device())));
   }
   return handle;
 }
@@ -292,11 +343,11 @@ Value stateful(core::State::Kind kind, const Tensor<M>& initial, std::string nam
 
 template <class M>
 Tensor<M> Tensor<M>::variable(const Tensor& initial, std::string name) {
-  return stateful(core::State::Kind::variable, initial, std::move(name));
+  return stateful(mode_tag<M>, core::State::Kind::variable, initial, std::move(name));
 }
 template <class M>
 Tensor<M> Tensor<M>::persistent(const Tensor& initial, std::string name) {
-  return stateful(core::State::Kind::persistent, initial, std::move(name));
+  return stateful(mode_tag<M>, core::State::Kind::persistent, initial, std::move(name));
 }
 template <class M>
 Tensor<M> Tensor<M>::constant(const Tensor& value) {
@@ -453,23 +504,12 @@ Tensor<M> Tensor<M>::read_as(DType wanted) const {
 
 template <class M>
 const void* Tensor<M>::read_data(DType wanted) const {
-  core::require("data", value_);
-  if (dtype() != wanted) {
-    throw TypeError(core::text("data: the elements are ", dtype(), ", read as ", wanted, "; cast first with astype"));
-  }
-  const core::Array array = run::contiguous(run::to_device(run::contents(value_), run::cpu_device()));
-  // A share in the buffer keeps the pointer good, and keeps a later run from writing there.
-  value_.node()->result(value_.output()).host = array.buffer;
-  return static_cast<const std::byte*>(array.buffer->memory()) +
-         static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
+  return elements_of(value_, wanted);
 }
 
 template <class M>
 std::string Tensor<M>::to_string() const {
-  core::require("to_string", value_);
-  std::ostringstream out;
-  print(out, value_);
-  return out.str();
+  return printed(value_);
 }
 
 template <class M>

@@ -355,7 +355,8 @@ class Tensor {
   Tensor& operator/=(const Tensor& b) & { return renew(divide(*this, b)); }
 
   operator const Value&() const { return value_; }
-  const Value& value() const { return value_; }
+  const Value& value() const& { return value_; }
+  Value value() && { return std::move(value_); }
 
  private:
   friend class IndexProxy<Mode>;

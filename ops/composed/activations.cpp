@@ -15,6 +15,7 @@ Tensor<M> leaky_relu(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& 
 
 template <class M>
 Tensor<M> elu(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& alpha) {
+  TYTO_ONCE(elu, x, alpha);
   core::require("elu", x, alpha);
   if (const Value planned = core::planned(&elu<Any>, x, alpha)) return planned;
   const Tensor<M> above = greater(x, 0);

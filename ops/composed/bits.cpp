@@ -23,6 +23,7 @@ Tensor<M> shifts(BitOrder order, std::size_t axis, std::size_t rank, DType dtype
 
 template <class M>
 Tensor<M> packbits(const Tensor<M>& x, std::optional<std::int64_t> axis, BitOrder order) {
+  TYTO_ONCE(packbits, x, axis, order);
   const Tensor<M> given = core::given("packbits", x);
   if (!is_integer(given.dtype()) && given.dtype() != DType::boolean) {
     throw TypeError(core::text("packbits: bool or integers are packed, not ", given.dtype()));
@@ -44,6 +45,7 @@ Tensor<M> packbits(const Tensor<M>& x, std::optional<std::int64_t> axis, BitOrde
 template <class M>
 Tensor<M> unpackbits(const Tensor<M>& x, std::optional<std::int64_t> axis, std::optional<std::int64_t> count,
                      BitOrder order) {
+  TYTO_ONCE(unpackbits, x, axis, count, order);
   const Tensor<M> given = core::given("unpackbits", x);
   if (given.dtype() != DType::u8) throw TypeError(core::text("unpackbits: u8 is needed, not ", given.dtype()));
   if (const Value planned = core::planned(&unpackbits<Any>, given, axis, count, order)) return planned;

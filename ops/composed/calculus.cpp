@@ -44,6 +44,7 @@ Tensor<M> strips(std::string_view function, const Tensor<M>& given, std::int64_t
 
 template <class M>
 Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
+  TYTO_ONCE(diff, x, order, axis);
   Tensor<M> out = core::given("diff", x);
   const std::int64_t along = core::normalise_axis("diff", axis, out.ndim());
   if (order < 0) throw ValueError(core::text("diff: the order ", order, " is negative"));
@@ -72,6 +73,7 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
 
 template <class M>
 Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
+  TYTO_ONCE(unwrap, x, axis, period);
   const Tensor<M> angles = floating_of("unwrap", x);
   const std::int64_t along = core::normalise_axis("unwrap", axis, angles.ndim());
   if (!(period > 0)) throw ValueError(core::text("unwrap: the period ", period, " is not positive"));
@@ -91,6 +93,7 @@ Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
 template <class M>
 Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing,
                    int edge_order) {
+  TYTO_ONCE(gradient, x, axis, spacing, edge_order);
   const Tensor<M> f = floating_of("gradient", x);
   core::require("gradient", spacing);
   if (const Value planned = core::planned(&gradient<Any>, f, axis, spacing, edge_order)) return planned;
@@ -134,11 +137,13 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
 
 template <class M>
 Tensor<M> trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
+  TYTO_ONCE(trapezoid, y, axis, spacing);
   return sum(strips("trapezoid", y, axis, spacing), static_cast<int>(axis));
 }
 
 template <class M>
 Tensor<M> cumulative_trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
+  TYTO_ONCE(cumulative_trapezoid, y, axis, spacing);
   return cumsum(strips("cumulative_trapezoid", y, axis, spacing), axis);
 }
 
@@ -146,6 +151,7 @@ template <class M>
 Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
                  const std::type_identity_t<Tensor<M>>& values, std::optional<double> left,
                  std::optional<double> right) {
+  TYTO_ONCE(interp, x, at, values, left, right);
   const Tensor<M> given = floating_of("interp", x);
   const Tensor<M> places = floating_of("interp", at), heights = floating_of("interp", values);
   if (const Value planned = core::planned(&interp<Any>, given, places, heights, left, right)) return planned;

@@ -16,6 +16,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices) {
+  TYTO_ONCE(choose, numbers, choices);
   core::require("choose", numbers);
   if (choices.empty()) throw ValueError("choose: no choices are given");
   Shape shape = numbers.shape();
@@ -32,6 +33,7 @@ Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices
 template <class M>
 Tensor<M> select(const std::vector<Tensor<M>>& conditions, const std::vector<Tensor<M>>& choices,
                  const std::type_identity_t<Tensor<M>>& otherwise) {
+  TYTO_ONCE(select, conditions, choices, otherwise);
   if (conditions.size() != choices.size() || choices.empty()) {
     throw ValueError(core::text("select: ", conditions.size(), " conditions and ", choices.size(),
                                 " choices; as many of both are needed, one or more"));
@@ -50,6 +52,7 @@ Tensor<M> select(const std::vector<Tensor<M>>& conditions, const std::vector<Ten
 template <class M>
 Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
                          const std::type_identity_t<Tensor<M>>& values, std::int64_t axis) {
+  TYTO_ONCE(put_along_axis, x, indices, values, axis);
   core::require("put_along_axis", x, indices, values);
   const int along = core::normalise_axis("put_along_axis", axis, x.ndim());
   if (indices.ndim() != x.ndim()) {
@@ -71,6 +74,7 @@ Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M
 template <class M>
 Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
               const std::type_identity_t<Tensor<M>>& values) {
+  TYTO_ONCE(put, x, indices, values);
   core::require("put", x, indices, values);
   const Tensor<M> places = ravel(indices);
   if (places.size() == 0) return x;
@@ -81,6 +85,7 @@ Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices
 
 template <class M>
 Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
+  TYTO_ONCE(lexsort, keys);
   if (keys.empty()) throw ValueError("lexsort: no keys are given");
   std::vector<Value> operands;
   for (const Tensor<M>& key : keys) {
@@ -132,6 +137,7 @@ void require_places(std::string_view function, std::string_view what, const Tens
 
 template <class M>
 std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape) {
+  TYTO_ONCE(unravel_index, positions, shape);
   core::require("unravel_index", positions);
   if (!is_integer(positions.dtype())) {
     throw TypeError(core::text("unravel_index: positions must be integers, not ", positions.dtype()));
@@ -152,6 +158,7 @@ std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& sh
 
 template <class M>
 Tensor<M> ravel_multi_index(const std::vector<Tensor<M>>& coordinates, const Shape& shape) {
+  TYTO_ONCE(ravel_multi_index, coordinates, shape);
   if (coordinates.size() != shape.size() || shape.empty()) {
     throw ShapeError(core::text("ravel_multi_index: ", coordinates.size(), " coordinates for shape ", shape));
   }

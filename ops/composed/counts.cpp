@@ -63,6 +63,7 @@ Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
                    const std::type_identity_t<Tensor<M>>& weights) {
+  TYTO_ONCE(bincount, x, length, weights);
   const Value& given = core::given("bincount", x);
   if (!is_integer(given.dtype())) throw TypeError(core::text("bincount: integers are counted, not ", given.dtype()));
   if (given.ndim() != 1) throw ShapeError(core::text("bincount: a vector is needed, not shape ", given.shape()));
@@ -85,6 +86,7 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
 
 template <class M>
 Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right) {
+  TYTO_ONCE(digitize, x, edges, right);
   core::require("digitize", x, edges);
   if (edges.ndim() != 1) throw ShapeError(core::text("digitize: edges must be a vector, not of shape ", edges.shape()));
   const std::int64_t count = edges.size();
@@ -100,6 +102,7 @@ Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& ed
 
 template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high) {
+  TYTO_ONCE(histogram, x, bins, low, high);
   core::require("histogram", x);
   if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
   if (!(low < high)) throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is empty"));
@@ -111,6 +114,7 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double
 template <class M>
 Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,
                       const std::type_identity_t<Tensor<M>>& x_edges, const std::type_identity_t<Tensor<M>>& y_edges) {
+  TYTO_ONCE(histogram2d, x, y, x_edges, y_edges);
   core::require("histogram2d", x, y, x_edges, y_edges);
   if (x.ndim() != 1 || x.shape() != y.shape()) {
     throw ShapeError(core::text("histogram2d: vectors of one length are needed, not ", x.shape(), " and ", y.shape()));
@@ -120,6 +124,7 @@ Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>&
 
 template <class M>
 Tensor<M> histogramdd(const Tensor<M>& points, const std::vector<Tensor<M>>& edges) {
+  TYTO_ONCE(histogramdd, points, edges);
   core::require("histogramdd", points);
   if (points.ndim() != 2 || static_cast<std::size_t>(points.shape()[1]) != edges.size() || edges.empty()) {
     throw ShapeError(core::text("histogramdd: points must be rows of a matrix with a column for each of ", edges.size(),

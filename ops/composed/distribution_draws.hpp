@@ -80,6 +80,15 @@ auto with_parameters(const D& distribution, const F& f) {
   }
 }
 
+/// What `f` makes of a distribution and x as tensors of any mode, so that densities are compiled once; see TYTO_ONCE.
+template <template <class> class Distribution, class M, class F>
+Tensor<M> once(const Distribution<Tensor<M>>& distribution, const Tensor<M>& x, const F& f) {
+  const AnyTensor found = with_parameters<Tensor<M>>(distribution, [&](const auto&... parameters) {
+    return f(Distribution<AnyTensor>{parameters.value()...}, AnyTensor(x.value()));
+  });
+  return found.value();
+}
+
 /// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
 /// would be computed in f32.
 template <class T, class D>
@@ -109,24 +118,22 @@ T in_wide(const T& x, const D& distribution, T (*f)(const D&, const T&)) {
 /// but its arguments.
 template <class T, class D>
 T in_wide_by_plan(const T& x, const D& distribution, T (*f)(const D&, const T&)) {
-  if constexpr (std::is_same_v<T, Tensor<Eager>>) {
-    require("x", x);
-    const Value planned = with_parameters<T>(distribution, [&](const auto&... parameters) {
-      (require("parameter", parameters), ...);
-      const Value operands[] = {x, parameters...};
-      const auto record = [](const void* function, std::span<const Value> replaced) -> Value {
-        D symbols;
-        with_parameters<T>(symbols, [&](const auto&... members) {
-          std::size_t next = 0;
-          symbols = D{((void)members, T(replaced[++next]))...};
-          return 0;
-        });
-        return in_wide<T, D>(replaced[0], symbols, *static_cast<T (*const*)(const D&, const T&)>(function));
-      };
-      return planned_result({reinterpret_cast<std::uint64_t>(f), {}, operands, record, &f});
-    });
-    if (planned) return planned;
-  }
+  require("x", x);
+  const Value planned = with_parameters<T>(distribution, [&](const auto&... parameters) {
+    (require("parameter", parameters), ...);
+    const Value operands[] = {x, parameters...};
+    const auto record = [](const void* function, std::span<const Value> replaced) -> Value {
+      D symbols;
+      with_parameters<T>(symbols, [&](const auto&... members) {
+        std::size_t next = 0;
+        symbols = D{((void)members, T(replaced[++next]))...};
+        return 0;
+      });
+      return in_wide<T, D>(replaced[0], symbols, *static_cast<T (*const*)(const D&, const T&)>(function));
+    };
+    return planned_result({reinterpret_cast<std::uint64_t>(f), {}, operands, record, &f});
+  });
+  if (planned) return planned;
   return in_wide<T, D>(x, distribution, f);
 }
 
@@ -201,58 +208,68 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
-#define TYTO_LOG_PROB(Name)                                               \
-  template <class T>                                                      \
-  static T log_density(const Name<T>&, const T& x);                       \
-  template <class T>                                                      \
-  T Name<T>::log_prob(const T& x) const {                                 \
-    return core::density_at(x, log_density(core::typed_as(x, *this), x)); \
-  }                                                                       \
-  template <class T>                                                      \
+#define TYTO_LOG_PROB(Name)                                                 \
+  template <class T>                                                        \
+  static T log_density(const Name<T>&, const T& x);                         \
+  template <class T>                                                        \
+  T Name<T>::log_prob(const T& x) const {                                   \
+    return core::once(*this, x, [](const auto& of, const auto& at) {        \
+      return core::density_at(at, log_density(core::typed_as(at, of), at)); \
+    });                                                                     \
+  }                                                                         \
+  template <class T>                                                        \
   static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_CDF(Name)                                                              \
-  template <class T>                                                                \
-  static T probability_below(const Name<T>&, const T& x);                           \
-  template <class T>                                                                \
-  T Name<T>::cdf(const T& x) const {                                                \
-    return core::probability_at(x, probability_below(core::typed_as(x, *this), x)); \
-  }                                                                                 \
-  template <class T>                                                                \
+#define TYTO_CDF(Name)                                                                \
+  template <class T>                                                                  \
+  static T probability_below(const Name<T>&, const T& x);                             \
+  template <class T>                                                                  \
+  T Name<T>::cdf(const T& x) const {                                                  \
+    return core::once(*this, x, [](const auto& of, const auto& at) {                  \
+      return core::probability_at(at, probability_below(core::typed_as(at, of), at)); \
+    });                                                                               \
+  }                                                                                   \
+  template <class T>                                                                  \
   static T probability_below(const Name<T>& distribution, const T& x)
 // The same in f64.
-#define TYTO_WIDE_LOG_PROB(Name)                                           \
-  template <class T>                                                       \
-  static T log_density(const Name<T>&, const T& x);                        \
-  template <class T>                                                       \
-  static T log_density_anywhere(const Name<T>& distribution, const T& x) { \
-    return core::density_at(x, log_density(distribution, x));              \
-  }                                                                        \
-  template <class T>                                                       \
-  T Name<T>::log_prob(const T& x) const {                                  \
-    return core::in_wide_by_plan<T>(x, *this, &log_density_anywhere<T>);   \
-  }                                                                        \
-  template <class T>                                                       \
+#define TYTO_WIDE_LOG_PROB(Name)                                                    \
+  template <class T>                                                                \
+  static T log_density(const Name<T>&, const T& x);                                 \
+  template <class T>                                                                \
+  static T log_density_anywhere(const Name<T>& distribution, const T& x) {          \
+    return core::density_at(x, log_density(distribution, x));                       \
+  }                                                                                 \
+  template <class T>                                                                \
+  T Name<T>::log_prob(const T& x) const {                                           \
+    return core::once(*this, x, [](const auto& of, const auto& at) {                \
+      return core::in_wide_by_plan(at, of, &log_density_anywhere<core::AnyTensor>); \
+    });                                                                             \
+  }                                                                                 \
+  template <class T>                                                                \
   static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_WIDE_CDF(Name)                                                \
-  template <class T>                                                       \
-  static T probability_below(const Name<T>&, const T& x);                  \
-  template <class T>                                                       \
-  static T probability_anywhere(const Name<T>& distribution, const T& x) { \
-    return core::probability_at(x, probability_below(distribution, x));    \
-  }                                                                        \
-  template <class T>                                                       \
-  T Name<T>::cdf(const T& x) const {                                       \
-    return core::in_wide<T>(x, *this, &probability_anywhere<T>);           \
-  }                                                                        \
-  template <class T>                                                       \
+#define TYTO_WIDE_CDF(Name)                                                 \
+  template <class T>                                                        \
+  static T probability_below(const Name<T>&, const T& x);                   \
+  template <class T>                                                        \
+  static T probability_anywhere(const Name<T>& distribution, const T& x) {  \
+    return core::probability_at(x, probability_below(distribution, x));     \
+  }                                                                         \
+  template <class T>                                                        \
+  T Name<T>::cdf(const T& x) const {                                        \
+    return core::once(*this, x, [](const auto& of, const auto& at) {        \
+      return core::in_wide(at, of, &probability_anywhere<core::AnyTensor>); \
+    });                                                                     \
+  }                                                                         \
+  template <class T>                                                        \
   static T probability_below(const Name<T>& distribution, const T& x)
 // The same of vectors.
-#define TYTO_VECTOR_LOG_PROB(Name)                                               \
-  template <class T>                                                             \
-  static T log_density(const Name<T>&, const T& x);                              \
-  template <class T>                                                             \
-  T Name<T>::log_prob(const T& x) const {                                        \
-    return core::vector_density_at(x, log_density(core::typed_as(x, *this), x)); \
-  }                                                                              \
-  template <class T>                                                             \
+#define TYTO_VECTOR_LOG_PROB(Name)                                                 \
+  template <class T>                                                               \
+  static T log_density(const Name<T>&, const T& x);                                \
+  template <class T>                                                               \
+  T Name<T>::log_prob(const T& x) const {                                          \
+    return core::once(*this, x, [](const auto& of, const auto& at) {               \
+      return core::vector_density_at(at, log_density(core::typed_as(at, of), at)); \
+    });                                                                            \
+  }                                                                                \
+  template <class T>                                                               \
   static T log_density(const Name<T>& distribution, const T& x)

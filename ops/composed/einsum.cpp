@@ -270,6 +270,7 @@ void stretch(std::string_view equation, std::vector<Term<M>>& terms) {
 
 template <class M>
 Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operands) {
+  TYTO_ONCE(einsum, equation, operands);
   if (operands.empty()) throw ValueError("einsum: no operands");
   std::vector<Shape> shapes;
   std::vector<Value> values;

@@ -151,6 +151,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> gammainc(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x) {
+  TYTO_ONCE(gammainc, a, x);
   const Value operands[] = {core::as_floating(core::given("gammainc", a)),
                             core::as_floating(core::given("gammainc", x))};
   return core::cast_to(core::incomplete_gamma(operands[0], operands[1], core::Side::below),
@@ -159,6 +160,7 @@ Tensor<M> gammainc(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x)
 template <class M>
 Tensor<M> betainc(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,
                   const std::type_identity_t<Tensor<M>>& x) {
+  TYTO_ONCE(betainc, a, b, x);
   const Value operands[] = {core::as_floating(core::given("betainc", a)), core::as_floating(core::given("betainc", b)),
                             core::as_floating(core::given("betainc", x))};
   const core::AnyTensor wide = core::as_f64(operands[2]);

@@ -59,6 +59,7 @@ Tensor<M> norm_of_matrices(std::string_view op, const Tensor<M>& x, const NormOr
 
 template <class M>
 Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(vector_norm, x, p, axes, keepdims);
   const Tensor<M> y = core::as_floating(core::given("vector_norm", x));
   if (std::isnan(p)) throw ValueError("vector_norm: there is no norm of order NaN");
   if (p == 2) return length(y, axes, keepdims);
@@ -72,6 +73,7 @@ Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepd
 
 template <class M>
 Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order, bool keepdims) {
+  TYTO_ONCE(matrix_norm, x, order, keepdims);
   const Tensor<M> y = core::as_floating(core::given("matrix_norm", x));
   if (y.ndim() < 2) {
     throw ShapeError(core::text("matrix_norm: matrices need two axes or more, not shape ", y.shape()));
@@ -82,6 +84,7 @@ Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order, bool keepdims)
 
 template <class M>
 Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(norm, x, order, axes, keepdims);
   const Tensor<M> y = core::as_floating(core::given("norm", x));
   if (axes.all() && order.none()) return length(y, axes, keepdims);
   if (axes.all() && y.ndim() != 1 && y.ndim() != 2) {
@@ -110,6 +113,7 @@ Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, boo
 // unless it holds a NaN itself.
 template <class M>
 Tensor<M> cond(const Tensor<M>& a, const NormOrder& order) {
+  TYTO_ONCE(cond, a, order);
   const Tensor<M> x = core::matrix_operand("cond", a);
   core::check_matrices("cond", core::TensorType{x.dtype(), x.shape(), false});
   if (order.none() || (order.number() && std::abs(*order.number()) == 2)) {

@@ -8,6 +8,7 @@ namespace linalg TYTO_API {
 
 template <class M>
 Tensor<M> diagonal(const Tensor<M>& x, std::int64_t k) {
+  TYTO_ONCE(linalg::diagonal, x, k);
   core::require("diagonal", x);
   if (x.ndim() < 2) throw ShapeError(core::text("diagonal: matrices need two axes or more, not shape ", x.shape()));
   return tyto::diagonal(x, k, -2, -1);
@@ -22,6 +23,7 @@ Tensor<M> trace(const Tensor<M>& x, std::int64_t k) {
 
 template <class M>
 Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axis) {
+  TYTO_ONCE(vecdot, a, b, axis);
   const Tensor<M> left = core::given("vecdot", a), right = core::given("vecdot", b);
   const int first = core::normalise_axis("vecdot", axis, left.ndim());
   const int second = core::normalise_axis("vecdot", axis, right.ndim());
@@ -48,6 +50,7 @@ Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, s
 
 template <class M>
 Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axis) {
+  TYTO_ONCE(cross, a, b, axis);
   const Tensor<M> left = core::given("cross", a), right = core::given("cross", b);
   for (const Tensor<M>& each : {left, right}) {
     const int place = core::normalise_axis("cross", axis, each.ndim());
@@ -62,6 +65,7 @@ Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, st
 
 template <class M>
 Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool increasing) {
+  TYTO_ONCE(vander, x, columns, increasing);
   const Tensor<M> given = core::given("vander", x);
   if (given.ndim() != 1) throw ShapeError(core::text("vander: a vector is needed, not shape ", given.shape()));
   const std::int64_t count = columns.value_or(given.size());
@@ -78,6 +82,7 @@ Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool i
 
 template <class M>
 Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
+  TYTO_ONCE(cov, x, options);
   Tensor<M> y = core::as_floating(core::given("cov", x));
   if (y.ndim() > 2) throw ShapeError(core::text("cov: a vector or a matrix is needed, not shape ", y.shape()));
   const bool alone = y.ndim() < 2;
@@ -92,6 +97,7 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
 
 template <class M>
 Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables) {
+  TYTO_ONCE(corrcoef, x, rows_are_variables);
   core::require("corrcoef", x);
   if (x.ndim() > 2) throw ShapeError(core::text("corrcoef: a vector or a matrix is needed, not shape ", x.shape()));
   const Tensor<M> covariances = cov(x, {.rows_are_variables = rows_are_variables});

@@ -6,6 +6,7 @@ namespace linalg TYTO_API {
 
 template <class M>
 Tensor<M> tensorsolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, const IntList& axes) {
+  TYTO_ONCE(tensorsolve, a, b, axes);
   core::require("tensorsolve", a, b);
   Tensor<M> ordered = a;
   IntList places;
@@ -30,6 +31,7 @@ Tensor<M> tensorsolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
 
 template <class M>
 Tensor<M> tensorinv(const Tensor<M>& a, std::int64_t axes) {
+  TYTO_ONCE(tensorinv, a, axes);
   core::require("tensorinv", a);
   if (axes < 1 || axes > a.ndim()) {
     throw ValueError(core::text("tensorinv: ", axes, " axes are asked for, shape ", a.shape(), " has ", a.ndim()));

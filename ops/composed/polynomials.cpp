@@ -86,6 +86,7 @@ Tensor<M> correlated(std::string_view function, const Tensor<M>& a, const Tensor
 
 template <class M>
 Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap) {
+  TYTO_ONCE(convolve, a, b, overlap);
   core::require("convolve", a, b);
   return a.size() < b.size() ? correlated("convolve", b, flip(a), overlap)
                              : correlated("convolve", a, flip(b), overlap);
@@ -93,6 +94,7 @@ Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,
 
 template <class M>
 Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap) {
+  TYTO_ONCE(correlate, a, b, overlap);
   core::require("correlate", a, b);
   const Tensor<M> factors = conj(b);
   if (a.size() >= b.size()) return correlated("correlate", a, factors, overlap);
@@ -101,6 +103,7 @@ Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 
 template <class M>
 Tensor<M> polyval(const Tensor<M>& coefficients, const std::type_identity_t<Tensor<M>>& x) {
+  TYTO_ONCE(polyval, coefficients, x);
   require_vector("polyval", coefficients);
   core::require("polyval", x);
   Tensor<M> y = zeros_like(x);
@@ -111,6 +114,7 @@ Tensor<M> polyval(const Tensor<M>& coefficients, const std::type_identity_t<Tens
 template <class M>
 Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, std::int64_t degree,
                   const std::type_identity_t<Tensor<M>>& weights) {
+  TYTO_ONCE(polyfit, x, y, degree, weights);
   require_elements("polyfit", x);
   require_vector("polyfit", y);
   if (degree < 0) throw ValueError(core::text("polyfit: the degree ", degree, " is negative"));
@@ -154,6 +158,7 @@ Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) 
 
 template <class M>
 PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(polydiv, a, b);
   require_elements("polydiv", a);
   require_elements("polydiv", b);
   const Value operands[] = {core::as_floating(core::resolve(a)), core::as_floating(core::resolve(b))};
@@ -176,6 +181,7 @@ PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Ten
 
 template <class M>
 Tensor<M> poly(const Tensor<M>& zeros) {
+  TYTO_ONCE(poly, zeros);
   core::require("poly", zeros);
   if (zeros.ndim() == 2) {
     const Tensor<M> found = poly(linalg::eigvals(zeros));
@@ -192,6 +198,7 @@ Tensor<M> poly(const Tensor<M>& zeros) {
 
 template <class M>
 Tensor<M> roots(const Tensor<M>& coefficients) {
+  TYTO_ONCE(roots, coefficients);
   require_elements("roots", coefficients);
   const Tensor<M> given = core::as_floating(core::resolve(coefficients));
   const std::int64_t degree = given.size() - 1;
@@ -203,6 +210,7 @@ Tensor<M> roots(const Tensor<M>& coefficients) {
 
 template <class M>
 Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
+  TYTO_ONCE(polyder, coefficients, order);
   require_vector("polyder", coefficients);
   if (order < 0) throw ValueError(core::text("polyder: the order ", order, " is negative"));
   Tensor<M> out = coefficients;
@@ -214,6 +222,7 @@ Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
 
 template <class M>
 Tensor<M> polyint(const Tensor<M>& coefficients, double constant) {
+  TYTO_ONCE(polyint, coefficients, constant);
   require_vector("polyint", coefficients);
   const Tensor<M> given = core::as_floating(core::resolve(coefficients));
   const Tensor<M> powers = given / Tensor<M>::arange(given.size(), 0, -1, given.dtype());

@@ -39,6 +39,7 @@ void check_given(std::string_view function, const Tensor<M>& a, const Tensor<M>&
 
 template <class M>
 Tensor<M> dot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(dot, a, b);
   check_given("dot", a, b);
   if (a.ndim() == 0 || b.ndim() == 0) return a * b;
   if (b.ndim() <= 2) {
@@ -55,6 +56,7 @@ Tensor<M> dot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 
 template <class M>
 Tensor<M> matvec(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x) {
+  TYTO_ONCE(matvec, a, x);
   check_given("matvec", a, x);
   if (a.ndim() < 2 || x.ndim() < 1 || a.shape().back() != x.shape().back()) {
     throw ShapeError(
@@ -66,6 +68,7 @@ Tensor<M> matvec(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x) {
 
 template <class M>
 Tensor<M> vecmat(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a) {
+  TYTO_ONCE(vecmat, x, a);
   check_given("vecmat", x, a);
   if (a.ndim() < 2 || x.ndim() < 1 || a.shape()[a.shape().size() - 2] != x.shape().back()) {
     throw ShapeError(
@@ -78,6 +81,7 @@ Tensor<M> vecmat(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a) {
 
 template <class M>
 Tensor<M> outer(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(outer, a, b);
   check_given("outer", a, b);
   return reshape(a, {a.size(), 1}) * reshape(b, {1, b.size()});
 }
@@ -85,6 +89,7 @@ Tensor<M> outer(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 // Axis i of the result is a's axis i with b's inside each step: both get a neighbour of length one to fill.
 template <class M>
 Tensor<M> kron(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(kron, a, b);
   check_given("kron", a, b);
   const int rank = std::max(a.ndim(), b.ndim());
   const auto length = [rank](const Tensor<M>& x, int axis) {
@@ -107,6 +112,7 @@ Tensor<M> kron(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 template <class M>
 Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, const IntList& a_axes,
                     const IntList& b_axes) {
+  TYTO_ONCE(tensordot, a, b, a_axes, b_axes);
   check_given("tensordot", a, b);
   if (a_axes.size() != b_axes.size()) {
     throw ShapeError(core::text("tensordot: ", a_axes.size(), " axes of the first operand are paired with ",
@@ -137,6 +143,7 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 
 template <class M>
 Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axes) {
+  TYTO_ONCE(tensordot, a, b, axes);
   check_given("tensordot", a, b);
   if (axes < 0 || axes > a.ndim() || axes > b.ndim()) {
     throw ValueError(core::text("tensordot: ", axes, " axes of ", a.shape(), " and ", b.shape(),

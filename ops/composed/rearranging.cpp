@@ -87,6 +87,7 @@ Tensor<M> column_stack(const std::vector<Tensor<M>>& parts) {
 }
 template <class M>
 Tensor<M> block(const std::vector<std::vector<Tensor<M>>>& rows) {
+  TYTO_ONCE(block, rows);
   // By a plan each part is copied once, straight to its place in the whole.
   std::vector<std::uint64_t> lengths;
   std::vector<Value> parts;
@@ -117,6 +118,7 @@ Tensor<M> block(const std::vector<std::vector<Tensor<M>>>& rows) {
 
 template <class M>
 std::vector<Tensor<M>> unstack(const Tensor<M>& x, std::int64_t axis) {
+  TYTO_ONCE(unstack, x, axis);
   core::require("unstack", x);
   const int along = core::normalise_axis("unstack", axis, x.ndim());
   const Value whole = core::resolve(x);
@@ -147,6 +149,7 @@ std::vector<Tensor<M>> unstack(const Tensor<M>& x, std::int64_t axis) {
 }
 template <class M>
 std::vector<Tensor<M>> array_split(const Tensor<M>& x, std::int64_t parts, std::int64_t axis) {
+  TYTO_ONCE(array_split, x, parts, axis);
   core::require("array_split", x);
   const int along = core::normalise_axis("array_split", axis, x.ndim());
   if (parts < 1) throw ValueError(core::text("array_split: ", parts, " parts are asked for; at least one is needed"));
@@ -169,6 +172,7 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes) {
 }
 template <class M>
 std::vector<Tensor<M>> broadcast_arrays(const std::vector<Tensor<M>>& tensors) {
+  TYTO_ONCE(broadcast_arrays, tensors);
   Shape common;
   for (const Tensor<M>& tensor : tensors) {
     core::require("broadcast_arrays", tensor);
@@ -181,6 +185,7 @@ std::vector<Tensor<M>> broadcast_arrays(const std::vector<Tensor<M>>& tensors) {
 
 template <class M>
 Tensor<M> rot90(const Tensor<M>& x, std::int64_t times, std::int64_t from, std::int64_t to) {
+  TYTO_ONCE(rot90, x, times, from, to);
   core::require("rot90", x);
   const int first = core::normalise_axis("rot90", from, x.ndim()), second = core::normalise_axis("rot90", to, x.ndim());
   if (first == second) throw ValueError(core::text("rot90: both axes are axis ", first));
@@ -203,6 +208,7 @@ Tensor<M> flipud(const Tensor<M>& x) {
 template <class M>
 Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t<Tensor<M>>& values,
                  std::optional<std::int64_t> axis) {
+  TYTO_ONCE(insert, x, at, values, axis);
   core::require("insert", x, values);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("insert", axis.value_or(0), source.ndim());
@@ -221,6 +227,7 @@ Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t
 }
 template <class M>
 Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std::int64_t> axis) {
+  TYTO_ONCE(remove, x, positions, axis);
   core::require("remove", x);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("remove", axis.value_or(0), source.ndim());
@@ -253,12 +260,14 @@ Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std
 }
 template <class M>
 Tensor<M> append(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& values, std::optional<std::int64_t> axis) {
+  TYTO_ONCE(append, x, values, axis);
   core::require("append", x, values);
   return axis ? concat({x, values}, *axis) : concat({ravel(x), ravel(values)});
 }
 
 template <class M>
 Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& value) {
+  TYTO_ONCE(fill_diagonal, x, value);
   core::require("fill_diagonal", x, value);
   if (x.ndim() < 2) throw ShapeError(core::text("fill_diagonal: needs rank 2 or more, not shape ", x.shape()));
   for (const std::int64_t length : x.shape()) {
@@ -274,6 +283,7 @@ Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>
 }
 template <class M>
 Tensor<M> resize_to(const Tensor<M>& x, const Shape& shape) {
+  TYTO_ONCE(resize_to, x, shape);
   core::require("resize_to", x);
   const std::int64_t count = element_count(shape);
   if (x.size() == 0 && count > 0) throw ShapeError("resize_to: there are no elements to repeat");
@@ -299,6 +309,7 @@ std::pair<T, T> triu_indices(std::int64_t rows, std::int64_t k, std::int64_t col
 }
 template <class M>
 std::vector<Tensor<M>> ix_(const std::vector<Tensor<M>>& vectors) {
+  TYTO_ONCE(ix_, vectors);
   std::vector<Tensor<M>> out;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     core::require("ix_", vectors[i]);

@@ -155,6 +155,7 @@ Tensor<M> chosen(const Tensor<M>& x, const Tensor<M>& mask, std::int64_t axis = 
 
 template <class M>
 Unique<M> unique_all(const Tensor<M>& x, const UniqueOptions& options) {
+  TYTO_ONCE(unique_all, x, options);
   const Unique<Any> found = core::distinct(core::given("unique", x), options);
   return {found.values.value(), found.indices.value(), found.inverse.value(), found.counts.value()};
 }
@@ -184,6 +185,7 @@ Tensor<M> setdiff1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 }
 template <class M>
 Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(setxor1d, a, b);
   require_eager("setxor1d", a, b);
   // What stands once among the values of both.
   const Tensor<M> both = core::ascending(core::AnyTensor(concat({unique(a), unique(b)}).value())).value();
@@ -200,6 +202,7 @@ Tensor<M> flatnonzero(const Tensor<M>& x) {
 template <class M>
 Tensor<M> compress(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x,
                    std::optional<std::int64_t> axis) {
+  TYTO_ONCE(compress, condition, x, axis);
   core::require("compress", condition, x);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("compress", axis.value_or(0), source.ndim());
@@ -211,6 +214,7 @@ Tensor<M> compress(const Tensor<M>& condition, const std::type_identity_t<Tensor
 }
 template <class M>
 Tensor<M> trim_zeros(const Tensor<M>& x) {
+  TYTO_ONCE(trim_zeros, x);
   core::require("trim_zeros", x);
   if (x.ndim() != 1) throw ShapeError(core::text("trim_zeros: a vector is needed, not shape ", x.shape()));
   const Tensor<M> places = nonzero(x);

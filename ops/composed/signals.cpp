@@ -28,6 +28,7 @@ Kept kept_of(Overlap overlap, std::int64_t a, std::int64_t b) {
 
 template <class M>
 Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap, const Axes& over) {
+  TYTO_ONCE(fftconvolve, a, b, overlap, over);
   Tensor<M> left = core::given("fftconvolve", a), right = core::given("fftconvolve", b);
   if (left.ndim() != right.ndim()) {
     throw ShapeError(core::text("fftconvolve: operands of shapes ", left.shape(), " and ", right.shape(),
@@ -108,6 +109,7 @@ Value positions_of(const Value& beside, const Frames& frames, std::int64_t n) {
 template <class M>
 Tensor<M> stft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<Tensor<M>>& window,
                const FrameOptions& options) {
+  TYTO_ONCE(stft, x, n, window, options);
   Tensor<M> signal = core::as_floating(core::given("stft", x));
   if (signal.ndim() == 0) throw ShapeError("stft: a signal needs an axis, but it is a number");
   const std::int64_t hop = hop_of("stft", n, options);
@@ -136,6 +138,7 @@ Tensor<M> stft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<Te
 template <class M>
 Tensor<M> istft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<Tensor<M>>& window,
                 const FrameOptions& options) {
+  TYTO_ONCE(istft, x, n, window, options);
   const Tensor<M> spectra = core::as_complex(core::given("istft", x));
   const std::int64_t hop = hop_of("istft", n, options), wanted = options.onesided ? n / 2 + 1 : n;
   if (spectra.ndim() < 2 || spectra.shape()[spectra.shape().size() - 2] != wanted) {

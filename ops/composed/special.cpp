@@ -30,6 +30,7 @@ Tensor<M> float_power(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
 
 template <class M>
 std::pair<Tensor<M>, Tensor<M>> modf(const Tensor<M>& x) {
+  TYTO_ONCE(modf, x);
   const Tensor<M> given = floating("modf", x);
   const Tensor<M> whole = trunc(given);
   return {copysign(where(isinf(given), 0, given - whole), given), whole};
@@ -44,6 +45,7 @@ std::pair<Tensor<M>, Tensor<M>> frexp(const Tensor<M>& x) {
 // The distance of neighbours follows from the exponent; below a power of two it is half of that above.
 template <class M>
 Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& toward) {
+  TYTO_ONCE(nextafter, x, toward);
   core::require("nextafter", x, toward);
   if (const Value planned = core::planned(&nextafter<Any>, x, toward)) return planned;
   const Value operands[] = {core::as_floating(x), core::as_floating(toward)};
@@ -64,6 +66,7 @@ Tensor<M> nextafter(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& t
 // The difference of equal infinities would be NaN.
 template <class M>
 Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(logaddexp2, a, b);
   core::require("logaddexp2", a, b);
   if (const Value planned = core::planned(&logaddexp2<Any>, a, b)) return planned;
   const Value operands[] = {core::as_floating(a), core::as_floating(b)};
@@ -75,6 +78,7 @@ Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& 
 
 template <class M>
 Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> positive, std::optional<double> negative) {
+  TYTO_ONCE(nan_to_num, x, nan, positive, negative);
   const Tensor<M> given = core::given("nan_to_num", x);
   if (is_complex(given.dtype())) {
     return core::of_parts(nan_to_num(Tensor<M>(core::as_parts(given)), nan, positive, negative));
@@ -90,6 +94,7 @@ Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> posit
 template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute,
                   bool equal_nan) {
+  TYTO_ONCE(isclose, a, b, relative, absolute, equal_nan);
   core::require("isclose", a, b);
   if (const Value planned = core::planned(&isclose<Any>, a, b, relative, absolute, equal_nan)) return planned;
   // In NumPy's order, which decides what is just within the tolerance; integers and truths are compared as f64.
@@ -115,6 +120,7 @@ Tensor<M> isneginf(const Tensor<M>& x) {
 }
 template <class M>
 Tensor<M> signbit(const Tensor<M>& x) {
+  TYTO_ONCE(signbit, x);
   const Tensor<M> given = core::given("signbit", x);
   if (const Value planned = core::planned(&signbit<Any>, given)) return planned;
   return is_floating(given.dtype()) ? less(copysign(ones_like(given), given), 0) : less(given, 0);
@@ -130,6 +136,7 @@ Tensor<M> rad2deg(const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> sinc(const Tensor<M>& x) {
+  TYTO_ONCE(sinc, x);
   const Tensor<M> given = floating("sinc", x);
   if (const Value planned = core::planned(&sinc<Any>, given)) return planned;
   const Tensor<M> none = equal(given, 0);
@@ -139,6 +146,7 @@ Tensor<M> sinc(const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> heaviside(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at_zero) {
+  TYTO_ONCE(heaviside, x, at_zero);
   core::require("heaviside", x, at_zero);
   if (const Value planned = core::planned(&heaviside<Any>, x, at_zero)) return planned;
   const Tensor<M> given = core::as_floating(core::resolve(x));
@@ -150,6 +158,7 @@ Tensor<M> heaviside(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a
 // fall below the last bit before they grow.
 template <class M>
 Tensor<M> i0(const Tensor<M>& x) {
+  TYTO_ONCE(i0, x);
   constexpr double border = 25;
   constexpr int near_terms = 60, far_terms = 20;
   const Tensor<M> given = floating("i0", x);

@@ -96,6 +96,7 @@ Tensor<M> median(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 }
 template <class M>
 Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(quantile, x, q, axes, keepdims);
   core::require("quantile", x);
   if (!(q >= 0 && q <= 1)) throw ValueError(core::text("quantile: q = ", q, " is outside [0, 1]"));
   return core::ordered_part("quantile", x, q, axes, keepdims).value();
@@ -107,6 +108,7 @@ Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 }
 template <class M>
 Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nanquantile, x, q, axes, keepdims);
   core::require("nanquantile", x);
   if (!(q >= 0 && q <= 1)) throw ValueError(core::text("nanquantile: q = ", q, " is outside [0, 1]"));
   return core::ordered_number("nanquantile", x, q, axes, keepdims).value();
@@ -114,6 +116,7 @@ Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepd
 
 template <class M>
 Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(average, x, weights, axes, keepdims);
   core::require("average", x, weights);
   const Tensor<M> given = core::as_floating(core::resolve(x));
   Tensor<M> weight = core::as_floating(core::resolve(weights));
@@ -140,6 +143,7 @@ Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 
 template <class M>
 Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after, std::int64_t axis) {
+  TYTO_ONCE(moving_sum, x, before, after, axis);
   const Tensor<M> given = core::given("moving_sum", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("moving_sum", axis, given.ndim()));
   if (before < 0 || after < 0) {
