@@ -127,6 +127,30 @@ TEST_CASE("eigenvectors of random matrices of any size are turned into multiples
   }
 }
 
+TEST_CASE("eigenvectors of matrices that are partly of the form that reductions bring about, and of few diagonals") {
+  using T = Tensor<Eager>;
+  for (const DType type : types) {
+    for (const std::int64_t size : sizes) {
+      const T a = random({size, size}, type, static_cast<std::uint64_t>(size + 2000));
+      const T hessenberg = triu(a, -1), half = expand_dims(T::arange(size) < size / 2, 0);
+      const T cases[] = {triu(tril(a)),               // diagonal
+                         triu(a),                     // triangular
+                         triu(tril(a, 3)),            // triangular, of four diagonals
+                         triu(tril(a, 1), -1),        // of three
+                         hessenberg,                  // with pairs
+                         where(half, hessenberg, a),  // reduced up to the middle
+                         where(half, a, hessenberg)};
+      for (std::size_t k = 0; k < std::size(cases); ++k) {
+        CAPTURE(k);
+        const auto [values, vectors] = linalg::eig(cases[k]);
+        check_close(matmul(cases[k].astype(values.dtype()), vectors), vectors * values, size);
+        check_close(sum(square(abs(vectors)), 0), T::ones({size}, type), size);
+        if (k < 3) CHECK(largest(T(sort(real(values)) - sort(linalg::diagonal(a)))) <= tolerance(type, size));
+      }
+    }
+  }
+}
+
 TEST_CASE("eigenvalues of matrices that are not diagonalisable, scaled badly or not finite") {
   using T = Tensor<Eager>;
   const auto all_at = [](const T& found, std::complex<double> value, double close) {

@@ -51,10 +51,15 @@ KernelRef prepare_parts(const core::Step& step) {
         }
         if (!vectors) return;
         T* const to = reinterpret_cast<T*>(outputs[1].pointer()) + 2 * index * n * n;
-        for (std::int64_t row = 0; row < n; ++row) {
+        // A few rows at a time, so that each line of memory is read once and written while it is near.
+        constexpr std::int64_t rows_together = 16;
+        for (std::int64_t first = 0; first < n; first += rows_together) {
+          const std::int64_t end = std::min(first + rows_together, n);
           for (std::int64_t column = 0; column < n; ++column) {
-            to[2 * (row * n + column)] = found ? v.re(column, row) : nan;
-            to[2 * (row * n + column) + 1] = found ? v.im(column, row) : nan;
+            for (std::int64_t row = first; row < end; ++row) {
+              to[2 * (row * n + column)] = found ? v.re(column, row) : nan;
+              to[2 * (row * n + column) + 1] = found ? v.im(column, row) : nan;
+            }
           }
         }
       });

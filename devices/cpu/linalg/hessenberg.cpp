@@ -28,10 +28,11 @@ void reduce_panel(const VectorLoops<T>& loops, const Matrix<T>& a, std::int64_t 
   T* const column = room;
   T* const shares = column + height;
   T* const turned = shares + count;
+  bool turns = false;  // a matrix that is of this form already has no reflection
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t here = first + i;
     for (std::int64_t r = 0; r < height; ++r) column[r] = a(first + 1 + r, here);
-    if (i > 0) {
+    if (turns) {
       // a (1 - V T V^T) in this column, then (1 - V T^T V^T) from the left.
       for (std::int64_t j = 0; j < i; ++j) shares[j] = -v(j, i - 1);
       loops.add_rows(i, height, y.first, y.row_step, shares, column);
@@ -57,6 +58,7 @@ void reduce_panel(const VectorLoops<T>& loops, const Matrix<T>& a, std::int64_t 
       std::fill_n(y.row(i), height, T(0));
       continue;
     }
+    turns = true;
     loops.multiply(height, height - i, a.row(first + 1) + here + 1, a.row_step, vector + i, y.row(i));
     loops.multiply(i, height - i, v.first + i, v.row_step, vector + i, shares);
     for (std::int64_t j = 0; j < i; ++j) turned[j] = -shares[j];

@@ -44,6 +44,16 @@ void set_identity(const Matrix<T>& a) noexcept {
   }
 }
 
+template <class T>
+bool is_identity(const Matrix<T>& a) noexcept {
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t column = 0; column < a.columns; ++column) {
+      if (a(row, column) != (row == column ? T(1) : T(0))) return false;
+    }
+  }
+  return true;
+}
+
 /// What one worker multiplies with: loops, tiles, threads that it may call up, and room for packed operands.
 template <class T>
 struct Bench {

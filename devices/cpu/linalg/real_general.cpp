@@ -75,8 +75,10 @@ bool decompose_real_general(const Bench<T>& bench, Matrix<T> a, T* values_re, T*
   // Both parts of a pair are rows of one matrix until they are vectors of the form; then they go where they belong.
   const auto& [re, im] = *vectors;
   solve_for_schur_vectors(*bench.loops, a, values_re, values_im, im);
-  std::fill_n(re.first, n * n, T(0));
-  for (Index first = 0; first < n; first += rows_together) {
+  const bool turns = !is_identity(turned);
+  if (turns) std::fill_n(re.first, n * n, T(0));
+  else std::copy_n(im.first, n * n, re.first);
+  for (Index first = 0; turns && first < n; first += rows_together) {
     const Index rows = std::min(rows_together, n - first);
     // A pair's vectors reach one element further than the diagonal.
     const Index depth = std::min(first + rows + 1, n);

@@ -22,6 +22,7 @@ class SchurVectors {
     for (Index row = 0; row < t.rows; ++row) {
       for (Index column = std::max<Index>(row - 1, 0); column < t.rows; ++column) {
         norm = std::max(norm, std::abs(t(row, column)));
+        if (t(row, column) != 0) reach_ = std::max(reach_, column - row);
       }
     }
     least_ = std::max(std::numeric_limits<T>::epsilon() * norm, std::numeric_limits<T>::min());
@@ -38,8 +39,8 @@ class SchurVectors {
     for (Index i = end; i-- > 0;) {
       const Index height = i > 0 && t_(i, i - 1) != 0 ? 2 : 1, top = i - height + 1;
       for (Index row = 0; row < height; ++row) {
-        loops_.multiply(end - begin, end - i - 1, x_.row(begin) + i + 1, x_.row_step, t_.row(top + row) + i + 1,
-                        sums[row]);
+        loops_.multiply(end - begin, std::min(end - i - 1, reach_), x_.row(begin) + i + 1, x_.row_step,
+                        t_.row(top + row) + i + 1, sums[row]);
       }
       for (Index k = std::max(begin, i + 1); k < end; ++k) {
         const bool pair = im_[k] != 0;
@@ -114,6 +115,7 @@ class SchurVectors {
   const T *re_, *im_;
   Matrix<T> x_;
   T least_;
+  Index reach_ = 0;  // how far elements of the form lie from its diagonal
 };
 
 }  // namespace
