@@ -219,6 +219,7 @@ bool OpenClDevice::writes_strided(const core::Step& step) const {
       is_fourier(step.op)) {
     return true;
   }
+  if (step.op == OpId::fused && std::get<core::LoopAttributes>(*step.attributes).axes.empty()) return true;
   for (const core::Operand& output : step.outputs) {
     if (!core::is_dense(output.view) || output.view.offset != 0) return false;
   }

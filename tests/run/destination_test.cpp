@@ -22,8 +22,8 @@ struct Cost {
   std::int64_t bytes;
 };
 
-Cost cost_of(const std::function<L(L)>& function, const L& x) {
-  auto compiled = compile(function, CompileOptions{.passes = "none"});
+Cost cost_of(const std::function<L(L)>& function, const L& x, const std::string& passes = "none") {
+  auto compiled = compile(function, CompileOptions{.passes = passes});
   (void)compiled(x);
   return {compiled.report().steps, compiled.plan().height};
 }
@@ -54,6 +54,28 @@ TEST_CASE("concat costs no step and no memory beyond its result when its parts a
     CHECK(cost.steps == 3);
     CHECK(cost.bytes == 0);  // the parts lie in the output's buffer
     check_same_bits(join(axis), drawn({8, 16, 32}));
+  }
+}
+
+TEST_CASE("groups of element-wise operators write into their part, whatever their elements") {
+  for (const std::int64_t axis : {0, 1, 2}) {
+    CAPTURE(axis);
+    const auto join = [axis](L x) {
+      return concat<Lazy>({exp(x) * x + 1.0, log(x) - x * 2.0, sqrt(x) / (x + 3.0)}, axis);
+    };
+    const Cost cost = cost_of(join, drawn({8, 15, 33}), "");
+    CHECK(cost.steps == 3);
+    CHECK(cost.bytes == 0);
+    check_same_bits(join, drawn({8, 15, 33}));
+    for (const DType type : {DType::f16, DType::bf16, DType::f64, DType::i32, DType::u8, DType::c64, DType::c128}) {
+      CAPTURE(type);
+      check_same_bits(
+          [axis, type](L x) {
+            const L y = (x * 50.0).astype(type), z = (x + 20.0).astype(type);
+            return concat<Lazy>({y * z + y, y - z * z, y + z * 3}, axis);
+          },
+          drawn({5, 7, 9}));
+    }
   }
 }
 

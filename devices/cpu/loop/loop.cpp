@@ -101,8 +101,12 @@ std::uint64_t requires_dense(const core::Step& step) {
   return nearest == 0 || nearest == 1 ? 0 : 1;
 }
 
-constexpr KernelEntry entries[] = {
-    {OpId::fused, prepare}, {OpId::softmax, prepare, requires_dense}, {OpId::log_softmax, prepare, requires_dense}};
+/// What reduces rows writes its results one behind the other.
+bool writes_strided(const core::Step& step) { return std::get<core::LoopAttributes>(*step.attributes).axes.empty(); }
+
+constexpr KernelEntry entries[] = {{OpId::fused, prepare, nullptr, writes_strided},
+                                   {OpId::softmax, prepare, requires_dense},
+                                   {OpId::log_softmax, prepare, requires_dense}};
 
 }  // namespace
 
