@@ -1,7 +1,11 @@
 // Reductions of every type, layout and set of axes against long double arithmetic, element by element.
 #include <doctest/doctest.h>
 
+#include <bit>
+
 #include "core/op_ids.hpp"
+#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/reduce/fold.hpp"
 #include "devices/cpu/threads.hpp"
 #include "tests/support/placed_tensor.hpp"
 
@@ -263,6 +267,33 @@ TEST_CASE("long lines, tall columns and few results agree with long double arith
       for (const Case& each : cases) check_fold(dice, op, dtype, each.shape, each.axes, Layout::dense);
       check_fold(dice, op, dtype, {600, 700}, {0}, Layout::permuted);
       check_fold(dice, op, dtype, {600, 700}, {1}, Layout::mixed);
+    }
+  }
+}
+
+TEST_CASE("sums of few adjoining columns are right, and have the same bits in every instruction set") {
+  Dice dice(25);
+  for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::u64}) {
+    for (const std::int64_t width : {1, 2, 3, 16, 17, 31, 32, 33, 47, 60, 63, 64, 65}) {
+      for (const std::int64_t rows : {31, 32, 33, 64, 65, 131}) {
+        const Tensor x = random(dice, dtype, {rows, width}, Layout::dense, is_floating(dtype) ? -1 : 0, 9);
+        const auto sums = [&](cpu::InstructionSet set) {
+          std::vector<std::uint64_t> results(static_cast<std::size_t>(width));
+          cpu::sum_loops(set, cpu::Fold::sum, dtype)
+              .columns(x.memory.data(), rows, width, width, 1, results.data(), nullptr, 0);
+          return results;
+        };
+        const std::vector<std::uint64_t> got = sums(cpu::widest_instruction_set());
+        const auto lists = groups(x, {0});
+        for (std::size_t j = 0; j < lists.size(); ++j) {
+          const Expected want = expected(OpId::sum, lists[j], 0);
+          const double sum = is_floating(dtype) ? std::bit_cast<double>(got[j]) : static_cast<double>(got[j]);
+          CHECK(std::abs(sum - want.value) <= (is_floating(dtype) ? 4 * epsilon(dtype) * want.scale : 0));
+        }
+        for (const cpu::InstructionSet set : {cpu::InstructionSet::baseline, cpu::InstructionSet::avx2}) {
+          if (set <= cpu::widest_instruction_set()) CHECK(sums(set) == got);
+        }
+      }
     }
   }
 }

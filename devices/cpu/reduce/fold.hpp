@@ -40,6 +40,9 @@ struct FoldLoops {
   /// Folds `count` rows, `step` apart, of `width` elements, `stride` apart, into `width` partial results.
   void (*columns)(const void* x, std::int64_t count, std::int64_t step, std::int64_t width, std::int64_t stride,
                   void* first, void* second, std::int64_t before) = nullptr;
+  /// The most columns whose results stay in registers where rows follow one another, the same for all instruction sets;
+  /// 0 where none do.
+  std::int64_t register_width = 0;
 };
 
 // One definition an instruction set; null loops where a fold does not take the type.

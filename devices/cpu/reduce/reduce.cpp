@@ -58,7 +58,7 @@ class ReduceKernel final : public core::Kernel {
     if (source_ == nullptr) return;
     // One part of a line, or the rows that are folded together.
     const std::int64_t across = group_ > 1 ? group_ * width_ : chunk_;
-    const auto bytes = static_cast<std::size_t>(std::max(source_part, source_rows * across) * in_size_);
+    const auto bytes = static_cast<std::size_t>(std::max(source_part, source_rows_ * across) * in_size_);
     if (bytes <= own_buffer) return;
     produced_at_ = layout_.reserve_each(static_cast<std::size_t>(team_.count), bytes, produced_stride_);
   }
@@ -156,12 +156,14 @@ class ReduceKernel final : public core::Kernel {
     line_out_ = axes.kept[0].out;
   }
 
-  // Rows of few columns that follow one another are folded as one long row, whose parts are joined in the end. That
+  // Rows of few columns that follow one another are folded as one longer row, whose parts are joined in the end. That
   // needs folds that do not count elements.
   void choose_groups() {
     constexpr std::int64_t wide_enough = 64, grouped_width = 256;
     const bool adjoin = in_columns_ && line_stride_ == width_ * column_stride_ && around_.count() == 1;
-    if (adjoin && rules_.second_size == 0 && width_ < wide_enough) group_ = grouped_width / width_;
+    if (!adjoin || rules_.second_size != 0 || width_ >= wide_enough) return;
+    group_ = (width_ <= loops_.register_width ? loops_.register_width : grouped_width) / width_;
+    source_rows_ = source_rows * std::max<std::int64_t>(grouped_width / (group_ * width_), 1);
   }
 
   // Few results of many elements: the elements are cut into pieces, whose number depends on the shape only. What makes
@@ -258,8 +260,8 @@ class ReduceKernel final : public core::Kernel {
         source_->produce(in.inputs, {begin + at, begin + at + count * step}, in.buffer);
         loops_.columns(in.buffer, count, step, step, 1, first, nullptr, 0);
       };
-      for (std::int64_t row = 0; row < rows; row += source_rows) {
-        fold(row * row_size, std::min(source_rows, rows - row), row_size);
+      for (std::int64_t row = 0; row < rows; row += source_rows_) {
+        fold(row * row_size, std::min(source_rows_, rows - row), row_size);
       }
       fold(rows * row_size, rest, width);
     }
@@ -355,7 +357,8 @@ class ReduceKernel final : public core::Kernel {
   bool index_from_start_ = false;
   std::int64_t width_ = 1, column_stride_ = 0, column_out_ = 1;
   std::int64_t chunk_ = 1, chunks_ = 1, pieces_ = 1;
-  std::int64_t group_ = 1;  // rows that are taken as one
+  std::int64_t group_ = 1;                  // rows that are taken as one
+  std::int64_t source_rows_ = source_rows;  // a multiple of it, for groups
   bool joined_apart_ = false;
   bool even_lines_ = false;
   std::int64_t line_distance_ = 0, line_out_ = 0;  // of their elements and of their results
