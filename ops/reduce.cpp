@@ -269,13 +269,9 @@ Value complex_product(const T& x, const Axes& axes, bool keepdims) {
 
 // The variance of a complex number is the mean of squared distances, a real number.
 Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
-  const IntList over = normalise_axes("var", axes, x.ndim());
-  const T parts = as_parts(x - mean(x, axes, true));
-  IntList all = over;
-  all.push_back(x.ndim());
-  const T squares = sum(square(parts), all, false);
-  const auto divisor = static_cast<double>(std::max<std::int64_t>(count_over(x.shape(), over) - ddof, 0));
-  return reshape(squares / divisor, reduced_shape(x.shape(), over, keepdims));
+  const VarianceAttributes attributes{normalise_axes("var", axes, x.ndim()), keepdims, ddof};
+  const T of_parts = emit(OpId::var, attributes, {as_parts(x)});
+  return sum(of_parts, -1).value();
 }
 
 // Of what norms are made.

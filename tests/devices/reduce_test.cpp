@@ -271,6 +271,31 @@ TEST_CASE("long lines, tall columns and few results agree with long double arith
   }
 }
 
+TEST_CASE("variances and sums of exponentials of few adjoining columns agree with long double arithmetic") {
+  Dice dice(26);
+  for (const OpId op : {OpId::var, OpId::logsumexp}) {
+    for (const DType dtype : every_float) {
+      for (const std::int64_t width : {2, 3, 5, 16, 33, 63}) {
+        for (const std::int64_t rows : {7, 500, 513, 1031}) {
+          check_fold(dice, op, dtype, {rows, width}, {0}, Layout::dense);
+          check_fold(dice, op, dtype, {3, rows, width}, {1}, Layout::dense);
+        }
+      }
+    }
+  }
+  // Columns of nothing but -inf, with a NaN, with an infinity, and with one number.
+  Tensor x = dense(DType::f32, {1031, 4});
+  each_index({1031, 4}, [&](const IntList& index) { x.set(index, -infinity); });
+  x.set({700, 1}, not_a_number);
+  x.set({3, 2}, infinity);
+  x.set({1030, 3}, 5.0);
+  const std::vector<double> sums = reduce(OpId::logsumexp, AxesAttributes{{0}}, x, DType::f32, {4});
+  CHECK(sums[0] == -infinity);
+  CHECK(sums[1] != sums[1]);
+  CHECK(sums[2] == infinity);
+  CHECK(sums[3] == 5);
+}
+
 TEST_CASE("sums of few adjoining columns are right, and have the same bits in every instruction set") {
   Dice dice(25);
   for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::u64}) {

@@ -156,12 +156,12 @@ class ReduceKernel final : public core::Kernel {
     line_out_ = axes.kept[0].out;
   }
 
-  // Rows of few columns that follow one another are folded as one longer row, whose parts are joined in the end. That
-  // needs folds that do not count elements.
+  // Rows of few columns that follow one another are folded as one longer row, whose parts are joined in the end. Folds
+  // that look for a place need the rows one after the other.
   void choose_groups() {
     constexpr std::int64_t wide_enough = 64, grouped_width = 256;
     const bool adjoin = in_columns_ && line_stride_ == width_ * column_stride_ && around_.count() == 1;
-    if (!adjoin || rules_.second_size != 0 || width_ >= wide_enough) return;
+    if (!adjoin || index_from_start_ || width_ >= wide_enough) return;
     group_ = (width_ <= loops_.register_width ? loops_.register_width : grouped_width) / width_;
     source_rows_ = source_rows * std::max<std::int64_t>(grouped_width / (group_ * width_), 1);
   }
@@ -194,7 +194,7 @@ class ReduceKernel final : public core::Kernel {
   /// room for fold_columns.
   void fold_range(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first,
                   void* second) const {
-    if (group_ > 1 && elements.size() >= 4 * group_) return fold_groups(in, origin, elements, width, first);
+    if (group_ > 1 && elements.size() >= 4 * group_) return fold_groups(in, origin, elements, width, first, second);
     rules_.start(first, second, width);
     if (source_ != nullptr) return fold_produced(in, origin, elements, width, first, second);
     for (std::int64_t at = elements.begin; at < elements.end;) {
@@ -246,29 +246,33 @@ class ReduceKernel final : public core::Kernel {
     }
   }
 
-  void fold_groups(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first) const {
+  void fold_groups(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first,
+                   void* second) const {
     const std::int64_t rows = elements.size() / group_, rest = elements.size() % group_;
     const std::int64_t begin = origin + elements.begin * line_stride_, row_size = line_stride_ * group_;
-    rules_.start(first, nullptr, width * group_);
+    rules_.start(first, second, width * group_);
     if (source_ == nullptr) {
       const std::byte* from = in.memory + begin * in_size_;
-      loops_.columns(from, rows, row_size, width * group_, column_stride_, first, nullptr, 0);
+      loops_.columns(from, rows, row_size, width * group_, column_stride_, first, second, 0);
       from += rows * row_size * in_size_;
-      loops_.columns(from, rest, line_stride_, width, column_stride_, first, nullptr, 0);
+      loops_.columns(from, rest, line_stride_, width, column_stride_, first, second, rows);
     } else {
-      const auto fold = [&](std::int64_t at, std::int64_t count, std::int64_t step) {
+      const auto fold = [&](std::int64_t at, std::int64_t count, std::int64_t step, std::int64_t before) {
         source_->produce(in.inputs, {begin + at, begin + at + count * step}, in.buffer);
-        loops_.columns(in.buffer, count, step, step, 1, first, nullptr, 0);
+        loops_.columns(in.buffer, count, step, step, 1, first, second, before);
       };
       for (std::int64_t row = 0; row < rows; row += source_rows_) {
-        fold(row * row_size, std::min(source_rows_, rows - row), row_size);
+        fold(row * row_size, std::min(source_rows_, rows - row), row_size, row);
       }
-      fold(rows * row_size, rest, width);
+      fold(rows * row_size, rest, width, rows);
     }
+    if (rows == 0) return;
+    const auto part = [&](void* partials, std::size_t size, std::int64_t group) {
+      return static_cast<std::byte*>(partials) + static_cast<std::size_t>(group * width) * size;
+    };
     for (std::int64_t group = 1; group < group_; ++group) {
-      const std::byte* other =
-          static_cast<const std::byte*>(first) + static_cast<std::size_t>(group * width) * rules_.first_size;
-      rules_.join(first, nullptr, rows, other, nullptr, rows, width);
+      rules_.join(first, second, group * rows + rest, part(first, rules_.first_size, group),
+                  part(second, rules_.second_size, group), rows, width);
     }
   }
 
