@@ -51,7 +51,7 @@ std::vector<std::int64_t> lengths() {
 }
 
 template <class K>
-void check_loops(const cpu::KeyLoops<K>& loops) {
+void check_loops(const cpu::KeyLoops<K>& loops, const cpu::PartLoops<K>& part_loops) {
   std::mt19937_64 random(1);
   for (const std::int64_t count : lengths()) {
     if (count == 0) continue;
@@ -87,7 +87,7 @@ void check_loops(const cpu::KeyLoops<K>& loops) {
       std::copy_if(given.begin(), given.end(), std::back_inserter(wanted),
                    [&](K key) { return key >= expected[size / 4] && key <= bound; });
       std::int64_t less = 0;
-      const std::int64_t held = loops.keep(given.data(), count, expected[size / 4], bound, kept.data(), less);
+      const std::int64_t held = part_loops.keep(given.data(), count, expected[size / 4], bound, kept.data(), less);
       CHECK(less == std::count_if(given.begin(), given.end(), [&](K key) { return key < expected[size / 4]; }));
       kept.resize(static_cast<std::size_t>(held));
       if (kept != wanted) FAIL("kept wrongly: " << what);
@@ -95,16 +95,27 @@ void check_loops(const cpu::KeyLoops<K>& loops) {
       CHECK(loops.count_from(given.data(), count, bound) ==
             std::count_if(given.begin(), given.end(), [&](K key) { return key >= bound; }));
       K least, greatest;
-      loops.bracket(given.data(), count, count / 2, least, greatest);
+      part_loops.bracket(given.data(), count, count / 2, least, greatest);
       CHECK(least <= greatest);
       std::vector<K> below_bound, above_bound, low(size + 16), high = given;
       std::copy_if(given.begin(), given.end(), std::back_inserter(below_bound), [&](K key) { return key < bound; });
       std::copy_if(given.begin(), given.end(), std::back_inserter(above_bound), [&](K key) { return key > bound; });
       high.resize(size + 16);
-      std::int64_t highs = 0;
-      low.resize(
-          static_cast<std::size_t>(loops.part_around(high.data(), count, bound, low.data(), high.data(), highs)));
-      high.resize(static_cast<std::size_t>(highs));
+      // Elements below have room for a vector more, those above for no more than they are.
+      const auto room = static_cast<std::int64_t>(above_bound.size());
+      std::vector<K> above(above_bound.size() + 1, K{99});
+      const auto [lows, highs] = part_loops.part_around(
+          high.data(), count, bound, {low.data(), low.data() + count + 16}, {above.data(), above.data() + room});
+      if (highs != room || above.back() != 99) FAIL("parted beyond its room: " << what);
+      low.resize(static_cast<std::size_t>(lows));
+      above.pop_back();
+      if (low != below_bound || above != above_bound) FAIL("parted wrongly: " << what);
+      // In place.
+      low.assign(size + 16, K{});
+      const auto counts = part_loops.part_around(high.data(), count, bound, {low.data(), low.data() + count + 16},
+                                                 {high.data(), high.data() + count + 16});
+      low.resize(static_cast<std::size_t>(counts.below));
+      high.resize(static_cast<std::size_t>(counts.above));
       if (low != below_bound || high != above_bound) FAIL("parted wrongly: " << what);
 
       std::vector<std::int64_t> places(size);
@@ -195,20 +206,23 @@ void check_orders() {
           }
         }
         if (descending) continue;
-        const std::int64_t kth = count / 3;
-        const E middle = element(order[static_cast<std::size_t>(kth)]);
-        std::vector<std::int64_t> parts(static_cast<std::size_t>(count));
-        std::iota(parts.begin(), parts.end(), 0);
-        std::stable_sort(parts.begin(), parts.end(), [&](std::int64_t a, std::int64_t b) {
-          const auto part = [&](std::int64_t i) {
-            return before(element(i), middle, false) ? 0 : before(middle, element(i), false) ? 2 : 1;
-          };
-          return part(a) < part(b);
-        });
-        if (argpartition(x, kth).template to_vector<std::int64_t>() != parts) FAIL("argpartition: " << what);
-        const std::vector<E> parted = partition(x, kth).template to_vector<E>();
-        for (std::size_t i = 0; i < parted.size(); ++i) {
-          if (!same_bits(parted[i], element(parts[i]))) FAIL("partition: " << what << " at " << i);
+        for (const std::int64_t kth : {count / 3, count / 50, count - 1 - count / 50, std::int64_t{0}}) {
+          const E middle = element(order[static_cast<std::size_t>(kth)]);
+          std::vector<std::int64_t> parts(static_cast<std::size_t>(count));
+          std::iota(parts.begin(), parts.end(), 0);
+          std::stable_sort(parts.begin(), parts.end(), [&](std::int64_t a, std::int64_t b) {
+            const auto part = [&](std::int64_t i) {
+              return before(element(i), middle, false) ? 0 : before(middle, element(i), false) ? 2 : 1;
+            };
+            return part(a) < part(b);
+          });
+          if (argpartition(x, kth).template to_vector<std::int64_t>() != parts) FAIL("argpartition: " << what);
+          for (const T& source : {x, column}) {
+            const std::vector<E> parted = partition(source, kth).template to_vector<E>();
+            for (std::size_t i = 0; i < parted.size(); ++i) {
+              if (!same_bits(parted[i], element(parts[i]))) FAIL("partition: " << what << " at " << i);
+            }
+          }
         }
       }
     }
@@ -220,14 +234,14 @@ void check_orders() {
 TEST_CASE("keys of 32 bits are sorted, selected and split by every instruction set") {
   for (const cpu::InstructionSet set : sets()) {
     CAPTURE(cpu::name_of(set));
-    check_loops(cpu::sort_loops(set).narrow);
+    check_loops(cpu::sort_loops(set).narrow, cpu::sort_loops(set).narrow_parts(DType::i32));
   }
 }
 
 TEST_CASE("keys of 64 bits are sorted, selected and split by every instruction set") {
   for (const cpu::InstructionSet set : sets()) {
     CAPTURE(cpu::name_of(set));
-    check_loops(cpu::sort_loops(set).wide);
+    check_loops(cpu::sort_loops(set).wide, cpu::sort_loops(set).wide_parts(DType::i64));
   }
 }
 

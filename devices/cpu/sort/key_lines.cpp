@@ -1,6 +1,8 @@
 // Lines of a tensor as keys: those that lie side by side are converted as they lie, others are gathered before.
 #include "devices/cpu/sort/key_lines.hpp"
 
+#include <cstring>
+
 #include "devices/cpu/strided_copy.hpp"
 
 namespace tyto::cpu {
@@ -25,6 +27,10 @@ struct Bytes {
 /// Copies `count` elements, `from_stride` and `to_stride` elements apart.
 void copy_strided(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride, std::int64_t count,
                   std::size_t size) {
+  if (from_stride == 1 && to_stride == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * size);
+    return;
+  }
   const auto copy = [&]<class E>(E) {
     const E* x = static_cast<const E*>(from);
     E* y = static_cast<E*>(to);
@@ -100,6 +106,22 @@ void LineKeys::write(const void* keys, std::int64_t count, void* line, std::int6
     elements_.decode(static_cast<const std::byte*>(keys) + first * key_bytes, part, descending_, elements);
     copy_strided(elements, 1, static_cast<std::byte*>(line) + first * stride * element_bytes, stride, part, size_);
   }
+}
+
+const void* LineKeys::to_part(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others,
+                              bool& lost_signs) const {
+  if (!are_parted()) {
+    lost_signs = read(line, count, stride, keys, others);
+    return keys;
+  }
+  if (stride == 1) return line;
+  copy_strided(line, stride, keys, 1, count, size_);
+  return keys;
+}
+
+void LineKeys::write_parted(const void* parted, std::int64_t count, void* line, std::int64_t stride) const {
+  if (are_parted()) copy_strided(parted, 1, line, stride, count, size_);
+  else write(parted, count, line, stride);
 }
 
 }  // namespace tyto::cpu

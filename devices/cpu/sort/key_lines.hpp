@@ -49,6 +49,7 @@ class LineKeys {
   LineKeys(DType dtype, bool descending)
       : loops_(sort_loops(instruction_set())),
         elements_(loops_.elements(dtype)),
+        dtype_(dtype),
         size_(size_of(dtype)),
         floating_(is_floating(dtype)),
         descending_(descending),
@@ -73,12 +74,33 @@ class LineKeys {
   bool read(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others) const;
   /// Whether the elements of a line are its keys, as they lie.
   bool are_elements(std::int64_t stride) const noexcept { return same_ && stride == 1; }
+  /// Whether elements are as wide as their keys, and parted as they are; the keys of others are.
+  bool are_parted() const noexcept { return size_ >= 4; }
+  template <class K>
+  PartLoops<K> part_loops() const {
+    return loops_.parts<K>(dtype_);
+  }
+  /// Whether 0 and -0 have one key.
+  bool have_signed_zeros() const noexcept { return floating_; }
+  /// What is parted of a line, side by side: its elements as they lie, or else what fills `keys`; `others` is room for
+  /// as many. Says in `lost_signs` whether keys stand for negative zeros.
+  const void* to_part(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others,
+                      bool& lost_signs) const;
+  /// Writes to a line what was parted.
+  void write_parted(const void* parted, std::int64_t count, void* line, std::int64_t stride) const;
+  /// What is parted, of an element with this key.
+  template <class K>
+  K parted_of(K key) const {
+    if (are_parted()) elements_.decode(&key, 1, descending_, &key);
+    return key;
+  }
   /// Writes elements with these keys to a line.
   void write(const void* keys, std::int64_t count, void* line, std::int64_t stride) const;
 
  private:
   const SortLoops& loops_;
   ElementLoops elements_;
+  DType dtype_;
   std::size_t size_;
   bool floating_;
   bool descending_;

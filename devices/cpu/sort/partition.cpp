@@ -28,20 +28,33 @@ void each_part(K middle, const F& f) {
   if (middle != greatest) f(KeyRange<K>{static_cast<K>(middle + 1), greatest});
 }
 
+template <class Bits>
+bool has_negative_zero(const std::byte* line, std::int64_t count, std::int64_t stride) {
+  constexpr Bits negative_zero = -greatest_key<Bits> - 1;
+  const Bits* x = reinterpret_cast<const Bits*>(line);
+  Bits found = 0;
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < count; ++i) found |= static_cast<Bits>(x[i] == negative_zero);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) found |= static_cast<Bits>(x[i * stride] == negative_zero);
+  }
+  return found != 0;
+}
+
 /// Keys are kept a vector at a time, which writes past the last one.
 constexpr std::int64_t vector_room = 16;
 
 /// The key of a rank by those near it, which are few where samples do not deceive; nothing where they do. `room` is
 /// for as many keys and a vector more.
 template <class K>
-std::optional<K> bracketed_key(const KeyLoops<K>& loops, const K* keys, std::int64_t count, std::int64_t rank,
-                               K* room) {
+std::optional<K> bracketed_key(const KeyLoops<K>& loops, const PartLoops<K>& part_loops, const void* elements,
+                               std::int64_t count, std::int64_t rank, K* room) {
   constexpr std::int64_t shortest = 1024;  // what is shorter is selected from in less time
   if (count < shortest || count > INT32_MAX) return {};
   K least, greatest;
-  loops.bracket(keys, count, rank, least, greatest);
+  part_loops.bracket(elements, count, rank, least, greatest);
   std::int64_t below = 0;
-  const std::int64_t inside = loops.keep(keys, count, least, greatest, room, below), place = rank - below;
+  const std::int64_t inside = part_loops.keep(elements, count, least, greatest, room, below), place = rank - below;
   if (place < 0 || place >= inside || 2 * inside > count) return {};
   K found;
   loops.select(room, room + inside, inside, &place, 1, &found);
@@ -89,30 +102,40 @@ KernelRef prepare_partition(const core::Step& step) {
   const auto partition_line = [=, rank = around.k](const std::byte* line, std::byte* parts, std::byte* keys,
                                                    std::byte* others) {
     const std::int64_t count = pairs.count;
-    const bool in_line = keys_of.are_elements(pairs.in_stride);
-    const bool signed_zeros = !in_line && keys_of.read(line, count, pairs.in_stride, keys, others);
+    bool lost_signs = false;  // of zeros
     keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
-      const K* const all = in_line ? reinterpret_cast<const K*>(line) : own;
-      std::optional<K> middle = bracketed_key(loops, all, count, rank, other);
+      const PartLoops<K> part_loops = keys_of.part_loops<K>();
+      const void* elements = keys_of.to_part(line, count, pairs.in_stride, own, other, lost_signs);
+      std::optional<K> middle = bracketed_key(loops, part_loops, elements, count, rank, other);
       if (!middle) {
         K selected;
-        if (in_line) keys_of.read(line, count, pairs.in_stride, keys, others);
+        keys_of.read(line, count, pairs.in_stride, own, other);
         loops.select(own, other, count, &rank, 1, &selected);
-        if (!in_line) keys_of.read(line, count, pairs.in_stride, keys, others);
+        elements = keys_of.to_part(line, count, pairs.in_stride, own, other, lost_signs);
         middle = selected;
       }
-      std::int64_t above = 0;
-      const std::int64_t below = loops.part_around(all, count, *middle, other, own, above);
+      // The longer part at its place, where it can be: next to the rank, for its equals are mostly few.
+      K* const whole = keys_of.are_parted() && pairs.out_stride == 1 ? reinterpret_cast<K*>(parts) : nullptr;
+      const bool longer_above = 2 * rank < count;
+      ElementRoom<K> low{other, other + count + vector_room}, high{own, own + count + vector_room};
+      if (whole != nullptr && longer_above) high = {whole + rank + 1, whole + count};
+      else if (whole != nullptr) low = {whole, whole + count};
+      const auto [below, above] = part_loops.part_around(elements, count, *middle, low, high);
       const std::int64_t equal = count - below - above;
       const auto write = [&](const K* from, std::int64_t wanted, std::int64_t first) {
-        keys_of.write(from, wanted, parts + first * pairs.out_stride * size, pairs.out_stride);
+        if (whole != nullptr) std::memmove(whole + first, from, static_cast<std::size_t>(wanted) * sizeof(K));
+        else keys_of.write_parted(from, wanted, parts + first * pairs.out_stride * size, pairs.out_stride);
       };
-      write(other, below, 0);
-      write(own, above, count - above);
-      std::fill_n(own, equal, *middle);
-      write(own, equal, below);
+      if (high.begin != whole + count - above) write(high.begin, above, count - above);
+      if (low.begin != whole) write(low.begin, below, 0);
+      K* const equals = whole != nullptr ? whole + below : own;
+      std::fill_n(equals, equal, keys_of.parted_of(*middle));
+      if (whole == nullptr) write(own, equal, below);
+      if (keys_of.are_parted() && keys_of.have_signed_zeros() && *middle == 0) {
+        lost_signs = has_negative_zero<K>(line, count, pairs.in_stride);
+      }
     });
-    if (!signed_zeros) return;
+    if (!lost_signs) return;
     // Zeros of both signs have one key, so they are in one part, one after the other.
     std::int64_t position = 0;
     each_zero(line, count, pairs.in_stride, keys_of.element_size(), [&]<class Bits>(const Bits* zero) {

@@ -18,15 +18,6 @@ struct KeyLoops {
   void (*select)(K* keys, K* other, std::int64_t count, const std::int64_t* ranks, int wanted, K* found);
   /// Puts the keys below `bound` at the front of `to`, the others behind them; returns how many are below.
   std::int64_t (*split)(const K* keys, std::int64_t count, K bound, K* to);
-  /// Puts the keys from `least` to `greatest` in their order at the front of `to`, which has room for a vector more;
-  /// returns how many, and in `below` how many are less than they.
-  std::int64_t (*keep)(const K* keys, std::int64_t count, K least, K greatest, K* to, std::int64_t& below);
-  /// Keys between which the one that sorting would put at `rank` very likely lies, and few others do.
-  void (*bracket)(const K* keys, std::int64_t count, std::int64_t rank, K& least, K& greatest);
-  /// Puts the keys below `middle` in their order at the front of `below`, those above it at the front of `above`, which
-  /// may be `keys`. Both have room for a vector more. Returns how many are below; what `above` holds is counted there.
-  std::int64_t (*part_around)(const K* keys, std::int64_t count, K middle, K* below, K* above,
-                              std::int64_t& above_count);
   /// How many of fewer than 2^31 keys are not below `bound`.
   std::int64_t (*count_from)(const K* keys, std::int64_t count, K bound);
   /// found[i] = how many of the sorted keys, fewer than 2^31, are below values[i], or with `after` not above it.
@@ -35,6 +26,30 @@ struct KeyLoops {
   /// Keys and their indices as numbers that order by key, then index; the index is in the low `index_bits`. Returns
   /// how many low bits of the keys found no room: 0 unless 64-bit keys span more than the 63 - index_bits left.
   int (*pack)(const K* keys, std::int64_t count, int index_bits, std::int64_t* packed);
+};
+
+/// Room for elements, by their bits.
+template <class K>
+struct ElementRoom {
+  K *begin, *end;
+};
+
+struct PartedCounts {
+  std::int64_t below, above;
+};
+
+/// Loops over elements of one type, as wide as their keys of type K, which are made as they are read.
+template <class K>
+struct PartLoops {
+  /// Puts the keys from `least` to `greatest` in their order at the front of `to`, which has room for a vector more;
+  /// returns how many, and in `below` how many are less than they.
+  std::int64_t (*keep)(const void* elements, std::int64_t count, K least, K greatest, K* to, std::int64_t& below);
+  /// Keys between which the one that sorting would put at `rank` very likely lies, and few others do.
+  void (*bracket)(const void* elements, std::int64_t count, std::int64_t rank, K& least, K& greatest);
+  /// Puts the elements whose keys are below `middle` in their order at the front of `below`, those above it at the
+  /// front of `above`; either may be where the elements are. What lies in the rooms behind them is lost.
+  PartedCounts (*part_around)(const void* elements, std::int64_t count, K middle, ElementRoom<K> below,
+                              ElementRoom<K> above);
 };
 
 /// Loops over elements of one type. Keys are of 64 bits for elements as wide, else of 32.
@@ -48,6 +63,15 @@ struct SortLoops {
   KeyLoops<std::int32_t> narrow;
   KeyLoops<std::int64_t> wide;
   ElementLoops (*elements)(DType dtype);
+  /// Of elements of four and eight bytes; those that are smaller are parted as the keys of i32 that they have.
+  PartLoops<std::int32_t> (*narrow_parts)(DType dtype);
+  PartLoops<std::int64_t> (*wide_parts)(DType dtype);
+
+  template <class K>
+  PartLoops<K> parts(DType dtype) const {
+    if constexpr (sizeof(K) == 4) return narrow_parts(dtype);
+    else return wide_parts(dtype);
+  }
 };
 
 namespace baseline {

@@ -5,12 +5,35 @@
 #include <cstdint>
 
 #include "devices/cpu/reduce/lanes.hpp"
+#include "devices/cpu/sort/order_key.hpp"
+#include "devices/cpu/sort/sort_loops.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 namespace tyto::cpu::TYTO_ISA {
+
+/// The key of an element as wide as it, by its bits.
+template <class T, class K>
+[[gnu::always_inline]] inline K key_of(K bits) {
+  return OrderKey<T>::of(__builtin_bit_cast(T, bits), false);
+}
+
+/// The same of a vector.
+template <class T, class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector keys_of(typename Lanes<K>::Vector bits) {
+  using L = Lanes<K>;
+  using Key = OrderKey<T>;
+  if constexpr (is_stored_float<T>) {
+    const auto magnitude = bits & L::all(Key::magnitude_bits), sign = bits >> (8 * sizeof(K) - 1);
+    return magnitude > L::all(infinity_bits<T>) ? L::all(Key::last) : (magnitude ^ sign) - sign;
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return bits ^ L::all(static_cast<K>(~Key::magnitude_bits));
+  } else {
+    return bits;
+  }
+}
 
 #if defined(__AVX2__)
 
@@ -132,16 +155,24 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   return low - to;
 }
 
+/// Stores the first `lanes` keys, the whole vector where it fits.
 template <class K>
-std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
+[[gnu::always_inline]] inline void store_within(K* to, const K* end, int lanes, typename Lanes<K>::Vector v) {
+  if (end - to >= Lanes<K>::count) Lanes<K>::store(to, v);
+  else if (lanes > 0) store_first(to, lanes, v);
+}
+
+template <class T, class K>
+std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
   using L = Lanes<K>;
+  const auto* x = static_cast<const K*>(elements);
   const __m512i from = as_integers<K>(L::all(least)), upto = as_integers<K>(L::all(greatest));
   K* next = to;
   std::int64_t upwards = 0;
   for (std::int64_t i = 0; i < count; i += L::count) {
     const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
     const unsigned present = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
-    const __m512i v = as_integers<K>(load_first(keys + i, lanes, K{}));
+    const __m512i v = as_integers<K>(keys_of<T, K>(load_first(x + i, lanes, K{})));
     unsigned kept;
     __m512i packed;
     if constexpr (sizeof(K) == 4) {
@@ -162,32 +193,37 @@ std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to,
   return next - to;
 }
 
-template <class K>
-std::int64_t part_around(const K* keys, std::int64_t count, K middle, K* below, K* above, std::int64_t& above_count) {
+template <class T, class K>
+PartedCounts part_around(const void* elements, std::int64_t count, K middle, ElementRoom<K> below,
+                         ElementRoom<K> above) {
   using L = Lanes<K>;
+  const auto* x = static_cast<const K*>(elements);
   const __m512i limit = as_integers<K>(L::all(middle));
-  K *low = below, *high = above;
+  K *low = below.begin, *high = above.begin;
   for (std::int64_t i = 0; i < count; i += L::count) {
     const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
-    // What is left over counts as equal.
-    const __m512i v = as_integers<K>(load_first(keys + i, lanes, middle));
+    const unsigned present = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
+    const typename L::Vector v = load_first(x + i, lanes, K{});
+    const __m512i keys = as_integers<K>(keys_of<T, K>(v)), bits = as_integers<K>(v);
     unsigned lows, highs;
+    __m512i low_bits, high_bits;
     if constexpr (sizeof(K) == 4) {
-      lows = _mm512_cmplt_epi32_mask(v, limit);
-      highs = _mm512_cmpgt_epi32_mask(v, limit);
-      L::store(low, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(lows), v));
-      L::store(high, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(highs), v));
+      lows = _mm512_mask_cmplt_epi32_mask(static_cast<__mmask16>(present), keys, limit);
+      highs = _mm512_mask_cmpgt_epi32_mask(static_cast<__mmask16>(present), keys, limit);
+      low_bits = _mm512_maskz_compress_epi32(static_cast<__mmask16>(lows), bits);
+      high_bits = _mm512_maskz_compress_epi32(static_cast<__mmask16>(highs), bits);
     } else {
-      lows = _mm512_cmplt_epi64_mask(v, limit);
-      highs = _mm512_cmpgt_epi64_mask(v, limit);
-      L::store(low, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(lows), v));
-      L::store(high, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(highs), v));
+      lows = _mm512_mask_cmplt_epi64_mask(static_cast<__mmask8>(present), keys, limit);
+      highs = _mm512_mask_cmpgt_epi64_mask(static_cast<__mmask8>(present), keys, limit);
+      low_bits = _mm512_maskz_compress_epi64(static_cast<__mmask8>(lows), bits);
+      high_bits = _mm512_maskz_compress_epi64(static_cast<__mmask8>(highs), bits);
     }
+    store_within(low, below.end, _mm_popcnt_u32(lows), (typename L::Vector)low_bits);
+    store_within(high, above.end, _mm_popcnt_u32(highs), (typename L::Vector)high_bits);
     low += _mm_popcnt_u32(lows);
     high += _mm_popcnt_u32(highs);
   }
-  above_count = high - above;
-  return low - below;
+  return {low - below.begin, high - above.begin};
 }
 
 #else
@@ -262,15 +298,16 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   return low - to;
 }
 
-template <class K>
-std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
+template <class T, class K>
+std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
+  const auto* x = static_cast<const K*>(elements);
   K* next = to;
   std::int64_t i = 0;
   below = 0;
 #if defined(__AVX2__)
   using L = Lanes<K>;
   for (; i + L::count <= count; i += L::count) {
-    const typename L::Vector v = L::load(keys + i);
+    const typename L::Vector v = keys_of<T, K>(L::load(x + i));
     const auto above = v >= L::all(least);
     below += L::count - _mm_popcnt_u32(bits_of<K>((__m256i)above));
     const unsigned kept = bits_of<K>((__m256i)(above & (v <= L::all(greatest))));
@@ -279,22 +316,26 @@ std::int64_t keep(const K* keys, std::int64_t count, K least, K greatest, K* to,
   }
 #endif
   for (; i < count; ++i) {
-    *next = keys[i];
-    below += static_cast<std::int64_t>(keys[i] < least);
-    next += static_cast<std::int64_t>(keys[i] >= least) & static_cast<std::int64_t>(keys[i] <= greatest);
+    const K key = key_of<T>(x[i]);
+    *next = key;
+    below += static_cast<std::int64_t>(key < least);
+    next += static_cast<std::int64_t>(key >= least) & static_cast<std::int64_t>(key <= greatest);
   }
   return next - to;
 }
 
-template <class K>
-std::int64_t part_around(const K* keys, std::int64_t count, K middle, K* below, K* above, std::int64_t& above_count) {
-  K *low = below, *high = above;
+template <class T, class K>
+PartedCounts part_around(const void* elements, std::int64_t count, K middle, ElementRoom<K> below,
+                         ElementRoom<K> above) {
+  const auto* x = static_cast<const K*>(elements);
+  K *low = below.begin, *high = above.begin;
   std::int64_t i = 0;
 #if defined(__AVX2__)
   using L = Lanes<K>;
-  for (; i + L::count <= count; i += L::count) {
-    const typename L::Vector v = L::load(keys + i);
-    const unsigned lows = bits_of<K>((__m256i)(v < L::all(middle))), highs = bits_of<K>((__m256i)(v > L::all(middle)));
+  for (; i + L::count <= count && below.end - low >= L::count && above.end - high >= L::count; i += L::count) {
+    const typename L::Vector v = L::load(x + i), keys = keys_of<T, K>(v);
+    const unsigned lows = bits_of<K>((__m256i)(keys < L::all(middle)));
+    const unsigned highs = bits_of<K>((__m256i)(keys > L::all(middle)));
     L::store(low, chosen_first<K>(v, lows));
     L::store(high, chosen_first<K>(v, highs));
     low += _mm_popcnt_u32(lows);
@@ -302,13 +343,11 @@ std::int64_t part_around(const K* keys, std::int64_t count, K middle, K* below, 
   }
 #endif
   for (; i < count; ++i) {
-    const K key = keys[i];
-    *low = key;
-    low += static_cast<std::int64_t>(key < middle);
-    if (key > middle) *high++ = key;
+    const K bits = x[i], key = key_of<T>(bits);
+    if (key < middle) *low++ = bits;
+    if (key > middle) *high++ = bits;
   }
-  above_count = high - above;
-  return low - below;
+  return {low - below.begin, high - above.begin};
 }
 
 #endif
