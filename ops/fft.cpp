@@ -67,7 +67,7 @@ T weighted(const T& half, const TransformAttributes& transform, double alone, do
   const std::int64_t count = half.shape()[axis];
   Shape along(half.shape().size(), 1);
   along[axis] = count;
-  const T place = emit(mode_beside(half), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)});
+  const T place = numbers_beside(half, count);
   const T single = logical_or(equal(place, 0), equal(2 * place, transform.length));
   return half * reshape(where(single, alone, paired), along);
 }
@@ -283,7 +283,7 @@ Tensor<M> shifted(std::string_view op, const Tensor<M>& x, const Axes& over, boo
     const std::int64_t half = x.shape()[static_cast<std::size_t>(axis)] / 2;
     shifts.push_back(back ? -half : half);
   }
-  return axes.empty() ? x : roll(x, shifts, Axes(axes));
+  return axes.empty() ? Tensor<M>(core::resolve(x)) : roll(x, shifts, Axes(axes));
 }
 
 void check_samples(std::string_view op, std::int64_t n, double d) {

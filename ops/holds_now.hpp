@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <type_traits>
 
 #include "ops/define.hpp"
 #include "tyto/graph.hpp"
@@ -12,10 +11,9 @@ namespace tyto::core {
 /// Whether that holds, if eager mode knows it already.
 template <class T>
 std::optional<bool> holds_now(const T& condition) {
-  if constexpr (std::is_same_v<T, Tensor<Eager>>) {
-    if (const auto value = known(condition)) return value->template item<bool>();
-  }
-  return {};
+  if (mode_beside(condition) == Mode::lazy) return {};
+  const auto value = known(condition);
+  return value ? std::optional(value->template item<bool>()) : std::nullopt;
 }
 
 }  // namespace tyto::core

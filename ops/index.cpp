@@ -102,8 +102,7 @@ std::vector<Value> coordinates_along(const Shape& shape, const Value& indices, s
     }
     Shape along(shape.size(), 1);
     along[i] = shape[i];
-    const T count =
-        emit(mode_beside(indices), OpId::arange, RangeAttributes{{shape[i]}, DType::i64, Scalar(0), Scalar(1)});
+    const T count = numbers_beside(indices, shape[i]);
     coordinates.push_back(broadcast_to(reshape(count, along), shape));
   }
   return coordinates;
@@ -253,8 +252,7 @@ std::vector<Value> scatter_extreme_gradient(const GradientContext& c) {
 }  // namespace
 
 Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis) {
-  const Value zeros =
-      emit(mode_beside(values), OpId::fill, RangeAttributes{shape, values.dtype(), Scalar(0), Scalar(0)});
+  const Value zeros = full_beside(values, shape, 0, values.dtype());
   return at_coordinates(OpId::scatter_add, {zeros, values}, coordinates_along(values.shape(), indices, axis));
 }
 

@@ -157,7 +157,8 @@ Tensor<M> narrow(const Tensor<M>& x, std::int64_t axis, std::int64_t begin, std:
   const auto inside = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + length : at, 0, length); };
   const std::int64_t first = inside(begin);
   const std::int64_t count = std::max<std::int64_t>(inside(end) - first, 0);
-  return count == length ? x : Tensor<M>(core::part_along(core::given("narrow", x), along, first, count));
+  const Value now = core::given("narrow", x);
+  return count == length ? now : core::part_along(now, along, first, count);
 }
 
 template <class M>

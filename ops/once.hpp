@@ -1,7 +1,6 @@
 // One line with which the body of a public function is compiled once, for tensors of any mode.
 #pragma once
 
-#include <concepts>
 #include <type_traits>
 #include <utility>
 #include <vector>

@@ -269,9 +269,13 @@ Value complex_product(const T& x, const Axes& axes, bool keepdims) {
 
 // The variance of a complex number is the mean of squared distances, a real number.
 Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
-  const VarianceAttributes attributes{normalise_axes("var", axes, x.ndim()), keepdims, ddof};
+  const VarianceAttributes attributes{normalise_axes("var", axes, x.ndim()), keepdims, 0};
   const T of_parts = emit(OpId::var, attributes, {as_parts(x)});
-  return sum(of_parts, -1).value();
+  const T variance = sum(of_parts, -1);
+  if (ddof == 0) return variance;
+  // Divided when both parts are added up: one that does not vary divides by nothing where there is no freedom left.
+  const auto count = static_cast<double>(count_over(x.shape(), attributes.axes));
+  return variance * (count / std::max(count - static_cast<double>(ddof), 0.0));
 }
 
 // Of what norms are made.

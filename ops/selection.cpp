@@ -408,8 +408,7 @@ namespace {
 bool readable(const Value& owner, const std::vector<Index>& entries) {
   core::require("index", owner);
   require_tensors(entries);
-  const std::span<const Value> one(&owner, 1);
-  if (core::mode_of(one) != core::Mode::lazy) return true;
+  if (core::mode_beside(owner) != core::Mode::lazy) return true;
   return std::none_of(entries.begin(), entries.end(), is_mask);
 }
 

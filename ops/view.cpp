@@ -227,7 +227,7 @@ Value reshaped(const Value& x, const Shape& shape) {
     }
     target[*open] = size / known;
   }
-  if (target == x.shape()) return x;
+  if (target == x.shape()) return core::resolve(x);
   if (const core::Array* array = core::contents_now(x); array && element_count(target) == size) {
     if (auto view = reshape(array->view, target)) return core::viewed_now(*array, *std::move(view));
   }
@@ -248,7 +248,7 @@ Value transposed(const Value& x, const IntList& order) {
     for (const std::int64_t axis : order) axes.push_back(core::normalise_axis("transpose", axis, rank));
     (void)core::normalise_axes("transpose", axes, rank);  // throws when an axis is named twice
   }
-  if (std::is_sorted(axes.begin(), axes.end())) return x;
+  if (std::is_sorted(axes.begin(), axes.end())) return core::resolve(x);
   if (const core::Array* array = core::contents_now(x)) return core::viewed_now(*array, permute(array->view, axes));
   return emit(OpId::transpose, core::ListAttributes{axes}, {x});
 }
@@ -359,7 +359,7 @@ Tensor<M> flatten(const Tensor<M>& x, std::int64_t first) {
 template <class M>
 Tensor<M> broadcast_to(const Tensor<M>& x, const Shape& shape) {
   core::require("broadcast_to", x);
-  if (x.shape() == shape) return x;
+  if (x.shape() == shape) return core::resolve(x);
   return emit(OpId::broadcast_to, core::ListAttributes{shape}, {x});
 }
 

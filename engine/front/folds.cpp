@@ -53,7 +53,7 @@ Tensor<M> scan(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t
   const auto along = static_cast<std::size_t>(core::normalise_axis("scan", axis, x.ndim()));
   if (!f) throw ValueError("scan: the function is empty");
   const std::int64_t length = x.shape()[along];
-  if (length == 0) return x;
+  if (length == 0) return core::resolve(x);
   Tensor<M> folded(element_along(x, along, 0));
   const Shape shape = folded.shape();
   const Function<M> checked = [&](const Tensor<M>& before, const Tensor<M>& element) {

@@ -78,8 +78,8 @@ class BatchRule {
         const IntList& given = list_of(attributes);
         return list({given[0], given[1] + 1, given[2] + 1});
       }
-      case OpId::tile:
-      case OpId::repeat: return list(with_first(1, list_of(attributes)));
+      case OpId::tile: return list(with_first(1, list_of(attributes)));
+      case OpId::repeat: return list({list_of(attributes)[0], list_of(attributes)[1] + 1});
       case OpId::roll: return list(with_first(0, list_of(attributes)));
       case OpId::slice: return emitted(sliced(attributes), {operands_[0].value});
       case OpId::set_slice: return emitted(sliced(attributes), {whole(0), whole(1)});

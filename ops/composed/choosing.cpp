@@ -66,7 +66,8 @@ Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M
     const auto at = static_cast<std::size_t>(i);
     Shape own(shape.size(), 1);
     own[at] = shape[at];
-    coordinates.push_back(i == along ? broadcast_to(indices, shape) : reshape(Tensor<M>::arange(shape[at]), own));
+    coordinates.push_back(i == along ? broadcast_to(indices, shape)
+                                     : reshape(Tensor<M>(core::numbers_beside(x, shape[at])), own));
   }
   return scatter(x, coordinates, values);
 }
@@ -77,7 +78,7 @@ Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices
   TYTO_ONCE(put, x, indices, values);
   core::require("put", x, indices, values);
   const Tensor<M> places = ravel(indices);
-  if (places.size() == 0) return x;
+  if (places.size() == 0) return core::resolve(x);
   if (values.size() == 0) throw ShapeError("put: there are no values to put");
   const Tensor<M> each = values.ndim() == 0 ? Tensor<M>(values) : resize_to(ravel(values), places.size());
   return reshape(scatter(ravel(x), std::vector<Tensor<M>>{places}, each), x.shape());

@@ -130,7 +130,7 @@ T Categorical<T>::log_prob(const T& x) const {
 template <class T>
 T Categorical<T>::cdf(const T& x) const {
   core::require("cdf", logits, x);
-  const T below = expand_dims(x, -1) >= T::arange(classes_of("cdf", logits));
+  const T below = expand_dims(x, -1) >= T(core::numbers_beside(logits, classes_of("cdf", logits)));
   return core::probability_at(x, sum(where(below, softmax(logits), 0.0), -1));
 }
 

@@ -102,7 +102,6 @@ Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& ed
 
 template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high) {
-  TYTO_ONCE(histogram, x, bins, low, high);
   core::require("histogram", x);
   if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
   if (!(low < high)) throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is empty"));

@@ -20,7 +20,7 @@ constexpr std::int64_t most_parts = std::int64_t{1} << 24;
 template <class M>
 Tensor<M> with_axes_before(std::string_view function, const Tensor<M>& x, std::size_t rank) {
   core::require(function, x);
-  if (x.shape().size() >= rank) return x;
+  if (x.shape().size() >= rank) return core::resolve(x);
   Shape shape(rank - x.shape().size(), 1);
   for (const std::int64_t length : x.shape()) shape.push_back(length);
   return reshape(x, shape);
@@ -193,7 +193,7 @@ Tensor<M> rot90(const Tensor<M>& x, std::int64_t times, std::int64_t from, std::
     case 1: return swapaxes(flip(x, second), first, second);
     case 2: return flip(x, {first, second});
     case 3: return flip(swapaxes(x, first, second), second);
-    default: return x;
+    default: return core::resolve(x);
   }
 }
 template <class M>
@@ -276,8 +276,8 @@ Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>
     }
   }
   const std::int64_t count = *std::min_element(x.shape().begin(), x.shape().end());
-  if (count == 0) return x;
-  const std::vector<Tensor<M>> places(x.shape().size(), Tensor<M>::arange(count));
+  if (count == 0) return core::resolve(x);
+  const std::vector<Tensor<M>> places(x.shape().size(), Tensor<M>(core::numbers_beside(x, count)));
   if (value.ndim() == 0) return scatter(x, places, value);
   return scatter(x, places, take(ravel(value), remainder(places[0], value.size())));
 }

@@ -191,7 +191,7 @@ Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b)
   const Tensor<M> both = core::ascending(core::AnyTensor(concat({unique(a), unique(b)}).value())).value();
   if (both.size() == 0) return both;
   const Tensor<M> changes = not_equal(narrow(both, 0, 1, INT64_MAX), narrow(both, 0, 0, -1));
-  const Tensor<M> end = Tensor<M>::ones({1}, DType::boolean);
+  const Tensor<M> end = core::full_beside(both, {1}, true, DType::boolean);
   return extract(concat({end, changes}) && concat({changes, end}), both);
 }
 template <class M>

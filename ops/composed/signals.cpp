@@ -47,6 +47,13 @@ Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
     std::swap(left, right);
   }
   if (axes.empty()) return left * right;
+  // Integers are transformed in the type of what they meet.
+  const Value operands[] = {left, right};
+  const DType type = core::common_type(operands);
+  if (is_inexact(type)) {
+    left = core::cast_to(left, is_complex(left.dtype()) ? type : real_type(type));
+    right = core::cast_to(right, is_complex(right.dtype()) ? type : real_type(type));
+  }
   const bool complex = is_complex(left.dtype()) || is_complex(right.dtype());
   IntList fast;
   for (const std::int64_t axis : axes) {

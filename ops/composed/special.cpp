@@ -33,7 +33,9 @@ std::pair<Tensor<M>, Tensor<M>> modf(const Tensor<M>& x) {
   TYTO_ONCE(modf, x);
   const Tensor<M> given = floating("modf", x);
   const Tensor<M> whole = trunc(given);
-  return {copysign(where(isinf(given), 0, given - whole), given), whole};
+  // The sign stands outside, so that the fraction of a negative number without one is -0, and its slope 1.
+  const Tensor<M> sign = copysign(Tensor<M>(1.0), given);
+  return {sign * where(isinf(given), 0, sign * given - sign * whole), whole};
 }
 
 template <class M>

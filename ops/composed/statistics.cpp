@@ -50,11 +50,11 @@ T ordered_part(std::string_view op, const Value& given_value, double q, const Ax
       emit(OpId::order_statistics, ListAttributes{{low, std::min(low + 1, length - 1), length - 1}}, {line});
   const T below = part_along(ordered, last, 0, 1), above = part_along(ordered, last, 1, 1);
   // From the nearer end, so that both ends are met; as shares of both where their distance is out of range. Equal
-  // neighbours, infinite ones too, need no line between them.
+  // neighbours that are infinite have no line between them.
   const T step = above - below;
   const T straight = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
   const T between = where(isfinite(step), straight, below * (1 - beyond) + above * beyond);
-  const T part = beyond == 0 ? below : where(equal(below, above), below, between);
+  const T part = beyond == 0 ? below : where(isinf(below) && equal(below, above), below, between);
   // Any NaN is sorted to the end.
   const T largest = part_along(ordered, last, 2, 1);
   const T found = where(isnan(largest), std::numeric_limits<double>::quiet_NaN(), part);
@@ -80,7 +80,7 @@ T ordered_number(std::string_view op, const Value& given_value, double q, const 
   const T step = above - below;
   const T line = where(beyond < 0.5, below + step * beyond, above - step * (1.0 - beyond));
   const T between = where(isfinite(step), line, below * (1.0 - beyond) + above * beyond);
-  return reshape(where(equal(below, above) || equal(beyond, 0.0), below, between), shape);
+  return reshape(where((isinf(below) && equal(below, above)) || equal(beyond, 0.0), below, between), shape);
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 
-/// The integral of e^(concentration (cos t - 1)) from 0 to `end`, which is at most pi: up to where it has faded away.
+/// The integral of e^(concentration (cos t - 1)) from 0 to `end`, which is pi away at most: up to where it has faded.
 template <class T>
 T circular_area(const T& concentration, const T& end) {
-  const T reach = minimum(end, 12.0 * rsqrt(maximum(concentration, 0.5)));
+  const T farthest = 12.0 * rsqrt(maximum(concentration, 0.5)), reach = clip(end, -farthest, farthest);
   const T half = 0.5 * expand_dims(reach, -1) * core::quadrature_places<T>();
   const T height = exp(-2.0 * expand_dims(concentration, -1) * square(sin(half)));
   return reach * sum(height * core::quadrature_weights<T>(), -1);
@@ -38,7 +38,7 @@ template <class T>
 T circular_distance(const T& concentration, const T& turned) {
   const T turns = round(turned * (0.5 / pi)), rest = turned - 2 * pi * turns;
   const T k = concentration + zeros_like(rest);
-  return turns + 0.5 * sign(rest) * circular_area<T>(k, minimum(abs(rest), pi)) / circular_area<T>(k, T(pi));
+  return turns + 0.5 * circular_area<T>(k, clip(rest, -pi, pi)) / circular_area<T>(k, T(pi));
 }
 
 // Terms of a sum over Poisson probabilities that are taken round the largest: eight deviations of 1,000.

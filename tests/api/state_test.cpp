@@ -252,3 +252,49 @@ BOTH_MODES("a variable does not write into what it was made from") {
   CHECK(numbers(w) == Numbers{2, 4});
   CHECK(mine == std::vector<float>{1, 2});
 }
+
+BOTH_MODES("what is made of a state is its value there, also where nothing is to be done") {
+  using Tensor = tyto::Tensor<Mode>;
+  const auto check = [](const auto& function) {
+    const Tensor w = Tensor::variable(Tensor{{1.0, 2.0}, {3.0, 4.0}});
+    Tensor y = function(w);
+    assign(w, w * 10);
+    CHECK(numbers(y) == Numbers{1, 2, 3, 4});
+    y += 1;
+    CHECK(numbers(w) == Numbers{10, 20, 30, 40});
+  };
+  using X = const Tensor&;
+  check([](X w) { return reshape(w, {2, 2}); });
+  check([](X w) { return flatten(w, 1); });
+  check([](X w) { return squeeze(w); });
+  check([](X w) { return expand_dims(w, tyto::Axes(tyto::IntList{})); });
+  check([](X w) { return broadcast_to(w, {2, 2}); });
+  check([](X w) { return transpose(w, {0, 1}); });
+  check([](X w) { return swapaxes(w, 1, 1); });
+  check([](X w) { return moveaxis(w, 0, 0); });
+  check([](X w) { return narrow(w, 0, 0, 2); });
+  check([](X w) { return atleast_2d(w); });
+  check([](X w) { return rot90(w, 4); });
+  check([](X w) { return broadcast_arrays(std::vector<Tensor>{w})[0]; });
+  check([](X w) { return array_split(w, 1)[0]; });
+  check([](X w) { return put(w, Tensor::zeros({0}, DType::i64), 1); });
+  check([](X w) { return tyto::fft::fftshift(w, tyto::Axes(tyto::IntList{})); });
+  const Tensor v = Tensor::variable(Tensor{1.0, 2.0, 3.0});
+  auto before = tyto::compile([&](Tensor x) {
+    const Tensor old = ravel(v);
+    assign(v, x);
+    return old;
+  });
+  CHECK(numbers(before(Tensor{7.0, 8.0, 9.0})) == Numbers{1, 2, 3});
+  CHECK(numbers(before(Tensor{0.0, 0.0, 0.0})) == Numbers{7, 8, 9});
+}
+
+TEST_CASE("a number is assigned through a mask to a value of a state of any mode") {
+  using Any = tyto::Tensor<tyto::Any>;
+  using Lazy = tyto::Tensor<tyto::Lazy>;
+  const Any state = Any::variable(Any{1.0, 2.0, 0.0});
+  assign(Lazy(state.value()), Lazy{2.0, 3.0, 0.0} * 2);
+  Lazy y(state.value());
+  y(y > 1) = 5;
+  CHECK(numbers(y) == Numbers{5, 5, 0});
+}

@@ -51,6 +51,10 @@ TEST_CASE_TEMPLATE("vmap does for all examples what its function does for one", 
   check(
       "sum", [](const T& v) { return sum(v, 0); }, x);
   check(
+      "repeat", [](const T& v) { return repeat(v, 3, 0); }, x);
+  check(
+      "repeat along the last axis", [](const T& v) { return repeat(v, 2, -1); }, x);
+  check(
       "all axes", [](const T& v) { return mean(v); }, x);
   check(
       "variance", [](const T& v) { return stddev(v, 1, false, 1); }, x);

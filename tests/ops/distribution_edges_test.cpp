@@ -256,4 +256,14 @@ TEST_CASE_TEMPLATE("noncentral distributions are right up to their limit and NaN
   }
 }
 
+TEST_CASE("the slope of the circular distribution function is the density, at the mean too") {
+  using T = Tensor<Eager>;
+  for (const double x : {-2.0, 0.25, 0.5, 0.75, 3.0}) {
+    const auto at = [](double value) { return T::full({1}, value, DType::f64); };
+    const auto cdf = [&](const T& v) { return sum(d::VonMises<T>{at(0.5), at(2.0)}.cdf(v)); };
+    const double density = std::exp(d::VonMises<T>{at(0.5), at(2.0)}.log_prob(at(x)).item<double>());
+    CHECK(grad(cdf)(at(x)).item<double>() == doctest::Approx(density).epsilon(1e-9));
+  }
+}
+
 }  // namespace distribution_edges_test

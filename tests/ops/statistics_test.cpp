@@ -4,10 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
+#include "tyto/autodiff.hpp"
+#include "tyto/complex.hpp"
+#include "tyto/fft.hpp"
+#include "tyto/polynomials.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/special.hpp"
+#include "tyto/statistics.hpp"
 
 using tyto::DType;
 using tyto_test::Numbers;
@@ -102,4 +110,51 @@ BOTH_MODES("sums of neighbours are those of each window, whatever its width and 
   const T ones = T::ones({4096}, DType::bf16);
   CHECK(moving_sum(ones, 4095, 0)(-1).template item<float>() == 4096);
   CHECK(moving_sum(ones, 4095, 0).dtype() == DType::bf16);
+}
+
+BOTH_MODES("a median between two equal numbers has the slope of their mean") {
+  using T = tyto::Tensor<Mode>;
+  const T x = T{1.0, 2.0, 2.0, 3.0}.astype(DType::f64);
+  const Numbers halves{0, 0.5, 0.5, 0};
+  CHECK(numbers(grad([](const T& v) { return median(v); })(x)) == halves);
+  CHECK(numbers(grad([](const T& v) { return nanmedian(v); })(x)) == halves);
+  CHECK(numbers(grad([](const T& v) { return quantile(v, 0.5); })(x)) == halves);
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(median(T{1.0, infinity, infinity, infinity}).template item<double>() == infinity);
+}
+
+BOTH_MODES("fractions have the slope 1 and the sign of their number, also where there is none") {
+  using T = tyto::Tensor<Mode>;
+  const T x = T{-2.0, -0.25, 0.0, 0.5, 1.0}.astype(DType::f64);
+  CHECK(numbers(grad([](const T& v) { return sum(modf(v).first); })(x)) == Numbers{1, 1, 1, 1, 1});
+  CHECK(numbers(modf(x).first) == Numbers{0, -0.25, 0, 0.5, 0});
+  CHECK(numbers(signbit(modf(x).first)) == Numbers{1, 1, 0, 0, 0});
+}
+
+BOTH_MODES("derivatives and integrals of complex polynomials have complex coefficients") {
+  using T = tyto::Tensor<Mode>;
+  const T p = complex(T{1.0, 3.0, 5.0}, T{2.0, -1.0, 0.0});  // (1 + 2i) x^2 + (3 - i) x + 5
+  CHECK(numbers(real(polyder(p))) == Numbers{2, 3});
+  CHECK(numbers(imag(polyder(p))) == Numbers{4, -1});
+  CHECK(numbers(real(polyint(p * 6, 2.0))) == Numbers{2, 9, 30, 2});
+  CHECK(numbers(imag(polyint(p * 6, 2.0))) == Numbers{4, -3, 0, 0});
+}
+
+BOTH_MODES("a variance of complex numbers without freedom is infinite, also where one part does not vary") {
+  using T = tyto::Tensor<Mode>;
+  const T line = complex(T{1.0, 3.0}, T{0.0, 0.0});
+  CHECK(var(line, {}, false, 0).template item<float>() == 1);
+  CHECK(var(line, {}, false, 1).template item<float>() == 2);
+  CHECK(std::isinf(var(line, {}, false, 2).template item<float>()));
+  CHECK(std::isinf(stddev(line, {}, false, 3).template item<float>()));
+  CHECK(std::isnan(var(complex(T{1.0, 1.0}, T{2.0, 2.0}), {}, false, 2).template item<float>()));
+}
+
+BOTH_MODES("integers are convolved by transforms as precisely as what they meet") {
+  using T = tyto::Tensor<Mode>;
+  const T a = T::from(std::vector<double>{100000.1, 0.001}, {2}), b = T::from(std::vector<std::int32_t>{1, 1000}, {2});
+  const T found = tyto::fft::fftconvolve(a, b);
+  CHECK(found.dtype() == DType::f64);
+  const std::vector<double> expected{100000.1, 100000100.001, 1};
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(found.template to_vector<double>()[i] - expected[i]) < 1e-6);
 }

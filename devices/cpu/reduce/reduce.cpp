@@ -163,7 +163,7 @@ class ReduceKernel final : public core::Kernel {
     const bool adjoin = in_columns_ && line_stride_ == width_ * column_stride_ && around_.count() == 1;
     if (!adjoin || index_from_start_ || width_ >= wide_enough) return;
     group_ = (width_ <= loops_.register_width ? loops_.register_width : grouped_width) / width_;
-    source_rows_ = source_rows * std::max<std::int64_t>(grouped_width / (group_ * width_), 1);
+    if (group_ > 1) source_rows_ = source_rows * std::max<std::int64_t>(grouped_width / (group_ * width_), 1);
   }
 
   // Few results of many elements: the elements are cut into pieces, whose number depends on the shape only. What makes
@@ -266,7 +266,6 @@ class ReduceKernel final : public core::Kernel {
       }
       fold(rows * row_size, rest, width, rows);
     }
-    if (rows == 0) return;
     const auto part = [&](void* partials, std::size_t size, std::int64_t group) {
       return static_cast<std::byte*>(partials) + static_cast<std::size_t>(group * width) * size;
     };
