@@ -27,7 +27,9 @@ TYTO_SAMPLE(Bernoulli) {
 TYTO_LOG_PROB(Bernoulli) {
   const auto& [probability] = distribution;
   const T zero = equal(x, 0), one = equal(x, 1);
-  return where(one, log(probability), where(zero, log1p(-probability), core::log_of_zero));
+  // Logarithms of what was not asked for would have infinite slopes at 0 and 1.
+  return where(one, log(where(one, probability, 1.0)),
+               where(zero, log1p(-where(zero, probability, 0.0)), core::log_of_zero));
 }
 TYTO_CDF(Bernoulli) {
   const auto& [probability] = distribution;
@@ -60,8 +62,8 @@ TYTO_SAMPLE(Geometric) {
 TYTO_WIDE_LOG_PROB(Geometric) {
   const auto& [probability] = distribution;
   const T inside = is_count(x) && x >= 1.0, failures = where(inside, x - 1.0, 0.0);
-  return where(inside, where(equal(failures, 0.0), 0.0, failures * log1p(-probability)) + log(probability),
-               core::log_of_zero);
+  const T failing = where(equal(failures, 0.0), 0.0, probability), succeeding = where(inside, probability, 1.0);
+  return where(inside, failures * log1p(-failing) + log(succeeding), core::log_of_zero);
 }
 TYTO_WIDE_CDF(Geometric) {
   const auto& [probability] = distribution;

@@ -74,8 +74,14 @@ Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& 
   const Value operands[] = {core::as_floating(a), core::as_floating(b)};
   const DType type = core::common_type(operands);
   const Tensor<M> x = core::cast_to(operands[0], type), y = core::cast_to(operands[1], type);
-  const Tensor<M> distance = where(isinf(x) && equal(x, y), 0, abs(x - y));
-  return maximum(x, y) + log1p(exp2(-distance)) * std::numbers::log2e;
+  const Tensor<M> step = where(isinf(x) && equal(x, y), 0, x - y);
+  const Tensor<M> apart = maximum(x, y) + log1p(exp2(-abs(step))) * std::numbers::log2e;
+  // Neighbours by the series of their middle, which is smooth where they are equal.
+  const Tensor<M> is_near = abs(step) < 0.005, near = where(is_near, step, 0),
+                  square_of_half = square(near * (0.5 * std::numbers::ln2));
+  const Tensor<M> beside =
+      y + near * 0.5 + 1 + (square_of_half * 0.5 - square(square_of_half) * (1.0 / 12)) * std::numbers::log2e;
+  return where(is_near, beside, apart);
 }
 
 template <class M>
@@ -141,9 +147,11 @@ Tensor<M> sinc(const Tensor<M>& x) {
   TYTO_ONCE(sinc, x);
   const Tensor<M> given = floating("sinc", x);
   if (const Value planned = core::planned(&sinc<Any>, given)) return planned;
-  const Tensor<M> none = equal(given, 0);
-  const Tensor<M> angle = where(none, 1, given) * std::numbers::pi;
-  return where(none, 1, sin(angle) / angle);
+  // Next to zero by its series, which has all its slopes there.
+  const Tensor<M> angle = given * std::numbers::pi;
+  const Tensor<M> is_small = abs(angle) < 0.01, small = square(where(is_small, angle, 0));
+  const Tensor<M> large = where(is_small, 1, angle);
+  return where(is_small, 1 - small * (1.0 / 6) + square(small) * (1.0 / 120), sin(large) / large);
 }
 
 template <class M>
@@ -165,8 +173,8 @@ Tensor<M> i0(const Tensor<M>& x) {
   constexpr int near_terms = 60, far_terms = 20;
   const Tensor<M> given = floating("i0", x);
   if (const Value planned = core::planned(&i0<Any>, given)) return planned;
-  const Tensor<M> size = abs(given).astype(DType::f64);
-  const Tensor<M> quarter = square(minimum(size, border)) * 0.25;
+  const Tensor<M> wide = given.astype(DType::f64), size = abs(wide);
+  const Tensor<M> quarter = square(clip(wide, -border, border)) * 0.25;
   Tensor<M> near = ones_like(quarter);
   for (int k = near_terms; k > 0; --k) near = near * quarter * (1.0 / (static_cast<double>(k) * k)) + 1.0;
   const Tensor<M> large = maximum(size, border);

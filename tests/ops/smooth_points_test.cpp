@@ -1,0 +1,83 @@
+// Slopes of first and second order at points where formulas change, against their values by hand.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "tyto/autodiff.hpp"
+#include "tyto/distributions.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/special.hpp"
+
+using namespace tyto;
+
+namespace smooth_points_test {
+
+using T = Tensor<Eager>;
+
+T at(double value) { return T::full({1}, value, DType::f64); }
+
+template <class F>
+double first(const F& f, double x) {
+  return grad([&](const T& v) { return sum(f(v)); })(at(x)).template item<double>();
+}
+template <class F>
+double second(const F& f, double x) {
+  const auto total = [&](const T& v) { return sum(f(v)); };
+  return grad([&](const T& v) { return sum(grad(total)(v)); })(at(x)).template item<double>();
+}
+
+constexpr double pi = std::numbers::pi, ln2 = std::numbers::ln2;
+
+TEST_CASE("sinc is curved at zero as beside it") {
+  const auto f = [](const T& x) { return sinc(x); };
+  CHECK(f(at(0)).item<double>() == 1);
+  CHECK(first(f, 0) == 0);
+  CHECK(second(f, 0) == doctest::Approx(-pi * pi / 3));
+  for (const double x : {1e-4, 0.00317, 0.00319, -0.003, 0.5}) {
+    const double angle = pi * x;
+    CHECK(f(at(x)).item<double>() == doctest::Approx(std::sin(angle) / angle).epsilon(1e-15));
+  }
+  for (const double x : {0.003, 0.0033}) CHECK(second(f, x) == doctest::Approx(-pi * pi / 3).epsilon(1e-4));
+}
+
+TEST_CASE("the Bessel function i0 is curved at zero") {
+  const auto f = [](const T& x) { return i0(x); };
+  CHECK(first(f, 0) == 0);
+  CHECK(second(f, 0) == 0.5);
+  CHECK(first(f, -1) == doctest::Approx(-0.5651591039924851));  // -i1(1)
+}
+
+TEST_CASE("logaddexp2 is curved where its operands are equal") {
+  for (const double y : {-1.0, 0.0, 3.0, 1e10}) {
+    const auto f = [y](const T& x) { return logaddexp2(x, at(y)); };
+    CHECK(f(at(y)).item<double>() == y + 1);
+    CHECK(first(f, y) == 0.5);
+    CHECK(second(f, y) == doctest::Approx(ln2 / 4));
+  }
+  for (const double x : {0.004, 0.0049, 0.0051, -0.0049, 2.0, -40.0}) {
+    const double expected = std::log2(std::exp2(x) + 1);
+    CHECK(logaddexp2(at(x), at(0)).item<double>() == doctest::Approx(expected).epsilon(1e-14));
+    const double share = std::exp2(x) / (std::exp2(x) + 1);
+    const auto f = [](const T& v) { return logaddexp2(v, at(0)); };
+    CHECK(first(f, x) == doctest::Approx(share).epsilon(1e-11));
+    CHECK(second(f, x) == doctest::Approx(ln2 * share * (1 - share)).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("probabilities of 0 and 1 have slopes where they are possible") {
+  namespace d = distributions;
+  const auto bernoulli = [](double x) { return [x](const T& p) { return d::Bernoulli<T>{p}.log_prob(at(x)); }; };
+  CHECK(first(bernoulli(1), 1) == 1);
+  CHECK(first(bernoulli(0), 0) == -1);
+  CHECK(first(bernoulli(1), 0.25) == 4);
+  CHECK(first(bernoulli(0), 0.75) == -4);
+  const auto geometric = [](double x) { return [x](const T& p) { return d::Geometric<T>{p}.log_prob(at(x)); }; };
+  CHECK(first(geometric(1), 1) == 1);
+  CHECK(first(geometric(3), 0.5) == -2);
+  CHECK(first(geometric(0), 0) == 0);
+}
+
+}  // namespace smooth_points_test
