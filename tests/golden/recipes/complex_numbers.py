@@ -37,8 +37,9 @@ def on_parts(function, parts=None):
     return applied
 
 
-def add(book, op, label, inputs, function, args=None, parts=None, gradient=True, second=True, name=None, **more):
-    """A case whose tolerance is relative to the largest element of the results."""
+def add(book, op, label, inputs, function, args=None, parts=None, gradient=True, second=True, name=None, condition=1.0,
+        **more):
+    """A case whose tolerance is relative to the largest element of the results, and as much wider as `condition` says."""
     real = on_parts(function, parts)
     results = real(*[widen(v) for v in inputs])
     results = results if isinstance(results, tuple) else (results,)
@@ -47,8 +48,8 @@ def add(book, op, label, inputs, function, args=None, parts=None, gradient=True,
     floating = any(r.is_floating_point() for r in results)
     args = dict(args or {}, **({"parts": sorted(parts)} if parts is not None else {}))
     book.case(name or f"complex_{op}", label, inputs, args=args, torch_fn=real,
-              tolerance=more.pop("tolerance", "factorised"), scale=largest / 8, gradient=gradient and floating,
-              second=second and gradient and floating, gradient_scale=10 * largest, **more)
+              tolerance=more.pop("tolerance", "factorised"), scale=condition * largest / 8,
+              gradient=gradient and floating, second=second and gradient and floating, gradient_scale=10 * largest, **more)
 
 
 UNARY = {
@@ -295,8 +296,12 @@ def fill_eigen(book):
                     w, u = torch.linalg.eig(v)
                     return ((w * w).unsqueeze(-2) * u.abs().square()).sum(-1)
 
-                add(book, "", f"{label}_{kind}", [a], sums, parts=parts, name="eigvals", second=False)
-                add(book, "", f"{label}_{kind}", [a], lengths, parts=parts, name="eig", second=False)
+                # By Bauer and Fike a rounding moves an eigenvalue by at most the condition of the eigenvectors.
+                vectors = torch.linalg.eig(widen(a) if parts is not None else C(widen(a)))[1]
+                condition = float(torch.linalg.cond(vectors).max())
+                for name, function in (("eigvals", sums), ("eig", lengths)):
+                    add(book, "", f"{label}_{kind}", [a], function, parts=parts, name=name, second=False,
+                        condition=condition)
 
 
 def fill(book):
