@@ -78,9 +78,9 @@ std::optional<int> exponent_of(const Parts<T>& a) {
 
 template <class T>
 void scale_by(const Parts<T>& a, int exponent) noexcept {
+  if (exponent == 0) return;
   const Index count = a.re.rows * a.re.columns;
   const T factor = std::ldexp(T(1), exponent);
-  if (exponent == 0) return;
   const bool is_one_factor = std::isnormal(factor);
   for (T* const part : {a.re.first, a.im.first}) {
     for (Index i = 0; i < count; ++i) part[i] = is_one_factor ? part[i] * factor : std::ldexp(part[i], exponent);

@@ -101,7 +101,7 @@ std::uint64_t requires_dense(const core::Step& step) {
   return nearest == 0 || nearest == 1 ? 0 : 1;
 }
 
-/// What reduces rows writes its results one behind the other.
+/// Groups without reductions write results of any strides; what reduces rows writes them one behind the other.
 bool writes_strided(const core::Step& step) { return std::get<core::LoopAttributes>(*step.attributes).axes.empty(); }
 
 constexpr KernelEntry entries[] = {{OpId::fused, prepare, nullptr, writes_strided},
