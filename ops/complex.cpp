@@ -5,6 +5,7 @@
 #include "core/op_ids.hpp"
 #include "core/view_now.hpp"
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::core {
@@ -139,6 +140,7 @@ Tensor<M> complex(const Tensor<M>& re, const std::type_identity_t<Tensor<M>>& im
 
 template <class M>
 Tensor<M> polar(const Tensor<M>& size, const std::type_identity_t<Tensor<M>>& angle) {
+  TYTO_ONCE(polar, size, angle);
   core::require("polar", size, angle);
   return complex(size * cos(angle), size * sin(angle));
 }

@@ -247,6 +247,7 @@ Checked<M> solve_ex(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 
 template <class M>
 Tensor<M> solve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(solve, a, b);
   const auto [x, info] = solve_ex(a, b);
   core::refuse_faulty("solve", info, core::singular);
   return x;
@@ -260,6 +261,7 @@ Checked<M> inv_ex(const Tensor<M>& a) {
 
 template <class M>
 Tensor<M> inv(const Tensor<M>& a) {
+  TYTO_ONCE(inv, a);
   const auto [x, info] = inv_ex(a);
   core::refuse_faulty("inv", info, core::singular);
   return x;

@@ -90,6 +90,7 @@ Checked<M> cholesky_ex(const Tensor<M>& a, bool upper) {
 
 template <class M>
 Tensor<M> cholesky(const Tensor<M>& a, bool upper) {
+  TYTO_ONCE(cholesky, a, upper);
   const auto [factor, info] = cholesky_ex(a, upper);
   core::refuse_faulty("cholesky", info, "is not positive definite: this fails at the leading minor of order ");
   return factor;

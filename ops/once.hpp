@@ -1,6 +1,7 @@
 // One line with which the body of a public function is compiled once, for tensors of any mode.
 #pragma once
 
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -49,10 +50,18 @@ requires std::is_aggregate_v<S<From>> S<M> in_mode(const S<From>& parts) {
   }
 }
 
-/// What the function for tensors of any mode makes of these arguments, in mode M.
+/// Throws the exception in flight again. Where its message does not begin with `name`, but with that of an operator
+/// that the function is made of, `name` is put before it.
+[[noreturn]] void rethrow_named(std::string_view name);
+
+/// What the function of this name for tensors of any mode makes of these arguments, in mode M.
 template <class M, class Function, class... Arguments>
-auto once(const Function& function, const Arguments&... arguments) {
-  return in_mode<M>(function(in_mode<Any>(arguments)...));
+auto once(std::string_view name, const Function& function, const Arguments&... arguments) {
+  try {
+    return in_mode<M>(function(in_mode<Any>(arguments)...));
+  } catch (const Error&) {
+    rethrow_named(name);
+  }
 }
 
 }  // namespace tyto::core
@@ -62,6 +71,6 @@ auto once(const Function& function, const Arguments&... arguments) {
 /// computed goes by its operands'.
 #define TYTO_ONCE(function, ...)                                                                               \
   if constexpr (!std::is_same_v<M, ::tyto::Any>) {                                                             \
-    return ::tyto::core::once<M>([](const auto&... arguments) { return function<::tyto::Any>(arguments...); }, \
-                                 __VA_ARGS__);                                                                 \
+    return ::tyto::core::once<M>(                                                                              \
+        #function, [](const auto&... arguments) { return function<::tyto::Any>(arguments...); }, __VA_ARGS__); \
   }

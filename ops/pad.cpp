@@ -129,8 +129,19 @@ Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, P
   return emit(OpId::pad, core::PadAttributes{before, after, core::mode_of_padding(mode), value}, {x});
 }
 
-template Tensor<Eager> pad(const Tensor<Eager>&, const IntList&, const IntList&, PaddingMode, const Scalar&);
-template Tensor<Lazy> pad(const Tensor<Lazy>&, const IntList&, const IntList&, PaddingMode, const Scalar&);
-template Tensor<Any> pad(const Tensor<Any>&, const IntList&, const IntList&, PaddingMode, const Scalar&);
+template <class M>
+Tensor<M> pad(const Tensor<M>& x, std::int64_t width, PaddingMode mode, const Scalar& value) {
+  core::require("pad", x);
+  const IntList everywhere(static_cast<std::size_t>(x.ndim()), width);
+  return pad(x, everywhere, everywhere, mode, value);
+}
+
+#define TYTO_INSTANTIATE_PAD(M)                                                                         \
+  template Tensor<M> pad(const Tensor<M>&, const IntList&, const IntList&, PaddingMode, const Scalar&); \
+  template Tensor<M> pad(const Tensor<M>&, std::int64_t, PaddingMode, const Scalar&);
+TYTO_INSTANTIATE_PAD(Eager)
+TYTO_INSTANTIATE_PAD(Lazy)
+TYTO_INSTANTIATE_PAD(Any)
+#undef TYTO_INSTANTIATE_PAD
 
 }  // namespace TYTO_API

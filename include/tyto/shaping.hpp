@@ -94,10 +94,7 @@ Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, P
 /// `width` elements added at both ends of every axis.
 template <class M>
 Tensor<M> pad(const Tensor<M>& x, std::int64_t width, PaddingMode mode = PaddingMode::constant,
-              const Scalar& value = 0) {
-  const IntList everywhere(static_cast<std::size_t>(x.ndim()), width);
-  return pad(x, everywhere, everywhere, mode, value);
-}
+              const Scalar& value = 0);
 
 /// The diagonal of a matrix, or a matrix with the vector x on its diagonal `k`.
 template <class M>

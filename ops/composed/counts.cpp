@@ -3,6 +3,7 @@
 #include "ops/composed/eager_counts.hpp"
 #include "ops/define.hpp"
 #include "ops/holds_now.hpp"
+#include "ops/once.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -56,6 +57,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(count_nonzero, x, axes, keepdims);
   const Tensor<M> given = core::given("count_nonzero", x);
   return sum(given.dtype() == DType::boolean ? given : not_equal(given, 0), axes, keepdims);
 }

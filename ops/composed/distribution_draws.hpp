@@ -4,12 +4,14 @@
 
 #include <limits>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "core/planned_call.hpp"
 #include "ops/define.hpp"
 #include "ops/distribution_parameters.hpp"
+#include "ops/once.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
@@ -82,11 +84,15 @@ auto with_parameters(const D& distribution, const F& f) {
 
 /// What `f` makes of a distribution and x as tensors of any mode, so that densities are compiled once; see TYTO_ONCE.
 template <template <class> class Distribution, class M, class F>
-Tensor<M> once(const Distribution<Tensor<M>>& distribution, const Tensor<M>& x, const F& f) {
-  const AnyTensor found = with_parameters<Tensor<M>>(distribution, [&](const auto&... parameters) {
-    return f(Distribution<AnyTensor>{parameters.value()...}, AnyTensor(x.value()));
-  });
-  return found.value();
+Tensor<M> once(std::string_view name, const Distribution<Tensor<M>>& distribution, const Tensor<M>& x, const F& f) {
+  try {
+    const AnyTensor found = with_parameters<Tensor<M>>(distribution, [&](const auto&... parameters) {
+      return f(Distribution<AnyTensor>{parameters.value()...}, AnyTensor(x.value()));
+    });
+    return found.value();
+  } catch (const Error&) {
+    rethrow_named(name);
+  }
 }
 
 /// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
@@ -208,68 +214,68 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
-#define TYTO_LOG_PROB(Name)                                                 \
-  template <class T>                                                        \
-  static T log_density(const Name<T>&, const T& x);                         \
-  template <class T>                                                        \
-  T Name<T>::log_prob(const T& x) const {                                   \
-    return core::once(*this, x, [](const auto& of, const auto& at) {        \
-      return core::density_at(at, log_density(core::typed_as(at, of), at)); \
-    });                                                                     \
-  }                                                                         \
-  template <class T>                                                        \
+#define TYTO_LOG_PROB(Name)                                                              \
+  template <class T>                                                                     \
+  static T log_density(const Name<T>&, const T& x);                                      \
+  template <class T>                                                                     \
+  T Name<T>::log_prob(const T& x) const {                                                \
+    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
+      return core::density_at(at, log_density(core::typed_as(at, of), at));              \
+    });                                                                                  \
+  }                                                                                      \
+  template <class T>                                                                     \
   static T log_density(const Name<T>& distribution, const T& x)
 #define TYTO_CDF(Name)                                                                \
   template <class T>                                                                  \
   static T probability_below(const Name<T>&, const T& x);                             \
   template <class T>                                                                  \
   T Name<T>::cdf(const T& x) const {                                                  \
-    return core::once(*this, x, [](const auto& of, const auto& at) {                  \
+    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) {   \
       return core::probability_at(at, probability_below(core::typed_as(at, of), at)); \
     });                                                                               \
   }                                                                                   \
   template <class T>                                                                  \
   static T probability_below(const Name<T>& distribution, const T& x)
 // The same in f64.
-#define TYTO_WIDE_LOG_PROB(Name)                                                    \
+#define TYTO_WIDE_LOG_PROB(Name)                                                         \
+  template <class T>                                                                     \
+  static T log_density(const Name<T>&, const T& x);                                      \
+  template <class T>                                                                     \
+  static T log_density_anywhere(const Name<T>& distribution, const T& x) {               \
+    return core::density_at(x, log_density(distribution, x));                            \
+  }                                                                                      \
+  template <class T>                                                                     \
+  T Name<T>::log_prob(const T& x) const {                                                \
+    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
+      return core::in_wide_by_plan(at, of, &log_density_anywhere<core::AnyTensor>);      \
+    });                                                                                  \
+  }                                                                                      \
+  template <class T>                                                                     \
+  static T log_density(const Name<T>& distribution, const T& x)
+#define TYTO_WIDE_CDF(Name)                                                         \
   template <class T>                                                                \
-  static T log_density(const Name<T>&, const T& x);                                 \
+  static T probability_below(const Name<T>&, const T& x);                           \
   template <class T>                                                                \
-  static T log_density_anywhere(const Name<T>& distribution, const T& x) {          \
-    return core::density_at(x, log_density(distribution, x));                       \
+  static T probability_anywhere(const Name<T>& distribution, const T& x) {          \
+    return core::probability_at(x, probability_below(distribution, x));             \
   }                                                                                 \
   template <class T>                                                                \
-  T Name<T>::log_prob(const T& x) const {                                           \
-    return core::once(*this, x, [](const auto& of, const auto& at) {                \
-      return core::in_wide_by_plan(at, of, &log_density_anywhere<core::AnyTensor>); \
+  T Name<T>::cdf(const T& x) const {                                                \
+    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) { \
+      return core::in_wide(at, of, &probability_anywhere<core::AnyTensor>);         \
     });                                                                             \
   }                                                                                 \
   template <class T>                                                                \
-  static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_WIDE_CDF(Name)                                                 \
-  template <class T>                                                        \
-  static T probability_below(const Name<T>&, const T& x);                   \
-  template <class T>                                                        \
-  static T probability_anywhere(const Name<T>& distribution, const T& x) {  \
-    return core::probability_at(x, probability_below(distribution, x));     \
-  }                                                                         \
-  template <class T>                                                        \
-  T Name<T>::cdf(const T& x) const {                                        \
-    return core::once(*this, x, [](const auto& of, const auto& at) {        \
-      return core::in_wide(at, of, &probability_anywhere<core::AnyTensor>); \
-    });                                                                     \
-  }                                                                         \
-  template <class T>                                                        \
   static T probability_below(const Name<T>& distribution, const T& x)
 // The same of vectors.
-#define TYTO_VECTOR_LOG_PROB(Name)                                                 \
-  template <class T>                                                               \
-  static T log_density(const Name<T>&, const T& x);                                \
-  template <class T>                                                               \
-  T Name<T>::log_prob(const T& x) const {                                          \
-    return core::once(*this, x, [](const auto& of, const auto& at) {               \
-      return core::vector_density_at(at, log_density(core::typed_as(at, of), at)); \
-    });                                                                            \
-  }                                                                                \
-  template <class T>                                                               \
+#define TYTO_VECTOR_LOG_PROB(Name)                                                       \
+  template <class T>                                                                     \
+  static T log_density(const Name<T>&, const T& x);                                      \
+  template <class T>                                                                     \
+  T Name<T>::log_prob(const T& x) const {                                                \
+    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
+      return core::vector_density_at(at, log_density(core::typed_as(at, of), at));       \
+    });                                                                                  \
+  }                                                                                      \
+  template <class T>                                                                     \
   static T log_density(const Name<T>& distribution, const T& x)

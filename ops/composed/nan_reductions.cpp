@@ -4,6 +4,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -69,49 +70,60 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> nansum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nansum, x, axes, keepdims);
   return sum(core::with_nan_as(0, core::given("nansum", x)), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nanprod, x, axes, keepdims);
   return prod(core::with_nan_as(1, core::given("nanprod", x)), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nanmean, x, axes, keepdims);
   const core::AnyTensor given = core::given("nanmean", x);
   return core::narrow_again(core::mean_of_numbers(core::at_least_f32(given), axes, keepdims), given).value();
 }
 template <class M>
 Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  TYTO_ONCE(nanvar, x, axes, keepdims, ddof);
   const core::AnyTensor given = core::given("nanvar", x);
   return core::narrow_again(core::variance_of_numbers(given, axes, keepdims, ddof), given).value();
 }
 template <class M>
 Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  TYTO_ONCE(nanstd, x, axes, keepdims, ddof);
   const core::AnyTensor given = core::given("nanstd", x);
   return core::narrow_again(sqrt(core::variance_of_numbers(given, axes, keepdims, ddof)), given).value();
 }
 template <class M>
 Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nanmin, x, axes, keepdims);
   return core::extreme_of_numbers(false, core::ordered("nanmin", x), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanmax(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nanmax, x, axes, keepdims);
   return core::extreme_of_numbers(true, core::ordered("nanmax", x), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  TYTO_ONCE(nanargmin, x, axis, keepdims);
   return argmin(core::with_nan_as(core::infinity, core::ordered("nanargmin", x)), axis, keepdims).value();
 }
 template <class M>
 Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+  TYTO_ONCE(nanargmax, x, axis, keepdims);
   return argmax(core::with_nan_as(-core::infinity, core::ordered("nanargmax", x)), axis, keepdims).value();
 }
 template <class M>
 Tensor<M> nancumsum(const Tensor<M>& x, std::int64_t axis) {
+  TYTO_ONCE(nancumsum, x, axis);
   return cumsum(core::with_nan_as(0, core::given("nancumsum", x)), axis).value();
 }
 template <class M>
 Tensor<M> nancumprod(const Tensor<M>& x, std::int64_t axis) {
+  TYTO_ONCE(nancumprod, x, axis);
   return cumprod(core::with_nan_as(1, core::given("nancumprod", x)), axis).value();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "ops/planned.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/linalg.hpp"
@@ -141,16 +142,19 @@ Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, 
 
 template <class M>
 Tensor<M> polyadd(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(polyadd, a, b);
   const auto [left, right] = of_one_length("polyadd", a, b);
   return left + right;
 }
 template <class M>
 Tensor<M> polysub(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(polysub, a, b);
   const auto [left, right] = of_one_length("polysub", a, b);
   return left - right;
 }
 template <class M>
 Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(polymul, a, b);
   require_elements("polymul", a);
   require_elements("polymul", b);
   return convolve(a, b);

@@ -7,6 +7,7 @@
 #include "core/planned_call.hpp"
 #include "core/view_now.hpp"
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 
@@ -67,19 +68,23 @@ Tensor<M> atleast_3d(const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> vstack(const std::vector<Tensor<M>>& parts) {
+  TYTO_ONCE(vstack, parts);
   return joined(parts, 0, [](const Tensor<M>& x) { return with_axes_before("vstack", x, 2); });
 }
 template <class M>
 Tensor<M> hstack(const std::vector<Tensor<M>>& parts) {
+  TYTO_ONCE(hstack, parts);
   const bool vectors = !parts.empty() && parts[0].defined() && parts[0].ndim() <= 1;
   return joined(parts, vectors ? 0 : 1, [](const Tensor<M>& x) { return with_axes_before("hstack", x, 1); });
 }
 template <class M>
 Tensor<M> dstack(const std::vector<Tensor<M>>& parts) {
+  TYTO_ONCE(dstack, parts);
   return joined(parts, 2, [](const Tensor<M>& x) { return atleast_3d(x); });
 }
 template <class M>
 Tensor<M> column_stack(const std::vector<Tensor<M>>& parts) {
+  TYTO_ONCE(column_stack, parts);
   return joined(parts, 1, [](const Tensor<M>& x) {
     core::require("column_stack", x);
     return x.ndim() < 2 ? reshape(x, {-1, 1}) : x;
@@ -198,10 +203,12 @@ Tensor<M> rot90(const Tensor<M>& x, std::int64_t times, std::int64_t from, std::
 }
 template <class M>
 Tensor<M> fliplr(const Tensor<M>& x) {
+  TYTO_ONCE(fliplr, x);
   return flip(x, 1);
 }
 template <class M>
 Tensor<M> flipud(const Tensor<M>& x) {
+  TYTO_ONCE(flipud, x);
   return flip(x, 0);
 }
 

@@ -4,6 +4,7 @@
 #include "core/op_ids.hpp"
 #include "ops/composed/eager_counts.hpp"
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -168,17 +169,20 @@ Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, b
 
 template <class M>
 Tensor<M> union1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(union1d, a, b);
   require_eager("union1d", a, b);
   return unique(concat({ravel(a), ravel(b)}));
 }
 template <class M>
 Tensor<M> intersect1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(intersect1d, a, b);
   require_eager("intersect1d", a, b);
   const Tensor<M> values = unique(a);
   return extract(isin(values, b), values);
 }
 template <class M>
 Tensor<M> setdiff1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(setdiff1d, a, b);
   require_eager("setdiff1d", a, b);
   const Tensor<M> values = unique(a);
   return extract(isin(values, b, true), values);

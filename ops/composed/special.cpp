@@ -6,6 +6,7 @@
 
 #include "core/floating_format.hpp"
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "ops/planned.hpp"
 #include "tyto/shaping.hpp"
 
@@ -22,6 +23,7 @@ Tensor<M> floating(std::string_view function, const Tensor<M>& x) {
 
 template <class M>
 Tensor<M> float_power(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
+  TYTO_ONCE(float_power, a, b);
   core::require("float_power", a, b);
   if (const Value planned = core::planned(&float_power<Any>, a, b)) return planned;
   const auto floating_or_wide = [](const Tensor<M>& x) { return is_floating(x.dtype()) ? x : x.astype(DType::f64); };

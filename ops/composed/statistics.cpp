@@ -8,6 +8,7 @@
 
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
+#include "ops/once.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -91,6 +92,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> median(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(median, x, axes, keepdims);
   core::require("median", x);
   return core::ordered_part("median", x, 0.5, axes, keepdims).value();
 }
@@ -103,6 +105,7 @@ Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims
 }
 template <class M>
 Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(nanmedian, x, axes, keepdims);
   core::require("nanmedian", x);
   return core::ordered_number("nanmedian", x, 0.5, axes, keepdims).value();
 }
@@ -137,6 +140,7 @@ Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& wei
 
 template <class M>
 Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(ptp, x, axes, keepdims);
   const Tensor<M> given = core::given("ptp", x);
   return max(given, axes, keepdims) - min(given, axes, keepdims);
 }

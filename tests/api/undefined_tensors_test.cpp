@@ -148,7 +148,7 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: linear algebra", Mod
   REFUSES("slogdet", linalg::slogdet(none));
   REFUSES("triangular_solve", linalg::triangular_solve(none, x));
   REFUSES("triangular_solve", linalg::triangular_solve(x, none));
-  REFUSES("lu_factor", linalg::lu(none));
+  REFUSES("lu", linalg::lu(none));
   REFUSES("lu_factor", linalg::lu_factor(none));
   REFUSES("lu_solve", linalg::lu_solve(linalg::LUFactor<Mode>{}, x));
   REFUSES("lu_solve", linalg::lu_solve(linalg::lu_factor(x), none));
@@ -336,7 +336,9 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and orderin
   REFUSES("gammainc", gammainc(v, none));
   REFUSES("betainc", betainc(v, v, none));
   REFUSES("vmap", vmap([](const Tensor& each) { return each; })(none));
-  REFUSES("x", distributions::Normal<Tensor>{}.log_prob(none));
+  REFUSES("dstack", dstack({x, none}));
+  REFUSES("pad", pad(none, 1));
+  REFUSES("Normal::log_prob", distributions::Normal<Tensor>{}.log_prob(none));
   REFUSES("sample", distributions::Poisson<Tensor>{none}.sample());
   REFUSES("add", call("add", {x, none}));
   REFUSES("one_hot", one_hot(none, 3));

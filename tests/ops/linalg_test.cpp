@@ -365,7 +365,7 @@ BOTH_MODES("shapes and types that do not fit are refused by name") {
   CHECK_THROWS_WITH_AS(linalg::qr(line), "qr: matrices need two axes or more, not shape (3,)", ShapeError);
   CHECK_THROWS_WITH_AS(linalg::pinv(line), "pinv: matrices need two axes or more, not shape (3,)", ShapeError);
   CHECK_THROWS_WITH_AS(linalg::expm(oblong), "expm: matrices must be square, not of shape (2,3)", ShapeError);
-  CHECK_THROWS_WITH_AS(linalg::lu(line), "lu_factor: matrices need two axes or more, not shape (3,)", ShapeError);
+  CHECK_THROWS_WITH_AS(linalg::lu(line), "lu: lu_factor: matrices need two axes or more, not shape (3,)", ShapeError);
   CHECK_THROWS_WITH_AS(linalg::matrix_power(oblong, 2), "matrix_power: matrices must be square, not of shape (2,3)",
                        ShapeError);
   CHECK_THROWS_WITH_AS(linalg::solve(square, line),

@@ -155,8 +155,6 @@ TEST_CASE_TEMPLATE("isclose: what is infinite is close to itself alone, what is 
   CHECK(array_equal(isclose(T{1, 100000, 5}, T{1, 100001, 6}), T{true, true, false}));
 }
 
-}  // namespace numpy_namespace
-
 BOTH_MODES("slopes of f64 numbers divide by a spacing that is not rounded to f32") {
   using T = Tensor<Mode>;
   const T squares = square(T::arange(5).astype(DType::f64));
@@ -179,3 +177,5 @@ TEST_CASE("fast lengths of transforms end at 2^62") {
   CHECK_THROWS_WITH_AS(fft::next_fast_length(INT64_MAX),
                        "next_fast_length: the length 9223372036854775807 is above 2^62", ValueError);
 }
+
+}  // namespace numpy_namespace
