@@ -17,7 +17,7 @@ class Floats {
  public:
   explicit Floats(std::int64_t count, float low = 0.01f)
       : bytes_(static_cast<std::size_t>(count) * sizeof(float)),
-        memory_(static_cast<float*>(cpu::allocate_memory(bytes_))) {
+        memory_(static_cast<float*>(cpu::allocate_memory(bytes_).memory)) {
     for (std::int64_t i = 0; i < count; ++i) memory_[i] = static_cast<float>(i % 1000) * 0.001f + low;
   }
   Floats(const Floats&) = delete;

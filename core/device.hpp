@@ -37,6 +37,11 @@ class Kernel {
   virtual std::size_t workspace() const { return 0; }
   /// Runs (CPU) or enqueues (elsewhere). Addresses stand in the order of the step's inputs and outputs.
   virtual void launch(std::span<const Address> inputs, std::span<const Address> outputs, Address workspace) const = 0;
+  /// The same with results whose bytes are all zero: a kernel that would clear them first need not.
+  virtual void launch_into_zeros(std::span<const Address> inputs, std::span<const Address> outputs,
+                                 Address workspace) const {
+    launch(inputs, outputs, workspace);
+  }
 };
 
 struct DeviceProperties {

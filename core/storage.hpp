@@ -40,6 +40,9 @@ class Buffer {
   /// Lent by the user: may be read, never written.
   bool read_only() const { return read_only_; }
   void set_read_only() { read_only_ = true; }
+  /// Every byte was zero when the buffer was allocated.
+  bool began_zeroed() const { return began_zeroed_; }
+  void set_began_zeroed() { began_zeroed_ = true; }
 
  private:
   Device* device_;
@@ -48,6 +51,7 @@ class Buffer {
   Release release_;
   void* context_;
   bool read_only_ = false;
+  bool began_zeroed_ = false;
 };
 
 using BufferRef = std::shared_ptr<Buffer>;

@@ -38,7 +38,8 @@ using core::OpId;
 /// Aligned memory.
 class Memory {
  public:
-  explicit Memory(std::size_t bytes) : bytes_(bytes), memory_(static_cast<std::byte*>(cpu::allocate_memory(bytes))) {}
+  explicit Memory(std::size_t bytes)
+      : bytes_(bytes), memory_(static_cast<std::byte*>(cpu::allocate_memory(bytes).memory)) {}
   Memory(Memory&& other) noexcept : bytes_(other.bytes_), memory_(std::exchange(other.memory_, nullptr)) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;

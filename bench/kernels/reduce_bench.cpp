@@ -35,7 +35,7 @@ double best_seconds(const std::function<void()>& body) { return bench::fastest(c
 /// Aligned memory for one operand.
 class Memory {
  public:
-  explicit Memory(std::size_t bytes) : bytes_(bytes), memory_(cpu::allocate_memory(bytes)) {}
+  explicit Memory(std::size_t bytes) : bytes_(bytes), memory_(cpu::allocate_memory(bytes).memory) {}
   Memory(Memory&& other) noexcept : bytes_(other.bytes_), memory_(std::exchange(other.memory_, nullptr)) {}
   ~Memory() {
     if (memory_ != nullptr) cpu::release_memory(memory_, bytes_);

@@ -51,9 +51,11 @@ std::shared_ptr<const core::Kernel> prepare_complex_fill(const Scalar& number, c
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   std::memcpy(pair.data(), &real.bits, size_of(part));
   std::memcpy(pair.data() + size_of(part), &imaginary.bits, size_of(part));
+  const bool zero = (real.bits | imaginary.bits) == 0;
   const std::int64_t count = result.view.count();
   const int wanted = threads_to_write(count * width);
-  return make_kernel([=](Addresses, Addresses outputs, Address) {
+  return make_clearing_kernel([=](Addresses, Addresses outputs, bool holds_zeros) {
+    if (holds_zeros && zero) return;
     run_team(wanted, [&](Team team) {
       const Range mine = share(count, team.member, team.size, 64);
       std::byte* out = start_of(result, outputs[0]) + mine.begin * width;
@@ -72,7 +74,8 @@ std::shared_ptr<const core::Kernel> prepare_fill(const core::Step& step) {
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const std::int64_t count = result.view.count();
   const int wanted = threads_to_write(count * width);
-  return make_kernel([=, fill = filler(result.dtype)](Addresses, Addresses outputs, Address) {
+  return make_clearing_kernel([=, fill = filler(result.dtype)](Addresses, Addresses outputs, bool holds_zeros) {
+    if (holds_zeros && element.bits == 0) return;
     std::byte* out = start_of(result, outputs[0]);
     run_team(wanted, [&](Team team) {
       const Range mine = share(count, team.member, team.size, 64);
@@ -127,12 +130,13 @@ std::shared_ptr<const core::Kernel> prepare_eye(const core::Step& step) {
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const Element one = element_of(1, result.dtype);
   const int wanted = threads_to_write(rows * columns * width);
-  return make_kernel([=](Addresses, Addresses outputs, Address) {
+  return make_clearing_kernel([=](Addresses, Addresses outputs, bool holds_zeros) {
     std::byte* out = start_of(result, outputs[0]);
     run_team(wanted, [&](Team team) {
       const Range mine = share(rows, team.member, team.size);
-      if (mine.size() * columns == 0) return;
-      std::memset(out + mine.begin * columns * width, 0, static_cast<std::size_t>(mine.size() * columns * width));
+      const auto bytes = static_cast<std::size_t>(mine.size() * columns * width);
+      if (bytes == 0) return;
+      if (!holds_zeros) std::memset(out + mine.begin * columns * width, 0, bytes);
       for (std::int64_t row = mine.begin; row < mine.end; ++row) {
         // Compared before it is added: the diagonal may be any 64-bit number.
         if (diagonal < -row || diagonal >= columns - row) continue;
@@ -154,7 +158,7 @@ std::shared_ptr<const core::Kernel> prepare_one_hot(const core::Step& step) {
   const Element one = element_of(1, result.dtype);
   const TileLoop load = conversion(indices.dtype, DType::i64);
   const int wanted = threads_to_write(rows * depth * width);
-  return make_kernel([=](Addresses inputs, Addresses outputs, Address) {
+  return make_clearing_kernel([=](Addresses inputs, Addresses outputs, bool holds_zeros) {
     const std::byte* in = start_of(indices, inputs[0]);
     std::byte* out = start_of(result, outputs[0]);
     run_team(wanted, [&](Team team) {
@@ -163,7 +167,9 @@ std::shared_ptr<const core::Kernel> prepare_one_hot(const core::Step& step) {
       for (std::int64_t begin = mine.begin; begin < mine.end; begin += run_length) {
         const std::int64_t length = std::min(run_length, mine.end - begin);
         load(hot, in + begin * index_width, nullptr, nullptr, static_cast<std::size_t>(length));
-        std::memset(out + begin * depth * width, 0, static_cast<std::size_t>(length * depth * width));
+        if (!holds_zeros) {
+          std::memset(out + begin * depth * width, 0, static_cast<std::size_t>(length * depth * width));
+        }
         for (std::int64_t i = 0; i < length; ++i) {
           if (hot[i] < 0 || hot[i] >= depth) continue;
           std::memcpy(out + ((begin + i) * depth + hot[i]) * width, &one.bits, static_cast<std::size_t>(width));

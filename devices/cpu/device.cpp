@@ -40,8 +40,10 @@ class CpuDevice final : public core::Device, public core::JoinedLaunches {
   const core::DeviceProperties& properties() const override { return properties_; }
 
   core::BufferRef allocate(std::size_t bytes) override {
-    void* memory = allocate_memory(bytes);
-    return std::make_shared<core::Buffer>(this, memory, bytes, release_block);
+    const Block block = allocate_memory(bytes);
+    auto buffer = std::make_shared<core::Buffer>(this, block.memory, bytes, release_block);
+    if (block.zeroed) buffer->set_began_zeroed();
+    return buffer;
   }
 
   void discard(core::Buffer& buffer) override {

@@ -69,6 +69,30 @@ std::shared_ptr<const core::Kernel> make_kernel(F function, std::size_t workspac
   return std::make_shared<const FunctionKernel<F>>(std::move(function), workspace);
 }
 
+/// A kernel that clears its result first, unless it holds zeros already: a function object called as
+/// f(inputs, outputs, holds_zeros).
+template <class F>
+class ClearingKernel final : public core::Kernel {
+ public:
+  explicit ClearingKernel(F function) : function_(std::move(function)) {}
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address) const override {
+    function_(inputs, outputs, false);
+  }
+  void launch_into_zeros(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+                         core::Address) const override {
+    function_(inputs, outputs, true);
+  }
+
+ private:
+  F function_;
+};
+
+template <class F>
+std::shared_ptr<const core::Kernel> make_clearing_kernel(F function) {
+  return std::make_shared<const ClearingKernel<F>>(std::move(function));
+}
+
 /// Whether the first result has no elements. Its other extents may then be anything, so what a kernel keeps for each
 /// row or block of them must not be made.
 inline bool result_is_empty(const core::Step& step) { return step.outputs[0].view.count() == 0; }

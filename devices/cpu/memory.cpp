@@ -1,5 +1,5 @@
 // A pool of freed blocks by size class, one mutex for all, with a thread-local cache of a few small ones; blocks above
-// a few MiB ask for huge pages.
+// a few MiB are pages of their own, huge ones where the system has them.
 #include "devices/cpu/memory.hpp"
 
 #include <malloc.h>
@@ -36,10 +36,60 @@ std::size_t class_of(std::size_t size) {
   return power * 4 + ((size >> (power - 2)) & 3);
 }
 
+// Blocks of this size and more are mapped, not taken from the heap: their pages are known to hold zeros at first.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t mapped_size = SIZE_MAX;  // the heap's borders are watched
+#else
+constexpr std::size_t mapped_size = 2 * huge_page;
+#endif
+
+void* map_pages(std::size_t size) {
+  const std::size_t reserved = size + huge_page;
+  void* const found = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (found == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(found);
+  const std::uintptr_t aligned = (begin + huge_page - 1) / huge_page * huge_page;
+  auto* const memory = reinterpret_cast<std::byte*>(aligned);
+  if (aligned != begin) munmap(found, aligned - begin);
+  munmap(memory + size, begin + reserved - (aligned + size));
+  madvise(memory, size, MADV_HUGEPAGE);
+  return memory;
+}
+
+void give_to_system(void* memory, std::size_t size) {
+  if (size >= mapped_size) {
+    munmap(memory, size);
+  } else {
+    std::free(memory);
+  }
+}
+
 struct Pool {
+  struct Class {
+    std::vector<void*> blocks;
+    std::size_t size = 0;        // of each
+    std::uint64_t last_use = 0;  // on the pool's clock
+  };
   std::mutex mutex;
-  std::vector<void*> free[256];
+  Class classes[256];
   std::size_t free_bytes = 0;
+  std::uint64_t clock = 0;
+
+  /// Takes blocks of the classes that were wanted least recently out of the pool until `size` more bytes fit.
+  std::vector<std::pair<void*, std::size_t>> make_room(std::size_t size) {
+    std::vector<std::pair<void*, std::size_t>> evicted;
+    while (free_bytes + size > pool_limit) {
+      Class* oldest = nullptr;
+      for (Class& each : classes) {
+        if (!each.blocks.empty() && (oldest == nullptr || each.last_use < oldest->last_use)) oldest = &each;
+      }
+      for (; !oldest->blocks.empty() && free_bytes + size > pool_limit; free_bytes -= oldest->size) {
+        evicted.emplace_back(oldest->blocks.back(), oldest->size);
+        oldest->blocks.pop_back();
+      }
+    }
+    return evicted;
+  }
 };
 
 // Never destroyed: tensors with static lifetime may be released after everything else.
@@ -53,16 +103,19 @@ std::atomic<std::size_t> calls{0};
 thread_local std::size_t calls_here = 0;
 
 void give_to_pool(void* memory, std::size_t size) {
+  if (size > pool_limit) return give_to_system(memory, size);
   Pool& kept = pool();
+  std::vector<std::pair<void*, std::size_t>> evicted;
   {
     const std::lock_guard lock(kept.mutex);
-    if (kept.free_bytes + size <= pool_limit) {
-      kept.free[class_of(size)].push_back(memory);
-      kept.free_bytes += size;
-      return;
-    }
+    evicted = kept.make_room(size);
+    Pool::Class& mine = kept.classes[class_of(size)];
+    mine.blocks.push_back(memory);
+    mine.size = size;
+    mine.last_use = ++kept.clock;
+    kept.free_bytes += size;
   }
-  std::free(memory);
+  for (const auto& [block, bytes] : evicted) give_to_system(block, bytes);
 }
 
 /// Small blocks freed by this thread and wanted by it again: scalars and short vectors need no lock. Sanitizers do not
@@ -109,36 +162,36 @@ ThreadCache::List* list_of(std::size_t size) {
 
 }  // namespace
 
-void* allocate_memory(std::size_t bytes) {
+Block allocate_memory(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 60)) throw DeviceError(core::text("cpu: cannot allocate ", bytes, " bytes"));
   const std::size_t size = rounded(bytes);
   calls.fetch_add(1, std::memory_order_relaxed);
   ++calls_here;
   if (ThreadCache::List* list = list_of(size); list != nullptr && list->count != 0) {
     live_bytes.fetch_add(size, std::memory_order_relaxed);
-    return list->blocks[--list->count];
+    return {list->blocks[--list->count], false};
   }
-  void* memory = nullptr;
+  Block block{nullptr, false};
   {
     Pool& kept = pool();
     const std::lock_guard lock(kept.mutex);
-    std::vector<void*>& list = kept.free[class_of(size)];
-    if (!list.empty()) {
-      memory = list.back();
-      list.pop_back();
+    Pool::Class& wanted = kept.classes[class_of(size)];
+    if (!wanted.blocks.empty()) {
+      block.memory = wanted.blocks.back();
+      wanted.blocks.pop_back();
+      wanted.last_use = ++kept.clock;
       kept.free_bytes -= size;
     }
   }
-  if (memory == nullptr) {
-    const std::size_t alignment = size >= 2 * huge_page ? huge_page : memory_alignment;
-    memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-    if (memory == nullptr) {
+  if (block.memory == nullptr) {
+    block.zeroed = size >= mapped_size;
+    block.memory = block.zeroed ? map_pages(size) : std::aligned_alloc(memory_alignment, size);
+    if (block.memory == nullptr) {
       throw DeviceError(core::text("cpu: out of memory: ", bytes, " bytes asked for, ", allocated_memory(), " in use"));
     }
-    if (alignment == huge_page) madvise(memory, size, MADV_HUGEPAGE);
   }
   live_bytes.fetch_add(size, std::memory_order_relaxed);
-  return memory;
+  return block;
 }
 
 void release_memory(void* memory, std::size_t bytes) {
@@ -171,9 +224,9 @@ void trim_memory() {
   empty_hands();
   Pool& kept = pool();
   const std::lock_guard lock(kept.mutex);
-  for (std::vector<void*>& list : kept.free) {
-    for (void* memory : list) std::free(memory);
-    list.clear();
+  for (Pool::Class& each : kept.classes) {
+    for (void* memory : each.blocks) give_to_system(memory, each.size);
+    each.blocks.clear();
   }
   kept.free_bytes = 0;
 #if defined(__GLIBC__)

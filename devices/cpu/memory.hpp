@@ -7,9 +7,14 @@ namespace tyto::cpu {
 
 inline constexpr std::size_t memory_alignment = 64;
 
+struct Block {
+  void* memory;
+  bool zeroed;  // known to hold zeros alone, as pages that the system has just handed out do
+};
+
 /// At least `bytes` (never null, also for zero), aligned to memory_alignment; large blocks lie on huge-page borders.
 /// Throws DeviceError naming the size when the system has none left.
-void* allocate_memory(std::size_t bytes);
+Block allocate_memory(std::size_t bytes);
 void release_memory(void* memory, std::size_t bytes);
 
 /// Gives the pages within a block back to the system: its contents are lost, the block stays handed out.

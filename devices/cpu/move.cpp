@@ -267,11 +267,13 @@ KernelRef prepare_diag_embed(const core::Step& step) {
   const std::int64_t bytes = out.count() * static_cast<std::int64_t>(element_size(step));
   const std::int64_t begin = out.offset * static_cast<std::int64_t>(element_size(step));
   const int team_size = threads_to_move(bytes);
-  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+  return make_clearing_kernel([=](Addresses inputs, Addresses outputs, bool holds_zeros) {
     run_team(team_size, [&](Team team) {
-      const Range mine = share(bytes, team.member, team.size, 4096);
-      std::memset(outputs[0].pointer() + begin + mine.begin, 0, static_cast<std::size_t>(mine.size()));
-      team.barrier();
+      if (!holds_zeros) {
+        const Range mine = share(bytes, team.member, team.size, 4096);
+        std::memset(outputs[0].pointer() + begin + mine.begin, 0, static_cast<std::size_t>(mine.size()));
+        team.barrier();
+      }
       copies.run(inputs, outputs[0].pointer(), team);
     });
   });

@@ -96,6 +96,7 @@ void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) from[i] = start_of(prepared, *inputs[i]);
   const std::size_t count = prepared.results.size();
   SmallBuffer<core::Address> to(count);
+  bool zeroed = true;
   try {
     for (std::size_t i = 0; i < count; ++i) {
       const PreparedOperator::Result& result = prepared.results[i];
@@ -104,11 +105,17 @@ void launch(Node& node, const PreparedOperator& prepared, Arrays inputs) {
       array.dtype = result.dtype;
       array.view = result.view;
       to[i] = {array.buffer->memory(), 0};
+      zeroed = zeroed && array.buffer->began_zeroed();
     }
     core::BufferRef workspace;
     const std::size_t bytes = prepared.kernel->workspace();
     if (bytes != 0) workspace = prepared.device->allocate(bytes);
-    prepared.kernel->launch(from, to, {workspace ? workspace->memory() : nullptr, 0});
+    const core::Address scratch{workspace ? workspace->memory() : nullptr, 0};
+    if (zeroed) {
+      prepared.kernel->launch_into_zeros(from, to, scratch);
+    } else {
+      prepared.kernel->launch(from, to, scratch);
+    }
   } catch (...) {
     for (core::Result& result : node.results()) result.array = {};  // nothing was computed
     throw;

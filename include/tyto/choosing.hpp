@@ -30,7 +30,7 @@ template <class M>
 Tensor<M> lexsort(std::initializer_list<Tensor<M>> keys) {
   return lexsort(std::vector<Tensor<M>>(keys));
 }
-/// Element `kth` where a sort would put it, smaller ones before and larger ones behind it: here, sorted altogether.
+/// Element `kth` where a sort would put it, none larger before and none smaller behind it.
 template <class M>
 Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1);
 /// The order that partitions.

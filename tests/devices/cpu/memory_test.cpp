@@ -1,25 +1,105 @@
-// Memory of the host: large blocks lie where huge pages do, and freed ones are used again.
+// Memory of the host: large blocks lie where huge pages do, and freed ones are used again, those wanted least recently
+// making room for others; fresh pages are known to hold zeros.
 #include "devices/cpu/memory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <tyto/tyto.hpp>
 
 namespace tyto::cpu {
 
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t pool_limit = 256 * mebibyte;
+
+/// Memory that is allocated, written to and freed again: what the pool has of this size.
+void* freed(std::size_t bytes) {
+  void* const memory = allocate_memory(bytes).memory;
+  std::memset(memory, 1, bytes);
+  release_memory(memory, bytes);
+  return memory;
+}
+
+/// Allocated and freed again: whether the memory came from the pool.
+bool is_recycled(std::size_t bytes) {
+  const Block block = allocate_memory(bytes);
+  const bool written = *static_cast<const std::byte*>(block.memory) == std::byte{1};
+  release_memory(block.memory, bytes);
+  return written;
+}
+
+}  // namespace
+
 TEST_CASE("a large block begins where a huge page does, and is used again after it was freed") {
-  constexpr std::size_t large = (std::size_t{9} << 20) + 12'345;  // not whole huge pages
+  constexpr std::size_t large = 9 * mebibyte + 12'345;  // not whole huge pages
   trim_memory();
   const std::size_t before = allocated_memory();
-  void* memory = allocate_memory(large);
-  CHECK(reinterpret_cast<std::uintptr_t>(memory) % (std::size_t{2} << 20) == 0);
+  void* memory = allocate_memory(large).memory;
+  CHECK(reinterpret_cast<std::uintptr_t>(memory) % (2 * mebibyte) == 0);
   CHECK(allocated_memory() >= before + large);
   std::memset(memory, 1, large);
   release_memory(memory, large);
-  CHECK(allocate_memory(large) == memory);
+  CHECK(allocate_memory(large).memory == memory);
   release_memory(memory, large);
   CHECK(allocated_memory() == before);
+  trim_memory();
+}
+
+TEST_CASE("freed blocks of sizes that are wanted no more make room for others") {
+  trim_memory();
+  for (int i = 0; i < 4; ++i) freed(64 * mebibyte);  // one after another: a single block
+  CHECK(is_recycled(64 * mebibyte));
+  freed(160 * mebibyte);
+  CHECK(is_recycled(64 * mebibyte));
+  CHECK(is_recycled(160 * mebibyte));
+  freed(80 * mebibyte);  // 304 MiB in all: those of 64 MiB were wanted least recently
+  CHECK(is_recycled(80 * mebibyte));
+  CHECK(is_recycled(160 * mebibyte));
+  CHECK_FALSE(is_recycled(64 * mebibyte));
+  freed(pool_limit + mebibyte);  // more than the pool may hold: it stays as it is
+  CHECK(is_recycled(160 * mebibyte));
+  trim_memory();
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("memory that is said to hold zeros does, and recycled memory is not said to") {
+  constexpr std::size_t large = 6 * mebibyte;
+  trim_memory();
+  const Block fresh = allocate_memory(large);
+  CHECK(fresh.zeroed);
+  const auto* bytes = static_cast<const std::byte*>(fresh.memory);
+  CHECK(std::all_of(bytes, bytes + large, [](std::byte each) { return each == std::byte{0}; }));
+  std::memset(fresh.memory, 1, large);
+  release_memory(fresh.memory, large);
+  const Block again = allocate_memory(large);
+  CHECK(again.memory == fresh.memory);
+  CHECK_FALSE(again.zeroed);
+  release_memory(again.memory, large);
+  trim_memory();
+}
+#endif
+
+TEST_CASE("what makes tensors of zeros and a few numbers is right in fresh memory and in recycled memory") {
+  using Tensor = tyto::Tensor<Eager>;
+  constexpr std::int64_t n = 1200;  // 5.8 MB in f32
+  trim_memory();
+  for (int i = 0; i < 2; ++i) {
+    const auto sums_to = [](const Tensor& x, double wanted) { return x.sum().item<double>() == wanted; };
+    CHECK(sums_to(Tensor::zeros({n, n}, DType::f64), 0));
+    CHECK(sums_to(Tensor::full({n, n}, -0.0, DType::f64), 0));
+    CHECK(Tensor::full({n, n}, -0.0, DType::f64).template data<double>()[0] == 0);
+    CHECK(std::signbit(Tensor::full({n, n}, -0.0, DType::f64).template data<double>()[n]));
+    CHECK(sums_to(Tensor::full({n, n}, 2, DType::f64), 2.0 * n * n));
+    CHECK(sums_to(Tensor::eye(n, n, 0, DType::f64), n));
+    CHECK(sums_to(diag(Tensor::full({n}, 3, DType::f64), 1), 3.0 * n));
+    CHECK(sums_to(one_hot(Tensor::arange(0, n, 1, DType::i64), n, DType::f64), n));
+    CHECK(sums_to(real(Tensor::zeros({n, n}, DType::c128)), 0));
+    for (int k = 1; k < 6; ++k) freed(static_cast<std::size_t>(n * n) * 8);  // ones where the next tensors will lie
+  }
   trim_memory();
 }
 
