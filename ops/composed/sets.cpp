@@ -157,7 +157,7 @@ Tensor<M> chosen(const Tensor<M>& x, const Tensor<M>& mask, std::int64_t axis = 
 template <class M>
 Unique<M> unique_all(const Tensor<M>& x, const UniqueOptions& options) {
   TYTO_ONCE(unique_all, x, options);
-  const Unique<Any> found = core::distinct(core::given("unique", x), options);
+  const Unique<Any> found = core::distinct(core::given("unique_all", x), options);
   return {found.values.value(), found.indices.value(), found.inverse.value(), found.counts.value()};
 }
 

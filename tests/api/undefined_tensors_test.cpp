@@ -299,7 +299,7 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and orderin
   REFUSES("cumulative_prod", cumulative_prod(none));
   REFUSES("result_type", result_type(v, none));
   REFUSES("isin", isin(v, none));
-  REFUSES("unique", unique_all(none));
+  REFUSES("unique_all", unique_all(none));
   REFUSES("choose", choose<Mode>(none, {v}));
   REFUSES("select", select<Mode>({none}, {v}));
   REFUSES("put", put(v, none, v));
