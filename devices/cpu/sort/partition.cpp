@@ -44,11 +44,18 @@ bool has_negative_zero(const std::byte* line, std::int64_t count, std::int64_t s
 /// Keys are kept a vector at a time, which writes past the last one.
 constexpr std::int64_t vector_room = 16;
 
+/// The key of a rank, and how many keys are not above it; where that is not known, those up to the rank.
+template <class K>
+struct MiddleKey {
+  K key;
+  std::int64_t not_above;
+};
+
 /// The key of a rank by those near it, which are few where samples do not deceive; nothing where they do. `room` is
 /// for as many keys and a vector more.
 template <class K>
-std::optional<K> bracketed_key(const KeyLoops<K>& loops, const PartLoops<K>& part_loops, const void* elements,
-                               std::int64_t count, std::int64_t rank, K* room) {
+std::optional<MiddleKey<K>> bracketed_key(const KeyLoops<K>& loops, const PartLoops<K>& part_loops,
+                                          const void* elements, std::int64_t count, std::int64_t rank, K* room) {
   constexpr std::int64_t shortest = 1024;  // what is shorter is selected from in less time
   if (count < shortest || count > INT32_MAX) return {};
   K least, greatest;
@@ -57,8 +64,12 @@ std::optional<K> bracketed_key(const KeyLoops<K>& loops, const PartLoops<K>& par
   const std::int64_t inside = part_loops.keep(elements, count, least, greatest, room, below), place = rank - below;
   if (place < 0 || place >= inside || 2 * inside > count) return {};
   K found;
+  const bool are_few = 3 * inside <= count;
+  K* const copy = room + 2 * inside;  // a selection loses some of its keys
+  if (are_few) std::copy_n(room, inside, copy);
   loops.select(room, room + inside, inside, &place, 1, &found);
-  return found;
+  if (!are_few) return MiddleKey<K>{found, rank + 1};
+  return MiddleKey<K>{found, below + std::count_if(copy, copy + inside, [=](K each) { return each <= found; })};
 }
 
 }  // namespace
@@ -106,21 +117,21 @@ KernelRef prepare_partition(const core::Step& step) {
     keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {
       const PartLoops<K> part_loops = keys_of.part_loops<K>();
       const void* elements = keys_of.to_part(line, count, pairs.in_stride, own, other, lost_signs);
-      std::optional<K> middle = bracketed_key(loops, part_loops, elements, count, rank, other);
+      std::optional<MiddleKey<K>> middle = bracketed_key(loops, part_loops, elements, count, rank, other);
       if (!middle) {
         K selected;
         keys_of.read(line, count, pairs.in_stride, own, other);
         loops.select(own, other, count, &rank, 1, &selected);
         elements = keys_of.to_part(line, count, pairs.in_stride, own, other, lost_signs);
-        middle = selected;
+        middle = MiddleKey<K>{selected, rank + 1};
       }
-      // The longer part at its place, where it can be: next to the rank, for its equals are mostly few.
+      // The longer part at its place, where it can be: behind the equals of the rank that are known of.
       K* const whole = keys_of.are_parted() && pairs.out_stride == 1 ? reinterpret_cast<K*>(parts) : nullptr;
       const bool longer_above = 2 * rank < count;
       ElementRoom<K> low{other, other + count + vector_room}, high{own, own + count + vector_room};
-      if (whole != nullptr && longer_above) high = {whole + rank + 1, whole + count};
+      if (whole != nullptr && longer_above) high = {whole + middle->not_above, whole + count};
       else if (whole != nullptr) low = {whole, whole + count};
-      const auto [below, above] = part_loops.part_around(elements, count, *middle, low, high);
+      const auto [below, above] = part_loops.part_around(elements, count, middle->key, low, high);
       const std::int64_t equal = count - below - above;
       const auto write = [&](const K* from, std::int64_t wanted, std::int64_t first) {
         if (whole != nullptr) std::memmove(whole + first, from, static_cast<std::size_t>(wanted) * sizeof(K));
@@ -129,9 +140,9 @@ KernelRef prepare_partition(const core::Step& step) {
       if (high.begin != whole + count - above) write(high.begin, above, count - above);
       if (low.begin != whole) write(low.begin, below, 0);
       K* const equals = whole != nullptr ? whole + below : own;
-      std::fill_n(equals, equal, keys_of.parted_of(*middle));
+      std::fill_n(equals, equal, keys_of.parted_of(middle->key));
       if (whole == nullptr) write(own, equal, below);
-      if (keys_of.are_parted() && keys_of.have_signed_zeros() && *middle == 0) {
+      if (keys_of.are_parted() && keys_of.have_signed_zeros() && middle->key == 0) {
         lost_signs = has_negative_zero<K>(line, count, pairs.in_stride);
       }
     });
