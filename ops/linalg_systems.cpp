@@ -255,6 +255,7 @@ Tensor<M> solve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 
 template <class M>
 Checked<M> inv_ex(const Tensor<M>& a) {
+  TYTO_ONCE(inv_ex, a);
   const Value found = emit(OpId::inv, core::NoAttributes{}, {core::matrix_operand("inv", a)});
   return {found, core::result(found, 1)};
 }

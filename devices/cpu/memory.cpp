@@ -36,11 +36,13 @@ std::size_t class_of(std::size_t size) {
   return power * 4 + ((size >> (power - 2)) & 3);
 }
 
-// Blocks of this size and more are mapped, not taken from the heap: their pages are known to hold zeros at first.
+// Blocks of this size and more lie on huge pages. They are mapped, not taken from the heap, so their pages are known to
+// hold zeros at first; but a sanitizer watches the heap's borders.
+constexpr std::size_t large_size = 2 * huge_page;
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t mapped_size = SIZE_MAX;  // the heap's borders are watched
+constexpr bool large_are_mapped = false;
 #else
-constexpr std::size_t mapped_size = 2 * huge_page;
+constexpr bool large_are_mapped = true;
 #endif
 
 void* map_pages(std::size_t size) {
@@ -56,8 +58,14 @@ void* map_pages(std::size_t size) {
   return memory;
 }
 
+Block take_from_system(std::size_t size) {
+  if (large_are_mapped && size >= large_size) return {map_pages(size), true};
+  const std::size_t alignment = size >= large_size ? huge_page : memory_alignment;
+  return {std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment), false};
+}
+
 void give_to_system(void* memory, std::size_t size) {
-  if (size >= mapped_size) {
+  if (large_are_mapped && size >= large_size) {
     munmap(memory, size);
   } else {
     std::free(memory);
@@ -73,16 +81,20 @@ struct Pool {
   std::mutex mutex;
   Class classes[256];
   std::size_t free_bytes = 0;
-  std::uint64_t clock = 0;
+  std::uint64_t clock = 0;  // large blocks taken and given back
 
-  /// Takes blocks of the classes that were wanted least recently out of the pool until `size` more bytes fit.
+  /// Takes blocks out of the pool until `size` more bytes fit, those wanted least recently first, but none of a size
+  /// that is in use: sizes that take turns would push each other out. They may not fit in the end.
   std::vector<std::pair<void*, std::size_t>> make_room(std::size_t size) {
+    constexpr std::uint64_t in_use = 64;
     std::vector<std::pair<void*, std::size_t>> evicted;
     while (free_bytes + size > pool_limit) {
       Class* oldest = nullptr;
       for (Class& each : classes) {
-        if (!each.blocks.empty() && (oldest == nullptr || each.last_use < oldest->last_use)) oldest = &each;
+        if (each.blocks.empty() || each.last_use + in_use > clock) continue;
+        if (oldest == nullptr || each.last_use < oldest->last_use) oldest = &each;
       }
+      if (oldest == nullptr) break;
       for (; !oldest->blocks.empty() && free_bytes + size > pool_limit; free_bytes -= oldest->size) {
         evicted.emplace_back(oldest->blocks.back(), oldest->size);
         oldest->blocks.pop_back();
@@ -90,6 +102,8 @@ struct Pool {
     }
     return evicted;
   }
+
+  void note_use(Class& used, std::size_t size) { used.last_use = size >= large_size ? ++clock : clock; }
 };
 
 // Never destroyed: tensors with static lifetime may be released after everything else.
@@ -105,17 +119,21 @@ thread_local std::size_t calls_here = 0;
 void give_to_pool(void* memory, std::size_t size) {
   if (size > pool_limit) return give_to_system(memory, size);
   Pool& kept = pool();
-  std::vector<std::pair<void*, std::size_t>> evicted;
+  std::vector<std::pair<void*, std::size_t>> unwanted;
   {
     const std::lock_guard lock(kept.mutex);
-    evicted = kept.make_room(size);
     Pool::Class& mine = kept.classes[class_of(size)];
-    mine.blocks.push_back(memory);
-    mine.size = size;
-    mine.last_use = ++kept.clock;
-    kept.free_bytes += size;
+    kept.note_use(mine, size);
+    if (size >= large_size) unwanted = kept.make_room(size);
+    if (kept.free_bytes + size <= pool_limit) {
+      mine.blocks.push_back(memory);
+      mine.size = size;
+      kept.free_bytes += size;
+    } else {
+      unwanted.emplace_back(memory, size);
+    }
   }
-  for (const auto& [block, bytes] : evicted) give_to_system(block, bytes);
+  for (const auto& [block, bytes] : unwanted) give_to_system(block, bytes);
 }
 
 /// Small blocks freed by this thread and wanted by it again: scalars and short vectors need no lock. Sanitizers do not
@@ -179,13 +197,12 @@ Block allocate_memory(std::size_t bytes) {
     if (!wanted.blocks.empty()) {
       block.memory = wanted.blocks.back();
       wanted.blocks.pop_back();
-      wanted.last_use = ++kept.clock;
+      kept.note_use(wanted, size);
       kept.free_bytes -= size;
     }
   }
   if (block.memory == nullptr) {
-    block.zeroed = size >= mapped_size;
-    block.memory = block.zeroed ? map_pages(size) : std::aligned_alloc(memory_alignment, size);
+    block = take_from_system(size);
     if (block.memory == nullptr) {
       throw DeviceError(core::text("cpu: out of memory: ", bytes, " bytes asked for, ", allocated_memory(), " in use"));
     }

@@ -42,6 +42,7 @@ std::pair<Tensor<M>, Tensor<M>> modf(const Tensor<M>& x) {
 
 template <class M>
 std::pair<Tensor<M>, Tensor<M>> frexp(const Tensor<M>& x) {
+  TYTO_ONCE(frexp, x);
   core::require("frexp", x);
   return {frexp_mantissa(x), frexp_exponent(x).astype(DType::i32)};
 }

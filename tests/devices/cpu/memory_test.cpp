@@ -5,9 +5,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <tyto/tyto.hpp>
+#include <vector>
 
 namespace tyto::cpu {
 
@@ -51,17 +55,34 @@ TEST_CASE("a large block begins where a huge page does, and is used again after 
 
 TEST_CASE("freed blocks of sizes that are wanted no more make room for others") {
   trim_memory();
-  for (int i = 0; i < 4; ++i) freed(64 * mebibyte);  // one after another: a single block
+  freed(64 * mebibyte);
   CHECK(is_recycled(64 * mebibyte));
   freed(160 * mebibyte);
-  CHECK(is_recycled(64 * mebibyte));
-  CHECK(is_recycled(160 * mebibyte));
-  freed(80 * mebibyte);  // 304 MiB in all: those of 64 MiB were wanted least recently
+  for (int i = 0; i < 40; ++i) REQUIRE(is_recycled(160 * mebibyte));
+  freed(80 * mebibyte);  // 304 MiB in all
   CHECK(is_recycled(80 * mebibyte));
   CHECK(is_recycled(160 * mebibyte));
   CHECK_FALSE(is_recycled(64 * mebibyte));
   freed(pool_limit + mebibyte);  // more than the pool may hold: it stays as it is
+  CHECK(is_recycled(80 * mebibyte));
   CHECK(is_recycled(160 * mebibyte));
+  trim_memory();
+}
+
+TEST_CASE("sizes that take turns do not push each other out of the pool, nor do small blocks") {
+  trim_memory();
+  freed(192 * mebibyte);
+  for (int i = 0; i < 4; ++i) {
+    freed(80 * mebibyte);  // does not fit beside the other
+    CHECK(is_recycled(192 * mebibyte));
+  }
+  freed(56 * mebibyte);
+  for (int i = 0; i < 100; ++i) CHECK(is_recycled(56 * mebibyte));
+  std::vector<void*> small;
+  for (int i = 0; i < 9'000; ++i) small.push_back(allocate_memory(mebibyte / 512).memory);  // 17 MiB, of which 8 fit
+  for (void* memory : small) release_memory(memory, mebibyte / 512);
+  CHECK(is_recycled(192 * mebibyte));
+  CHECK(is_recycled(56 * mebibyte));
   trim_memory();
 }
 
@@ -85,20 +106,45 @@ TEST_CASE("memory that is said to hold zeros does, and recycled memory is not sa
 
 TEST_CASE("what makes tensors of zeros and a few numbers is right in fresh memory and in recycled memory") {
   using Tensor = tyto::Tensor<Eager>;
-  constexpr std::int64_t n = 1200;  // 5.8 MB in f32
-  trim_memory();
-  for (int i = 0; i < 2; ++i) {
-    const auto sums_to = [](const Tensor& x, double wanted) { return x.sum().item<double>() == wanted; };
+  constexpr std::int64_t n = 1200;  // 11.5 MB in f64, twice that in c128
+  for (const bool fresh : {true, false}) {
+    CAPTURE(fresh);
+    const auto prepare = [&] {
+      trim_memory();
+      if (!fresh) {
+        freed(static_cast<std::size_t>(n * n) * 8);  // ones where the next tensor will lie
+        freed(static_cast<std::size_t>(n * n) * 16);
+      }
+    };
+    const auto sums_to = [](const Tensor& x, double wanted) {
+      const std::vector<double> elements = x.template to_vector<double>();
+      return std::accumulate(elements.begin(), elements.end(), 0.0) == wanted;
+    };
+    const auto all_negative = [](const Tensor& x) {
+      const std::vector<double> elements = x.template to_vector<double>();
+      return std::all_of(elements.begin(), elements.end(), [](double each) { return each == 0 && std::signbit(each); });
+    };
+    prepare();
     CHECK(sums_to(Tensor::zeros({n, n}, DType::f64), 0));
-    CHECK(sums_to(Tensor::full({n, n}, -0.0, DType::f64), 0));
-    CHECK(Tensor::full({n, n}, -0.0, DType::f64).template data<double>()[0] == 0);
-    CHECK(std::signbit(Tensor::full({n, n}, -0.0, DType::f64).template data<double>()[n]));
+    prepare();
+    CHECK(all_negative(Tensor::full({n, n}, -0.0, DType::f64)));
+    prepare();
     CHECK(sums_to(Tensor::full({n, n}, 2, DType::f64), 2.0 * n * n));
-    CHECK(sums_to(Tensor::eye(n, n, 0, DType::f64), n));
-    CHECK(sums_to(diag(Tensor::full({n}, 3, DType::f64), 1), 3.0 * n));
-    CHECK(sums_to(one_hot(Tensor::arange(0, n, 1, DType::i64), n, DType::f64), n));
-    CHECK(sums_to(real(Tensor::zeros({n, n}, DType::c128)), 0));
-    for (int k = 1; k < 6; ++k) freed(static_cast<std::size_t>(n * n) * 8);  // ones where the next tensors will lie
+    prepare();
+    CHECK(sums_to(Tensor::eye(n, n, 3, DType::f64), n - 3));
+    const Tensor threes = Tensor::full({n - 1}, 3, DType::f64);
+    prepare();
+    CHECK(sums_to(diag(threes, 1), 3.0 * (n - 1)));
+    const Tensor classes = Tensor::arange(0, n, 1, DType::i64);
+    prepare();
+    CHECK(sums_to(one_hot(classes, n, DType::f64), n));
+    prepare();
+    const Tensor zeros = Tensor::zeros({n, n}, DType::c128);
+    CHECK(sums_to(real(zeros), 0));
+    CHECK(sums_to(imag(zeros), 0));
+    prepare();
+    const Tensor negative = Tensor::full({n, n}, std::complex<double>(0.0, -0.0), DType::c128);
+    CHECK(all_negative(imag(negative)));
   }
   trim_memory();
 }
