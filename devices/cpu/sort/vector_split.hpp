@@ -169,10 +169,8 @@ std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest,
   const __m512i from = as_integers<K>(L::all(least)), upto = as_integers<K>(L::all(greatest));
   K* next = to;
   std::int64_t upwards = 0;
-  for (std::int64_t i = 0; i < count; i += L::count) {
-    const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
-    const unsigned present = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
-    const __m512i v = as_integers<K>(keys_of<T, K>(load_first(x + i, lanes, K{})));
+  const auto place = [&](typename L::Vector taken, unsigned present) {
+    const __m512i v = as_integers<K>(keys_of<T, K>(taken));
     unsigned kept;
     __m512i packed;
     if constexpr (sizeof(K) == 4) {
@@ -188,6 +186,12 @@ std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest,
     }
     L::store(next, (typename L::Vector)packed);
     next += _mm_popcnt_u32(kept);
+  };
+  std::int64_t i = 0;
+  for (; i + L::count <= count; i += L::count) place(L::load(x + i), (1u << L::count) - 1);
+  if (i < count) {
+    const int rest = static_cast<int>(count - i);
+    place(load_first(x + i, rest, K{}), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
   }
   below = count - upwards;
   return next - to;
@@ -200,10 +204,7 @@ PartedCounts part_around(const void* elements, std::int64_t count, K middle, Ele
   const auto* x = static_cast<const K*>(elements);
   const __m512i limit = as_integers<K>(L::all(middle));
   K *low = below.begin, *high = above.begin;
-  for (std::int64_t i = 0; i < count; i += L::count) {
-    const int lanes = count - i < L::count ? static_cast<int>(count - i) : L::count;
-    const unsigned present = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
-    const typename L::Vector v = load_first(x + i, lanes, K{});
+  const auto place = [&](typename L::Vector v, unsigned present) {
     const __m512i keys = as_integers<K>(keys_of<T, K>(v)), bits = as_integers<K>(v);
     unsigned lows, highs;
     __m512i low_bits, high_bits;
@@ -222,6 +223,12 @@ PartedCounts part_around(const void* elements, std::int64_t count, K middle, Ele
     store_within(high, above.end, _mm_popcnt_u32(highs), (typename L::Vector)high_bits);
     low += _mm_popcnt_u32(lows);
     high += _mm_popcnt_u32(highs);
+  };
+  std::int64_t i = 0;
+  for (; i + L::count <= count; i += L::count) place(L::load(x + i), (1u << L::count) - 1);
+  if (i < count) {
+    const int rest = static_cast<int>(count - i);
+    place(load_first(x + i, rest, K{}), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
   }
   return {low - below.begin, high - above.begin};
 }
