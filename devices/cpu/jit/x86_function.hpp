@@ -319,6 +319,7 @@ class X86Function : public X86Encoder {
   /// The bytes of what is left of a row, from the smallest power of two that their number is made of to the largest:
   /// each comes before those that are there already.
   void load_part(int from, int d);
+  void load_masked(int from, int half, Xmm to);
   /// The first bytes of a register, which is emptied on the way.
   void store_part(int to, int source);
 

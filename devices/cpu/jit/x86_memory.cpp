@@ -64,8 +64,10 @@ void X86Function::emit_load(Value value) {
   } else if (spec.access == Access::strided) {
     is_every_second(from) ? load_every_second(from, half, d) : gather(from, half, d);
     if (packed) unpack(spec.stored, to, whole(d));
-  } else if (!partial_ || has_masks) {
-    unpack(spec.stored, to, at(from, half), partial_ ? tail_mask_of(half) : -1);
+  } else if (!partial_) {
+    unpack(spec.stored, to, at(from, half));
+  } else if (has_masks) {
+    load_masked(from, half, to);
   } else if (packed) {
     load_part(from, d);
     unpack(spec.stored, to, whole(d));
@@ -77,6 +79,25 @@ void X86Function::emit_load(Value value) {
     vmaskmovpd(to, to, at(from));
   }
   settle_unpacked(value, spec.stored, d);
+}
+
+// Processors do not learn from masked loads what to prefetch, and rows apart from one another have one each. So the
+// whole vector is read where it ends in the same page, which cannot fault, and what lies behind the row is cleared.
+void X86Function::load_masked(int from, int half, Xmm to) {
+  constexpr int page = 4096;
+  const DType stored = spec_of(from).stored;
+  const int mask = tail_mask_of(half);
+  Label apart, loaded;
+  lea(rax, at(from, half));
+  and_(eax, page - 1);
+  cmp(eax, page - lanes_in(from) * width_of(from));
+  ja(apart, T_NEAR);
+  unpack(stored, to, at(from, half));
+  size_of(stored) == 8 ? vmovupd(to | Opmask(mask) | T_z, to) : vmovups(to | Opmask(mask) | T_z, to);
+  jmp(loaded, T_NEAR);
+  L(apart);
+  unpack(stored, to, at(from, half), mask);
+  L(loaded);
 }
 
 void X86Function::load_part(int from, int d) {
