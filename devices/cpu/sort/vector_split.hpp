@@ -162,6 +162,19 @@ template <class K>
   else if (lanes > 0) store_first(to, lanes, v);
 }
 
+/// Calls place(elements, lanes that are present). Only the last load is masked: processors do not learn from masked
+/// loads what to prefetch.
+template <class K, class Place>
+[[gnu::always_inline]] inline void each_vector(const K* x, std::int64_t count, const Place& place) {
+  using L = Lanes<K>;
+  std::int64_t i = 0;
+  for (; i + L::count <= count; i += L::count) place(L::load(x + i), (1u << L::count) - 1);
+  if (i < count) {
+    const int rest = static_cast<int>(count - i);
+    place(load_first(x + i, rest, K{}), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
+  }
+}
+
 template <class T, class K>
 std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest, K* to, std::int64_t& below) {
   using L = Lanes<K>;
@@ -187,12 +200,7 @@ std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest,
     L::store(next, (typename L::Vector)packed);
     next += _mm_popcnt_u32(kept);
   };
-  std::int64_t i = 0;
-  for (; i + L::count <= count; i += L::count) place(L::load(x + i), (1u << L::count) - 1);
-  if (i < count) {
-    const int rest = static_cast<int>(count - i);
-    place(load_first(x + i, rest, K{}), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
-  }
+  each_vector(x, count, place);
   below = count - upwards;
   return next - to;
 }
@@ -224,12 +232,7 @@ PartedCounts part_around(const void* elements, std::int64_t count, K middle, Ele
     low += _mm_popcnt_u32(lows);
     high += _mm_popcnt_u32(highs);
   };
-  std::int64_t i = 0;
-  for (; i + L::count <= count; i += L::count) place(L::load(x + i), (1u << L::count) - 1);
-  if (i < count) {
-    const int rest = static_cast<int>(count - i);
-    place(load_first(x + i, rest, K{}), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
-  }
+  each_vector(x, count, place);
   return {low - below.begin, high - above.begin};
 }
 
