@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
   set(TYTO_HAVE_X86_ISA TRUE)
   target_compile_definitions(tyto_build_facts INTERFACE TYTO_HAVE_X86_ISA=1)
   # Only processors without AVX2 take the baseline where there are other sets: it is kept small.
-  set(TYTO_BASELINE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-O2>)
+  set(TYTO_BASELINE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endif()
 
 # The only set to compile kernels for; empty where they are compiled for all.
@@ -41,12 +41,23 @@ elseif(NOT TYTO_INSTRUCTION_SETS STREQUAL "all")
   message(FATAL_ERROR "TYTO_INSTRUCTION_SETS is all or native, not '${TYTO_INSTRUCTION_SETS}'")
 endif()
 
-# Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Errno and
-# trapping are given up because they forbid vectorising; results stay IEEE (no -ffast-math).
-set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> -fno-math-errno -fno-trapping-math)
+# Errno and trapping are given up because they forbid vectorising; results stay IEEE (no -ffast-math).
+set(TYTO_IEEE_LOOPS -fno-math-errno -fno-trapping-math)
 
-# What kernels are measured against is compiled for the machine that it runs on.
-set(TYTO_YARDSTICK_FLAGS ${TYTO_KERNEL_FLAGS} -march=native)
+# Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Their loops are
+# vectorised, with versions for elements side by side; what -O3 makes of code besides is for those that ask for it (ADR 152).
+set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O2> ${TYTO_IEEE_LOOPS})
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND TYTO_KERNEL_FLAGS -fvect-cost-model=dynamic -fversion-loops-for-strides)
+endif()
+
+# Families whose loops hold vectors in registers, which takes unrolling, and those that are faster peeled and unswitched too.
+set(TYTO_UNROLLED_FAMILIES compaction quantised_loops small_product tile vector_loops)
+set(TYTO_PEELED_FAMILIES moments sort_loops)
+
+# What kernels are measured against: plain loops, and those of the machine that it runs on.
+set(TYTO_PLAIN_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> ${TYTO_IEEE_LOOPS})
+set(TYTO_YARDSTICK_FLAGS ${TYTO_PLAIN_FLAGS} -march=native)
 if(TYTO_HAVE_X86_ISA)
   list(APPEND TYTO_YARDSTICK_FLAGS -mprefer-vector-width=512)
 endif()
@@ -100,6 +111,33 @@ function(tyto_leave_out_sets sources)
   endforeach()
 endfunction()
 
+# The options of one source of kernels besides its target's.
+function(tyto_family_flags source out)
+  set(flags "")
+  cmake_path(GET source FILENAME file)
+  string(REGEX MATCH "^[^.]*" family "${file}")
+  if(family IN_LIST TYTO_UNROLLED_FAMILIES OR family IN_LIST TYTO_PEELED_FAMILIES)
+    if(NOT (TYTO_HAVE_X86_ISA AND file MATCHES "\\.baseline\\.cpp$"))  # which is kept small
+      list(APPEND flags $<$<NOT:$<CONFIG:Debug>>:-O3>)
+    endif()
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND flags -fno-version-loops-for-strides)  # which loops of a set have written out
+    if(family IN_LIST TYTO_UNROLLED_FAMILIES)
+      list(APPEND flags -fno-peel-loops -fno-split-loops -fno-unswitch-loops)
+    endif()
+  endif()
+  # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere. So they are
+  # in operators' expressions, as in the code that is recorded from them; these are written for every type, and integers wrap.
+  if(source MATCHES "/random_loops\\.|/elementwise/")
+    list(APPEND flags -ffp-contract=off)
+  endif()
+  if(source MATCHES "/elementwise/")
+    list(APPEND flags -fwrapv)
+  endif()
+  set(${out} ${flags} PARENT_SCOPE)
+endfunction()
+
 function(tyto_kernel_flags folder)
   tyto_target_name(${folder} target)
   if(NOT TARGET ${target})
@@ -107,21 +145,13 @@ function(tyto_kernel_flags folder)
   endif()
   target_compile_options(${target} PRIVATE ${TYTO_KERNEL_FLAGS})
   get_target_property(sources ${target} SOURCES)
-  tyto_instruction_set_flags("${sources}")
+  foreach(source IN LISTS sources)
+    tyto_family_flags("${source}" flags)
+    tyto_instruction_set_flags("${source}" ${flags})
+  endforeach()
   tyto_leave_out_sets("${sources}")
   tyto_source_options(devices/cpu/compiled_sets.cpp)  # alone, so that the choice of sets compiles no other file anew
   if(TYTO_ONLY_SET)
     set_source_files_properties(devices/cpu/compiled_sets.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_ONLY_SET=${TYTO_ONLY_SET})
   endif()
-  # What surrounds the loops of reductions runs once a row: it is worth vectors, but not the code that -O3 makes of it.
-  tyto_source_options(devices/cpu/reduce/fold_rules.cpp
-    $<$<NOT:$<CONFIG:Debug>>:-O2> $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)
-  # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere.
-  set(random_sources ${sources})
-  list(FILTER random_sources INCLUDE REGEX "/random_loops\\.")
-  tyto_instruction_set_flags("${random_sources}" -ffp-contract=off)
-  # The operators' expressions are written for every type; on integers they wrap around. Products and sums are rounded
-  # one by one, as in the code that is recorded from the same expressions.
-  list(FILTER sources INCLUDE REGEX "/elementwise/")
-  tyto_instruction_set_flags("${sources}" -fwrapv -ffp-contract=off)
 endfunction()

@@ -31,6 +31,7 @@ template <class Op, class C, int Bytes>
   } else {
     constexpr int count = Bytes / static_cast<int>(sizeof(C));
     C single[count];
+#pragma GCC unroll 16
     for (int k = 0; k < count; ++k) single[k] = lanes[k];
 #pragma GCC unroll 4
     for (int half = count / 2; half > 0; half /= 2) {

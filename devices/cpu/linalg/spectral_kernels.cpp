@@ -104,9 +104,9 @@ KernelRef prepare_qr(const core::Step& step) {
           factorise_qr(desk.bench, factored, factors, room);
           form_q<T>(desk.bench, factored, factors, q, room);
           for (std::int64_t row = 0; row < r.rows; ++row) {
-            for (std::int64_t column = 0; column < r.columns; ++column) {
-              r(row, column) = column < row ? T(0) : factored(row, column);
-            }
+            const std::int64_t below = std::min(row, r.columns);
+            std::fill_n(r.row(row), below, T(0));
+            std::copy(factored.row(row) + below, factored.row(row) + r.columns, r.row(row) + below);
           }
         });
   });

@@ -139,16 +139,24 @@ template <class Op, class C, class Source>
   using L = Lanes<C>;
   constexpr int accumulators = fold_accumulators<C>;
   typename L::Vector sums[accumulators];
+#pragma GCC unroll 8
   for (int k = 0; k < accumulators; ++k) sums[k] = L::all(start);
   std::int64_t i = 0;
   for (; i + accumulators * L::count <= count; i += accumulators * L::count) {
 #pragma GCC unroll 8
     for (int k = 0; k < accumulators; ++k) sums[k] = Op::apply(sums[k], source.vector(i + k * L::count));
   }
-  int last = 0;
-  for (; i + L::count <= count; i += L::count, ++last) sums[last] = Op::apply(sums[last], source.vector(i));
-  if (i < count) sums[last % accumulators] = Op::apply(sums[last % accumulators], source.rest(i, count, start));
+#pragma GCC unroll 8
+  for (int k = 0; k < accumulators; ++k, i += L::count) {
+    if (i + L::count > count) {
+      if (i < count) sums[k] = Op::apply(sums[k], source.rest(i, count, start));
+      break;
+    }
+    sums[k] = Op::apply(sums[k], source.vector(i));
+  }
+#pragma GCC unroll 4
   for (int half = accumulators / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
     for (int k = 0; k < half; ++k) sums[k] = Op::apply(sums[k], sums[k + half]);
   }
   return static_cast<C>(Op::apply(start, fold_halves<Op, C, TYTO_VECTOR_BYTES>(sums[0])));
