@@ -64,7 +64,7 @@ struct DotArguments {
 inline constexpr int dot_rows = 4;
 
 template <class T>
-using DotFunction = void (*)(const DotArguments<T>&) noexcept;
+using DotFunction = void (*)(const DotArguments<T>&);
 
 /// The four products of two rows and two columns whose elements alternate, as the parts of complex numbers do:
 /// products[2 r + j] = sum over i of rows[2 i + r] * columns[2 i + j].
