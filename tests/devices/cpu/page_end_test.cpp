@@ -1,33 +1,13 @@
 // Rows that end where memory ends: nothing behind the last element of an operand is read.
 #include <doctest/doctest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <tyto/tyto.hpp>
 #include <vector>
 
+#include "tests/support/guarded_pages.hpp"
+
 namespace {
-
-/// Pages of which the last may not be touched.
-class GuardedPages {
- public:
-  explicit GuardedPages(std::size_t bytes)
-      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), size_((bytes + page_ - 1) / page_ * page_ + page_) {
-    void* const mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(mapped != MAP_FAILED);
-    memory_ = static_cast<std::byte*>(mapped);
-    REQUIRE(mprotect(memory_ + size_ - page_, page_, PROT_NONE) == 0);
-  }
-  GuardedPages(const GuardedPages&) = delete;
-  GuardedPages& operator=(const GuardedPages&) = delete;
-  ~GuardedPages() { munmap(memory_, size_); }
-  std::byte* end() const { return memory_ + size_ - page_; }
-
- private:
-  std::size_t page_, size_;
-  std::byte* memory_;
-};
 
 /// Parts of rows of `width` elements that end with them, added, squared and summed, where a page ends behind the last.
 template <class Mode, class T>
@@ -36,7 +16,7 @@ void check_rows(std::int64_t rows, std::int64_t width, std::int64_t begin) {
   CAPTURE(width);
   CAPTURE(begin);
   const auto count = static_cast<std::size_t>(rows * width);
-  const GuardedPages pages(count * sizeof(T));
+  const tyto::testing::GuardedPages pages(count * sizeof(T));
   T* const data = reinterpret_cast<T*>(pages.end()) - count;
   for (std::size_t i = 0; i < count; ++i) data[i] = static_cast<T>(i % 5);
   const Tensor x = Tensor::borrow(data, {rows, width});

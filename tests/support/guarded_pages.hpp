@@ -1,0 +1,32 @@
+// Memory that ends before a page which may not be touched.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace tyto::testing {
+
+/// Pages of which the last may not be touched.
+class GuardedPages {
+ public:
+  explicit GuardedPages(std::size_t bytes)
+      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), size_((bytes + page_ - 1) / page_ * page_ + page_) {
+    void* const mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(mapped != MAP_FAILED);
+    memory_ = static_cast<std::byte*>(mapped);
+    REQUIRE(mprotect(memory_ + size_ - page_, page_, PROT_NONE) == 0);
+  }
+  GuardedPages(const GuardedPages&) = delete;
+  GuardedPages& operator=(const GuardedPages&) = delete;
+  ~GuardedPages() { munmap(memory_, size_); }
+  std::byte* end() const { return memory_ + size_ - page_; }
+
+ private:
+  std::size_t page_, size_;
+  std::byte* memory_;
+};
+
+}  // namespace tyto::testing
