@@ -24,8 +24,8 @@ using core::LoopInstruction;
 using core::OpId;
 using Value = core::LoopValue;
 
-/// Elements of a block: with its buffers about what the L1 cache holds.
-constexpr std::int64_t block_size = 4096;
+/// What a block reads, writes and keeps between stages: most of the smallest L1 caches.
+constexpr double bytes_of_rows = 32 * 1024;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -44,8 +44,11 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
-    plan_.block_rows = std::clamp<std::int64_t>(block_size / std::max<std::int64_t>(plan_.length, 1), 1, plan_.rows);
-    exceeds_caches_ = operands_exceed_caches();
+    const double row_bytes = dense_bytes() * static_cast<double>(plan_.length);
+    exceeds_caches_ = row_bytes * static_cast<double>(plan_.rows) > jit::cache_bytes;
+    const double kept_bytes = kept_between_stages() * static_cast<double>(plan_.length);
+    plan_.block_rows = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(bytes_of_rows / std::max(row_bytes + kept_bytes, 1.0)), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(
@@ -79,7 +82,8 @@ class RowPlanner {
     }
   }
 
-  bool operands_exceed_caches() const {
+  /// Bytes an element of operands that vary along the axes, and of whole results.
+  double dense_bytes() const {
     double bytes = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
@@ -87,7 +91,17 @@ class RowPlanner {
     for (const Value output : program_.outputs) {
       if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
     }
-    return bytes * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
+    return bytes;
+  }
+
+  /// Bytes an element that wait in buffers, about: where whole results come after a reduction, one value.
+  double kept_between_stages() const {
+    double bytes = 0;
+    for (const Value output : program_.outputs) {
+      if (whole_[output] && levels_.depth[output] > 0)
+        bytes = std::max(bytes, static_cast<double>(size_of(types_[output])));
+    }
+    return bytes;
   }
 
   /// How much there is to compute of whole elements after so many reductions: operators, those that take long counted
