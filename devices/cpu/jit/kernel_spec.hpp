@@ -13,8 +13,8 @@ namespace tyto::cpu::jit {
 /// How the elements of a row follow one another; of results of reductions there is one a row.
 enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
 
-/// Bytes: about what a group over rows works on at a time.
-inline constexpr int prefetch_distance = 32 * 1024;
+/// In bytes: so far ahead that memory answers in time, and not so far that what waits is pushed out again.
+inline constexpr int prefetch_distance = 4096;
 
 struct OperandSpec {
   DType stored = DType::f32;

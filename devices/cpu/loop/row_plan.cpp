@@ -24,8 +24,8 @@ using core::LoopInstruction;
 using core::OpId;
 using Value = core::LoopValue;
 
-/// What a block reads, writes and keeps between stages: most of the smallest L1 caches.
-constexpr double bytes_of_rows = 32 * 1024;
+/// What a block reads, writes and keeps between stages: what the smallest L1 caches hold, and some room to read ahead.
+constexpr double bytes_of_rows = 24 * 1024;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -44,11 +44,10 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
-    const double row_bytes = dense_bytes() * static_cast<double>(plan_.length);
-    exceeds_caches_ = row_bytes * static_cast<double>(plan_.rows) > jit::cache_bytes;
-    const double kept_bytes = kept_between_stages() * static_cast<double>(plan_.length);
-    plan_.block_rows = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(bytes_of_rows / std::max(row_bytes + kept_bytes, 1.0)), 1, plan_.rows);
+    const double length = static_cast<double>(plan_.length), dense = dense_bytes();
+    exceeds_caches_ = dense * length * static_cast<double>(plan_.rows) > jit::cache_bytes;
+    const double rows = bytes_of_rows / std::max((dense + kept_bytes()) * length, 1.0);
+    plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(rows), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(
@@ -94,12 +93,11 @@ class RowPlanner {
     return bytes;
   }
 
-  /// Bytes an element that wait in buffers, about: where whole results come after a reduction, one value.
-  double kept_between_stages() const {
+  /// Bytes an element of what waits in buffers for later levels.
+  double kept_bytes() const {
     double bytes = 0;
-    for (const Value output : program_.outputs) {
-      if (whole_[output] && levels_.depth[output] > 0)
-        bytes = std::max(bytes, static_cast<double>(size_of(types_[output])));
+    for (const core::LoopLevel& level : levels_.levels) {
+      for (const Value value : level.kept) bytes += static_cast<double>(size_of(types_[value]));
     }
     return bytes;
   }
