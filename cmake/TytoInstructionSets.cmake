@@ -8,8 +8,6 @@ set(TYTO_HAVE_X86_ISA FALSE)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(TYTO_HAVE_X86_ISA TRUE)
   target_compile_definitions(tyto_build_facts INTERFACE TYTO_HAVE_X86_ISA=1)
-  # Only processors without AVX2 take the baseline where there are other sets: it is kept small.
-  set(TYTO_BASELINE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endif()
 
 # The only set to compile kernels for; empty where they are compiled for all.
@@ -41,11 +39,19 @@ elseif(NOT TYTO_INSTRUCTION_SETS STREQUAL "all")
   message(FATAL_ERROR "TYTO_INSTRUCTION_SETS is all or native, not '${TYTO_INSTRUCTION_SETS}'")
 endif()
 
+# Only processors without AVX2 take the baseline where there are other sets: it is kept small.
+set(TYTO_SMALL_BASELINE FALSE)
+if(TYTO_HAVE_X86_ISA AND NOT TYTO_ONLY_SET STREQUAL "baseline")
+  set(TYTO_SMALL_BASELINE TRUE)
+  set(TYTO_BASELINE_FLAGS $<$<NOT:$<CONFIG:Debug>>:-Os>)
+endif()
+
 # Errno and trapping are given up because they forbid vectorising; results stay IEEE (no -ffast-math).
 set(TYTO_IEEE_LOOPS -fno-math-errno -fno-trapping-math)
 
-# Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Their loops are
-# vectorised, with versions for elements side by side; what -O3 makes of code besides is for those that ask for it (ADR 152).
+# Kernels are optimised in every build: a debug build that takes minutes for one convolution helps nobody. Their loops
+# are vectorised, those of no instruction set with versions for a stride of one; the rest of -O3 is for the families
+# below (ADR 152).
 set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O2> ${TYTO_IEEE_LOOPS})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND TYTO_KERNEL_FLAGS -fvect-cost-model=dynamic -fversion-loops-for-strides)
@@ -117,12 +123,13 @@ function(tyto_family_flags source out)
   cmake_path(GET source FILENAME file)
   string(REGEX MATCH "^[^.]*" family "${file}")
   if(family IN_LIST TYTO_UNROLLED_FAMILIES OR family IN_LIST TYTO_PEELED_FAMILIES)
-    if(NOT (TYTO_HAVE_X86_ISA AND file MATCHES "\\.baseline\\.cpp$"))  # which is kept small
+    if(NOT (TYTO_SMALL_BASELINE AND file MATCHES "\\.baseline\\.cpp$"))
       list(APPEND flags $<$<NOT:$<CONFIG:Debug>>:-O3>)
     endif()
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND flags -fno-version-loops-for-strides)  # which loops of a set have written out
+    # Loops of an instruction set have a version for a stride of one where it pays, written by hand.
+    list(APPEND flags -fno-version-loops-for-strides)
     if(family IN_LIST TYTO_UNROLLED_FAMILIES)
       list(APPEND flags -fno-peel-loops -fno-split-loops -fno-unswitch-loops)
     endif()

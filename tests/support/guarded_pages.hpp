@@ -1,4 +1,4 @@
-// Memory that ends before a page which may not be touched.
+// Operands that end where memory does.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 
 namespace tyto::testing {
 
-/// Pages of which the last may not be touched.
+/// Pages with a guard page behind them: touching what lies behind end() is a fault.
 class GuardedPages {
  public:
   explicit GuardedPages(std::size_t bytes)

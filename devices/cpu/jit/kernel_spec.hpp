@@ -13,7 +13,7 @@ namespace tyto::cpu::jit {
 /// How the elements of a row follow one another; of results of reductions there is one a row.
 enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
 
-/// In bytes: so far ahead that memory answers in time, and not so far that what waits is pushed out again.
+/// In bytes: far enough for the latency of memory, near enough that prefetched lines are not evicted before use.
 inline constexpr int prefetch_distance = 4096;
 
 struct OperandSpec {

@@ -24,8 +24,11 @@ using core::LoopInstruction;
 using core::OpId;
 using Value = core::LoopValue;
 
-/// What a block reads, writes and keeps between stages: what the smallest L1 caches hold, and some room to read ahead.
+/// What a block reads, writes and keeps between stages: three quarters of the smallest L1 caches.
 constexpr double bytes_of_rows = 24 * 1024;
+
+/// Bytes that an element counts for at least, which bounds a block and with it the buffers of a thread.
+constexpr double least_element_bytes = 4;
 
 constexpr std::size_t none = SIZE_MAX;
 
@@ -44,10 +47,10 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
-    const double length = static_cast<double>(plan_.length), dense = dense_bytes();
-    exceeds_caches_ = dense * length * static_cast<double>(plan_.rows) > jit::cache_bytes;
-    const double rows = bytes_of_rows / std::max((dense + kept_bytes()) * length, 1.0);
-    plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(rows), 1, plan_.rows);
+    exceeds_caches_ = operands_exceed_caches();
+    const double row_bytes = std::max(block_element_bytes(), least_element_bytes) *
+                             static_cast<double>(std::max<std::int64_t>(plan_.length, 1));
+    plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes_of_rows / row_bytes), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(
@@ -81,23 +84,33 @@ class RowPlanner {
     }
   }
 
-  /// Bytes an element of operands that vary along the axes, and of whole results.
-  double dense_bytes() const {
+  double bytes_of(Value value) const { return static_cast<double>(size_of(types_[value])); }
+
+  bool operands_exceed_caches() const {
     double bytes = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (reads_dense(static_cast<Value>(i))) bytes += static_cast<double>(size_of(types_[i]));
+      if (reads_dense(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
     }
     for (const Value output : program_.outputs) {
-      if (whole_[output]) bytes += static_cast<double>(size_of(types_[output]));
+      if (whole_[output]) bytes += bytes_of(output);
     }
-    return bytes;
+    return bytes * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
   }
 
-  /// Bytes an element of what waits in buffers for later levels.
-  double kept_bytes() const {
+  /// Bytes an element of what a block touches: whole operands, however they lie, whole results, and values kept for
+  /// later levels. An estimate: a kept value may lie in a result's place, and what code cannot reduce is kept besides.
+  double block_element_bytes() const {
     double bytes = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const core::View& view = inputs_[i].view;
+      const bool advances = view.count() == plan_.rows * plan_.length && !core::repeats_elements(view);
+      if (advances) bytes += bytes_of(static_cast<Value>(i));
+    }
+    for (const Value output : program_.outputs) {
+      if (whole_[output]) bytes += bytes_of(output);
+    }
     for (const core::LoopLevel& level : levels_.levels) {
-      for (const Value value : level.kept) bytes += static_cast<double>(size_of(types_[value]));
+      for (const Value value : level.kept) bytes += bytes_of(value);
     }
     return bytes;
   }

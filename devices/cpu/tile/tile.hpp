@@ -63,6 +63,7 @@ struct DotArguments {
 /// Rows that one pass over the columns serves.
 inline constexpr int dot_rows = 4;
 
+/// Not noexcept: see dot_block.
 template <class T>
 using DotFunction = void (*)(const DotArguments<T>&);
 

@@ -1,0 +1,49 @@
+// Blocks of rows: what a thread keeps for one does not grow with the number of rows, however operands lie.
+#include <doctest/doctest.h>
+
+#include "core/device.hpp"
+#include "core/loop_program.hpp"
+#include "core/op_ids.hpp"
+#include "devices/cpu/device.hpp"
+#include "devices/cpu/threads.hpp"
+
+namespace tyto::cpu::row_blocks_test {
+
+namespace {
+
+using core::OpId;
+using core::View;
+
+/// The workspace of a group that adds two operands, lying so, and folds the sums of each row.
+std::size_t workspace_of(OpId fold, DType dtype, const View& a, const View& b) {
+  const DType folded = fold == OpId::sum && dtype == DType::i8 ? DType::i64 : dtype;
+  core::LoopAttributes group{a.shape, {1}, {}};
+  group.program.inputs = 2;
+  group.program.instructions = {{OpId::add, dtype, {0, 1}}, {fold, folded, {2}}};
+  group.program.outputs = {3};
+  const core::Attributes attributes = group;
+  const std::vector<core::Operand> from{{dtype, a}, {dtype, b}}, to{{folded, View::dense({a.shape[0], 1})}};
+  return device().prepare({OpId::fused, &attributes, from, to})->workspace();
+}
+
+}  // namespace
+
+TEST_CASE("blocks of rows that do not lie densely take little room") {
+  constexpr std::int64_t rows = 20000, length = 1000;
+  const View dense = View::dense({rows, length});
+  View apart = dense, repeated = dense;
+  apart.strides = {length + 1, 1};
+  repeated.strides = {0, 1};
+  const std::size_t most = static_cast<std::size_t>(threads()) * (std::size_t{256} << 10);
+  for (const DType dtype : {DType::i8, DType::f32}) {
+    CAPTURE(name_of(dtype));
+    for (const OpId fold : {OpId::max, OpId::sum}) {
+      CHECK(workspace_of(fold, dtype, dense, dense) <= most);
+      CHECK(workspace_of(fold, dtype, apart, apart) <= most);
+      CHECK(workspace_of(fold, dtype, repeated, apart) <= most);
+      CHECK(workspace_of(fold, dtype, repeated, repeated) <= most);
+    }
+  }
+}
+
+}  // namespace tyto::cpu::row_blocks_test
