@@ -14,13 +14,14 @@ namespace {
 using core::OpId;
 using core::View;
 
-/// The workspace of a group that adds two operands, lying so, and folds the sums of each row.
+/// The workspace of a group that adds two operands, lying so, takes from each row its largest sum, and folds the rest.
 std::size_t workspace_of(OpId fold, DType dtype, const View& a, const View& b) {
   const DType folded = fold == OpId::sum && dtype == DType::i8 ? DType::i64 : dtype;
   core::LoopAttributes group{a.shape, {1}, {}};
   group.program.inputs = 2;
-  group.program.instructions = {{OpId::add, dtype, {0, 1}}, {fold, folded, {2}}};
-  group.program.outputs = {3};
+  group.program.instructions = {
+      {OpId::add, dtype, {0, 1}}, {OpId::max, dtype, {2}}, {OpId::subtract, dtype, {2, 3}}, {fold, folded, {4}}};
+  group.program.outputs = {5};
   const core::Attributes attributes = group;
   const std::vector<core::Operand> from{{dtype, a}, {dtype, b}}, to{{folded, View::dense({a.shape[0], 1})}};
   return device().prepare({OpId::fused, &attributes, from, to})->workspace();
