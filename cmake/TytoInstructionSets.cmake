@@ -57,7 +57,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND TYTO_KERNEL_FLAGS -fvect-cost-model=dynamic -fversion-loops-for-strides)
 endif()
 
-# Families whose loops hold vectors in registers, which takes unrolling, and those that are faster peeled and unswitched too.
+# Families whose loops hold vectors in registers, which takes unrolling, and those that are faster peeled and unswitched
+# too.
 set(TYTO_UNROLLED_FAMILIES compaction quantised_loops small_product tile vector_loops)
 set(TYTO_PEELED_FAMILIES moments sort_loops)
 
@@ -134,8 +135,9 @@ function(tyto_family_flags source out)
       list(APPEND flags -fno-peel-loops -fno-split-loops -fno-unswitch-loops)
     endif()
   endif()
-  # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere. So they are
-  # in operators' expressions, as in the code that is recorded from them; these are written for every type, and integers wrap.
+  # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere. So they
+  # are in operators' expressions, as in the code that is recorded from them; these are written for every type, and
+  # integers wrap.
   if(source MATCHES "/random_loops\\.|/elementwise/")
     list(APPEND flags -ffp-contract=off)
   endif()
