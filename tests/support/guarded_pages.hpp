@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tyto::testing {
 
@@ -27,6 +28,19 @@ class GuardedPages {
  private:
   std::size_t page_, size_;
   std::byte* memory_;
+};
+
+/// `count` elements that end where memory does.
+template <class T>
+class AtTheEnd {
+ public:
+  explicit AtTheEnd(std::int64_t count)
+      : pages_(static_cast<std::size_t>(count) * sizeof(T)), data_(reinterpret_cast<T*>(pages_.end()) - count) {}
+  T* data() const { return data_; }
+
+ private:
+  GuardedPages pages_;
+  T* data_;
 };
 
 }  // namespace tyto::testing

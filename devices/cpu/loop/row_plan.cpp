@@ -86,28 +86,31 @@ class RowPlanner {
 
   double bytes_of(Value value) const { return static_cast<double>(size_of(types_[value])); }
 
-  bool operands_exceed_caches() const {
+  double whole_result_bytes() const {
     double bytes = 0;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (reads_dense(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
-    }
     for (const Value output : program_.outputs) {
       if (whole_[output]) bytes += bytes_of(output);
+    }
+    return bytes;
+  }
+
+  bool operands_exceed_caches() const {
+    double bytes = whole_result_bytes();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (reads_dense(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
     }
     return bytes * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
   }
 
-  /// Bytes an element of what a block touches: whole operands, however they lie, whole results, and values kept for
-  /// later levels. An estimate: a kept value may lie in a result's place, and what code cannot reduce is kept besides.
+  /// Bytes an element of what a block touches: operands of as many elements, whole results, and values kept for later
+  /// levels. An estimate: what operands repeat counts for nothing, a kept value may lie in a result's place, and what
+  /// code cannot reduce is kept besides.
   double block_element_bytes() const {
-    double bytes = 0;
+    double bytes = whole_result_bytes();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const core::View& view = inputs_[i].view;
       const bool advances = view.count() == plan_.rows * plan_.length && !core::repeats_elements(view);
       if (advances) bytes += bytes_of(static_cast<Value>(i));
-    }
-    for (const Value output : program_.outputs) {
-      if (whole_[output]) bytes += bytes_of(output);
     }
     for (const core::LoopLevel& level : levels_.levels) {
       for (const Value value : level.kept) bytes += bytes_of(value);

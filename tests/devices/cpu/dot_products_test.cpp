@@ -12,19 +12,12 @@ namespace tyto::cpu::dot_products_test {
 
 namespace {
 
-/// Elements that end where memory does.
 template <class T>
-class LastElements {
+class LastElements : public tyto::testing::AtTheEnd<T> {
  public:
-  LastElements(std::int64_t count, std::int64_t first)
-      : pages_(static_cast<std::size_t>(count) * sizeof(T)), data_(reinterpret_cast<T*>(pages_.end()) - count) {
-    for (std::int64_t i = 0; i < count; ++i) data_[i] = static_cast<T>((7 * i + first) % 11 - 5);
+  LastElements(std::int64_t count, std::int64_t first) : tyto::testing::AtTheEnd<T>(count) {
+    for (std::int64_t i = 0; i < count; ++i) this->data()[i] = static_cast<T>((7 * i + first) % 11 - 5);
   }
-  const T* data() const { return data_; }
-
- private:
-  testing::GuardedPages pages_;
-  T* data_;
 };
 
 struct Case {

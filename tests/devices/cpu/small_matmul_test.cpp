@@ -3,9 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <doctest/doctest.h>
 
 #include "core/op_ids.hpp"
@@ -13,6 +10,7 @@
 #include "devices/cpu/matmul/matmul.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
+#include "tests/support/guarded_pages.hpp"
 
 namespace tyto::cpu::small_matmul_test {
 
@@ -78,32 +76,11 @@ void check_bits() {
   CHECK(small > 400);
 }
 
-/// A matrix that ends where the process's memory does.
-template <class T>
-class AtTheEnd {
- public:
-  explicit AtTheEnd(std::int64_t count) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
-    memory_ = static_cast<char*>(mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(static_cast<void*>(memory_) != MAP_FAILED);
-    REQUIRE(mprotect(memory_ + page_, page_, PROT_NONE) == 0);
-    data_ = reinterpret_cast<T*>(memory_ + page_) - count;
-  }
-  ~AtTheEnd() { munmap(memory_, 2 * page_); }
-  AtTheEnd(const AtTheEnd&) = delete;
-  AtTheEnd& operator=(const AtTheEnd&) = delete;
-  T* data() const { return data_; }
-
- private:
-  std::size_t page_;
-  char* memory_;
-  T* data_;
-};
-
 template <class T>
 void check_ends(std::int64_t m, std::int64_t most_columns) {
   for (std::int64_t n = 1; n <= most_columns; ++n) {
     const std::int64_t k = 2;
-    AtTheEnd<T> a(m * k), b(k * n), c(m * n), bias(n);
+    tyto::testing::AtTheEnd<T> a(m * k), b(k * n), c(m * n), bias(n);
     for (std::int64_t i = 0; i < m * k; ++i) a.data()[i] = T(i + 1);
     for (std::int64_t i = 0; i < k * n; ++i) b.data()[i] = T(i);
     for (std::int64_t i = 0; i < n; ++i) bias.data()[i] = T(100 * i);
