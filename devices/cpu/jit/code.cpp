@@ -62,6 +62,8 @@ std::optional<std::uint64_t> calculated(Op op, Lane lane, std::uint64_t a, std::
     case Op::bit_and: return a & b;
     case Op::bit_or: return a | b;
     case Op::bit_xor: return a ^ b;
+    case Op::minimum: return whole(lane, a) < whole(lane, b) ? a : b;
+    case Op::maximum: return whole(lane, a) < whole(lane, b) ? b : a;
     default: return {};
   }
 }
@@ -158,6 +160,67 @@ Value CodeBuilder::quotient_by_number(Value quotient) {
   return add({Op::convert, Lane::i32, {product, no_value, no_value}, 0});
 }
 
+/// x 2^exponent by two factors, each a normal number, so that only the last product rounds.
+Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
+  const bool wide = is_wide(lane);
+  const Lane bits = wide ? Lane::i64 : Lane::i32;
+  const std::uint64_t mantissa = wide ? 52 : 23, twice_bias = wide ? 2046 : 254;
+  // A sum from which on there are no fractions: its low bits are those of the exponent.
+  const std::uint64_t shifter = wide ? std::bit_cast<std::uint64_t>(0x1.8p52) : std::bit_cast<std::uint32_t>(0x1.8p23f);
+  const auto shifted = [&](Op op, Value value, std::uint64_t count) {
+    return apply(op, bits, value, no_value, no_value, count);
+  };
+  const auto power = [&](Value biased) {
+    return apply(Op::reinterpret, lane, shifted(Op::shift_left, biased, mantissa));
+  };
+  const Value sum = apply(Op::reinterpret, bits, apply(Op::add, lane, exponent, constant(lane, shifter)));
+  const Value both = apply(Op::add, bits, sum, constant(bits, twice_bias - shifter));
+  const Value half = shifted(Op::shift_right, both, 1);
+  const Value first = apply(Op::multiply, lane, x, power(half));
+  return apply(Op::multiply, lane, first, power(apply(Op::subtract, bits, both, half)));
+}
+
+/// Of integers, whose sums wrap round: a sum or a difference in which a value meets its opposite.
+Value CodeBuilder::cancelled(const Instruction& instruction) {
+  const Lane lane = instruction.lane;
+  const auto [a, b, c] = instruction.operands;
+  const auto opposite_of = [&](Value value) {
+    const Instruction& made = code_[value];
+    const bool negates = made.op == Op::subtract && is_constant(made.operands[0]) && bits(made.operands[0]) == 0;
+    return negates ? made.operands[1] : no_value;
+  };
+  if (instruction.op == Op::add) {
+    if (const Value other = opposite_of(b); other != no_value) return apply(Op::subtract, lane, a, other);
+    if (const Value other = opposite_of(a); other != no_value) return apply(Op::subtract, lane, b, other);
+    return no_value;
+  }
+  if (a == b) return constant(lane, 0);
+  if (const Value other = opposite_of(b); other != no_value) {
+    return is_constant(a) && bits(a) == 0 ? other : apply(Op::add, lane, a, other);
+  }
+  const Instruction sum = code_[a];
+  if (sum.op == Op::add && sum.operands[0] == b) return sum.operands[1];
+  if (sum.op == Op::add && sum.operands[1] == b) return sum.operands[0];
+  return no_value;
+}
+
+/// Of a choice between constants, `a op k` is a choice between other constants.
+Value CodeBuilder::distributed(const Instruction& instruction) {
+  const auto [choice, k, none] = instruction.operands;
+  if (choice == no_value || k == no_value || none != no_value || !is_constant(k)) return no_value;
+  const Instruction made = code_[choice];
+  if (made.op != Op::select || made.lane != instruction.lane || !is_constant(made.operands[1])) return no_value;
+  const auto changed = [&](Value value) {
+    if (!is_constant(value)) return distributed({instruction.op, instruction.lane, {value, k, no_value}, 0});
+    const auto result = calculated(instruction.op, instruction.lane, bits(value), bits(k));
+    return result ? constant(instruction.lane, *result) : no_value;
+  };
+  const Value no = changed(made.operands[2]);
+  if (no == no_value) return no_value;
+  const Value yes = changed(made.operands[1]);
+  return yes == no_value ? no_value : apply(Op::select, instruction.lane, made.operands[0], yes, no);
+}
+
 /// The value that a node stands for without being made, or none.
 Value CodeBuilder::folded(const Instruction& instruction) {
   const auto [a, b, c] = instruction.operands;
@@ -200,6 +263,12 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (is_zero(a)) return c;
       if (known(a)) return b;
       if (b == c) return b;
+      // As the processor answers where the operands are equal or either is NaN.
+      if (code_[a].op == Op::less && is_float(instruction.lane)) {
+        const Value low = code_[a].operands[0], high = code_[a].operands[1];
+        if (b == low && c == high) return apply(Op::minimum, instruction.lane, low, high);
+        if (b == high && c == low) return apply(Op::maximum, instruction.lane, high, low);
+      }
       // Of integers there is one larger and one smaller, whichever way it is asked for.
       if (instruction.lane == Lane::i32 && code_[a].op == Op::less && code_[code_[a].operands[0]].lane == Lane::i32) {
         const Value low = code_[a].operands[0], high = code_[a].operands[1];
@@ -215,6 +284,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (is_negated(a)) return apply(Op::multiply_add_negated, instruction.lane, code_[a].operands[0], b, c);
       if (is_negated(b)) return apply(Op::multiply_add_negated, instruction.lane, a, code_[b].operands[0], c);
       return no_value;
+    case Op::scale: return scales_ ? no_value : scaled_in_two(instruction.lane, a, b);
     case Op::multiply: {
       if (is_float(instruction.lane)) break;
       // Products of 32 or 64 bits take several times as long as shifts.
@@ -251,6 +321,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     case Op::bit_xor:
       if (is_zero(a)) return b;
       if (is_zero(b)) return a;
+      if (a == b) return constant(instruction.lane, 0);
       // -|x| has its sign set, whatever it was.
       if (is_negation(instruction)) {
         const Value inner = code_[a].op == Op::reinterpret ? code_[a].operands[0] : a;
@@ -264,8 +335,10 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       break;
     case Op::add:
     case Op::subtract: {
+      if (is_float(instruction.lane)) break;
+      if (const Value rest = cancelled(instruction); rest != no_value) return rest;
       // Of integers (x + k) + l = x + (k + l).
-      if (is_float(instruction.lane) || !known(b)) break;
+      if (!known(b)) break;
       const Instruction inner = code_[a];
       if ((inner.op != Op::add && inner.op != Op::subtract) || !known(inner.operands[1])) break;
       const auto added = [&](Op op, Value number) { return op == Op::add ? bits(number) : -bits(number); };
@@ -279,8 +352,20 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     case Op::shift_right:
       if (known(a)) return constant(instruction.lane, bits(a) >> instruction.immediate);
       return no_value;
+    case Op::shift_left_by:
+    case Op::shift_right_signed_by: {
+      // AVX2 has no signed shift of 64 bits by a number.
+      const std::uint64_t width = is_wide(instruction.lane) ? 64 : 32;
+      const bool left = instruction.op == Op::shift_left_by;
+      if (!known(b) || (width == 64 && !left)) return no_value;
+      if (bits(b) >= width && left) return constant(instruction.lane, 0);
+      const std::uint64_t count = std::min(bits(b), width - 1);
+      if (count == 0) return a;
+      return apply(left ? Op::shift_left : Op::shift_right_signed, instruction.lane, a, no_value, no_value, count);
+    }
     default: break;
   }
+  if (const Value chosen = distributed(instruction); chosen != no_value) return chosen;
   if (known(a) && (known(b) || instruction.op == Op::square_root)) {
     const auto value = calculated(instruction.op, instruction.lane, bits(a), b == no_value ? 0 : bits(b));
     if (value) return constant(instruction.lane, *value);

@@ -48,6 +48,7 @@ enum class Op : std::uint8_t {
   multiply_add,          //  a b + c, rounded once
   multiply_subtract,     //  a b - c
   multiply_add_negated,  // -a b + c
+  scale,                 // a 2^b for an integral b, rounded once
   minimum,
   maximum,
   round,
@@ -159,6 +160,9 @@ inline std::vector<Value> values_of(const Code::Reduction& reduction) {
 /// Builds code: equal values are made once, and what is known is computed here.
 class CodeBuilder {
  public:
+  /// `scales`: the processor has an instruction for Op::scale; elsewhere it is made of others.
+  explicit CodeBuilder(bool scales) : scales_(scales) {}
+
   Value constant(Lane lane, std::uint64_t bits);
   Value load(int operand, Lane lane, bool broadcast, int half = 0);
   Value apply(Op op, Lane lane, Value a, Value b = no_value, Value c = no_value, std::uint64_t immediate = 0);
@@ -180,8 +184,12 @@ class CodeBuilder {
   Value add(const Instruction& instruction);
   Value folded(const Instruction& instruction);
   Value quotient_by_number(Value quotient);
+  Value scaled_in_two(Lane lane, Value x, Value exponent);
+  Value cancelled(const Instruction& instruction);
+  Value distributed(const Instruction& instruction);
 
   Code code_;
+  bool scales_;
   std::vector<Value> table_;  // of hashes
 };
 

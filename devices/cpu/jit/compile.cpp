@@ -108,7 +108,7 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
   for (const OperandSpec& input : inputs) specs.push_back({input.stored, input.access == Access::broadcast});
   std::vector<DType> stored;
   for (const OperandSpec& output : outputs) stored.push_back(output.stored);
-  KernelSpec spec{record(program, specs, stored, tile_loops(InstructionSet::avx2)),
+  KernelSpec spec{record(program, specs, stored, tile_loops(InstructionSet::avx2), set),
                   {inputs.begin(), inputs.end()},
                   {outputs.begin(), outputs.end()},
                   variant};

@@ -106,7 +106,7 @@ class Halver {
   }
 
   const Code& code_;
-  CodeBuilder made_;
+  CodeBuilder made_{true};         // AVX-512 has halves, and scales
   std::vector<Value> low_, high_;  // by value of the code; the same one of narrow lanes
   std::vector<bool> same_;         // in all lanes
 };

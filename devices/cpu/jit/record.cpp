@@ -24,8 +24,12 @@ constexpr bool is_narrow(DType type) { return is_integer(type) && size_of(type) 
 class ProgramRecorder {
  public:
   ProgramRecorder(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
-                  const TileLoops& loops)
-      : program_(program), inputs_(inputs), loops_(loops), values_(program.registers.size(), no_value) {
+                  const TileLoops& loops, InstructionSet set)
+      : program_(program),
+        inputs_(inputs),
+        loops_(loops),
+        values_(program.registers.size(), no_value),
+        code_(set == InstructionSet::avx512) {
     has_lanes_ = std::ranges::none_of(program.registers, has_no_lane) &&
                  std::ranges::none_of(inputs, has_no_lane, &InputSpec::stored) &&
                  std::ranges::none_of(outputs, has_no_lane);
@@ -36,7 +40,8 @@ class ProgramRecorder {
     for (const TileProgram::Instruction& each : program.instructions) values_[each.result] = follow(each);
     for (const TileProgram::Output& output : program.outputs) {
       const DType stored = outputs[static_cast<std::size_t>(output.operand)];
-      code_.store(convert(read(output.source), type_of(output.source), stored), output.operand);
+      const Value value = convert(read(output.source), type_of(output.source), stored);
+      code_.store(stored == DType::bf16 ? before_clearing(value) : value, output.operand);
     }
     for (const TileProgram::Reduction& each : program.reductions) reduce(each);
   }
@@ -160,6 +165,16 @@ class ProgramRecorder {
     return code_.apply(Op::reinterpret, Lane::f32, kept);
   }
 
+  /// A bf16 as rounded() makes it, before its lower half was cleared: a store does not read that.
+  Value before_clearing(Value value) {
+    const Instruction outer = code_.code()[value];
+    if (outer.op != Op::reinterpret) return value;
+    const Instruction inner = code_.code()[outer.operands[0]];
+    const Value upper_half = constant(Lane::i32, -65536);
+    if (inner.op != Op::bit_and || inner.operands[1] != upper_half) return value;
+    return code_.apply(Op::reinterpret, Lane::f32, inner.operands[0]);
+  }
+
   Value called(Value value, DType from, DType to) {
     Call call{loops_.convert[index_of(from)][index_of(to)], to, 1, {}, {no_value, no_value, no_value}};
     call.types[0] = from;
@@ -211,8 +226,8 @@ std::optional<DType> partial_type(OpId op, DType type) {
 }
 
 Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
-            const TileLoops& loops) {
-  return ProgramRecorder(program, inputs, outputs, loops).take();
+            const TileLoops& loops, InstructionSet set) {
+  return ProgramRecorder(program, inputs, outputs, loops, set).take();
 }
 
 }  // namespace tyto::cpu::jit

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/jit/code.hpp"
 #include "devices/cpu/tile_program.hpp"
 
@@ -16,10 +17,10 @@ struct InputSpec {
   bool same_along_row = false;  ///< one element stands for a whole row
 };
 
-/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. Throws
-/// DeviceError when an instruction has no loop for its types.
+/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. `set`: that
+/// of the processor, AVX2 or more. Throws DeviceError when an instruction has no loop for its types.
 Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
-            const TileLoops& loops);
+            const TileLoops& loops, InstructionSet set);
 
 /// The type of a reduction's partial result, as fold_rules knows it; none where there is no code for it.
 std::optional<DType> partial_type(core::OpId op, DType type);

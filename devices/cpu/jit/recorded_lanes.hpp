@@ -13,6 +13,7 @@
 #define TYTO_VECTOR_INLINE [[maybe_unused]] static inline
 #define TYTO_FUSED_MULTIPLY_ADD 1
 #define TYTO_ROUNDING_INSTRUCTIONS 1
+#define TYTO_SCALING_INSTRUCTION 1
 
 namespace tyto::cpu::TYTO_ISA {
 
@@ -216,6 +217,10 @@ inline f32 mul_add(const f32& a, const f32& b, const f32& c) { return recorded_m
 inline f64 mul_add(const f64& a, const f64& b, const f64& c) { return recorded_mul_add(jit::Lane::f64, a, b, c); }
 inline i32 mul_add(const i32& a, const i32& b, const i32& c) { return a * b + c; }
 inline i64 mul_add(const i64& a, const i64& b, const i64& c) { return a * b + c; }
+
+/// x * 2^n for an integral |n| < 2 * bias.
+inline f32 scale(const f32& x, const f32& n) { return f32::apply(jit::Op::scale, x, n); }
+inline f64 scale(const f64& x, const f64& n) { return f64::apply(jit::Op::scale, x, n); }
 
 // The processor's extremes give the second operand where they cannot tell; see arithmetic.hpp for what is wanted.
 #define TYTO_RECORDED_ROUNDING(T)                                                                          \

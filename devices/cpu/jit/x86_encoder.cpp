@@ -42,6 +42,7 @@ void X86Encoder::binary(Op op, Lane lane, const Xmm& d, const Xmm& a, const Oper
     case Op::subtract: by_lane(&G::vsubps, &G::vsubpd, &G::vpsubd, &G::vpsubq); return;
     case Op::multiply: by_lane(&G::vmulps, &G::vmulpd, &G::vpmulld, &G::vpmullq); return;
     case Op::divide: wide ? vdivpd(d, a, b) : vdivps(d, a, b); return;
+    case Op::scale: wide ? vscalefpd(d, a, b) : vscalefps(d, a, b); return;
     case Op::minimum: by_lane(&G::vminps, &G::vminpd, &G::vpminsd, &G::vpminsq); return;
     case Op::maximum: by_lane(&G::vmaxps, &G::vmaxpd, &G::vpmaxsd, &G::vpmaxsq); return;
     case Op::bit_and:

@@ -169,10 +169,12 @@ TYTO_VECTOR_INLINE f64 scale_shifted(f64 x, f64 shifted, int more = 0) {
   return x * from_bits(half << 52) * from_bits((both - half) << 52);
 }
 
+#if !TYTO_SCALING_INSTRUCTION
 /// x * 2^n for an integral |n| < 2 * bias.
 template <class T>
 TYTO_VECTOR_INLINE T scale(T x, T n) {
   return scale_shifted(x, n + Format<T>::shifter);
 }
+#endif
 
 }  // namespace tyto::cpu::TYTO_ISA

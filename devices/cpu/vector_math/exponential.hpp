@@ -48,22 +48,36 @@ inline constexpr T exp_lowest = is_single<T> ? T(-104) : T(-746);
 template <class T>
 inline constexpr T exp_highest = is_single<T> ? T(89.5) : T(710.5);
 
-/// e^x * 2^k for small k <= 0, with one rounding at the end even where e^x alone would overflow or lose bits. What is
-/// computed of far arguments is of no use, and replaced: that is cheaper than to bring them near first.
+/// e^r for |r| <= ln(2) / 2.
+template <class T>
+TYTO_VECTOR_INLINE T exp_near(T r) {
+  return mul_add(r * r, exp_series(r), r) + T(1);
+}
+
+/// e^x * 2^k for small k <= 0, with one rounding at the end even where e^x alone would overflow or lose bits.
 template <class T>
 TYTO_VECTOR_INLINE T exp_scaled(T x, int k) {
+#if TYTO_SCALING_INSTRUCTION
+  const ExpArgument<T> a = split_exponent(clamp(x, exp_lowest<T>, exp_highest<T>));
+  return scale(exp_near(a.r), k == 0 ? a.n : a.n + T(k));
+#else
+  // What is computed of far arguments is of no use, and replaced: that is cheaper than to bring them near first.
   const ExpArgument<T> a = split_exponent(x);
-  const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
-  const T y = scale_shifted(p, a.shifted, k);
+  const T y = scale_shifted(exp_near(a.r), a.shifted, k);
   return select(x > exp_highest<T>, Format<T>::infinity, select(x < exp_lowest<T>, T(0), y));
+#endif
 }
 
 /// e^x for x <= 0.
 template <class T>
 TYTO_VECTOR_INLINE T exp_below_zero(T x) {
+#if TYTO_SCALING_INSTRUCTION
+  const ExpArgument<T> a = split_exponent(select(x < exp_lowest<T>, exp_lowest<T>, x));
+  return scale(exp_near(a.r), a.n);
+#else
   const ExpArgument<T> a = split_exponent(x);
-  const T p = mul_add(a.r * a.r, exp_series(a.r), a.r) + T(1);
-  return select(x < exp_lowest<T>, T(0), scale_shifted(p, a.shifted));
+  return select(x < exp_lowest<T>, T(0), scale_shifted(exp_near(a.r), a.shifted));
+#endif
 }
 
 template <class T>
@@ -77,7 +91,7 @@ TYTO_VECTOR_INLINE T exp2(T x) {
   const T c = clamp(x, low, high);
   const T n = (c + Format<T>::shifter) - Format<T>::shifter;
   const T r = (c - n) * T(0x1.62e42fefa39efp-1);
-  return scale(mul_add(r * r, exp_series(r), r) + T(1), n);
+  return scale(exp_near(r), n);
 }
 
 /// e^x - 1 of x no less than -40 and no more than what half of 2^n bears; of zero either zero.

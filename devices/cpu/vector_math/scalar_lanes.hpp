@@ -57,6 +57,9 @@ TYTO_VECTOR_INLINE i32 mul_add(i32 a, i32 b, i32 c) { return a * b + c; }
 TYTO_VECTOR_INLINE i64 mul_add(i64 a, i64 b, i64 c) { return a * b + c; }
 TYTO_VECTOR_INLINE u64 mul_add(u64 a, u64 b, u64 c) { return a * b + c; }
 
+/// Whether scale(x, n) is one instruction of the lanes.
+#define TYTO_SCALING_INSTRUCTION 0
+
 #if defined(__SSE4_1__) || defined(__aarch64__)
 TYTO_VECTOR_INLINE f32 rint(f32 x) { return __builtin_rintf(x); }
 TYTO_VECTOR_INLINE f64 rint(f64 x) { return __builtin_rint(x); }

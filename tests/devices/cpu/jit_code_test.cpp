@@ -1,6 +1,7 @@
 // What the builder of code makes of values, and what machine code does not do.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -32,7 +33,7 @@ void count_calls(void* out, const void* a, const void*, const void*, std::size_t
 }  // namespace
 
 TEST_CASE("constants added to integers one after the other are added at once") {
-  jit::CodeBuilder builder;
+  jit::CodeBuilder builder(true);
   const Value x = builder.load(0, Lane::i32, false);
   const Value less = builder.apply(Op::subtract, Lane::i32, x, whole(builder, 5));
   const Value sum = builder.apply(Op::add, Lane::i32, less, whole(builder, 3));
@@ -50,8 +51,64 @@ TEST_CASE("constants added to integers one after the other are added at once") {
   CHECK(builder.code()[builder.apply(Op::add, Lane::f32, rounded, number(-1e8F))].operands[0] == rounded);
 }
 
+TEST_CASE("integers that meet their opposites in a sum are not computed") {
+  jit::CodeBuilder builder(true);
+  const Value x = builder.load(0, Lane::i32, false), y = builder.load(1, Lane::i32, false), zero = whole(builder, 0);
+  const auto made = [&](Op op, Value a, Value b) { return builder.apply(op, Lane::i32, a, b); };
+  const Value opposite = made(Op::subtract, zero, x);
+  CHECK(made(Op::add, x, opposite) == zero);
+  CHECK(made(Op::add, opposite, x) == zero);
+  CHECK(made(Op::add, y, opposite) == made(Op::subtract, y, x));
+  CHECK(made(Op::subtract, y, opposite) == made(Op::add, y, x));
+  CHECK(made(Op::subtract, zero, opposite) == x);
+  CHECK(made(Op::subtract, x, x) == zero);
+  CHECK(made(Op::subtract, made(Op::add, x, y), x) == y);
+  CHECK(made(Op::subtract, made(Op::add, x, y), y) == x);
+  CHECK(made(Op::subtract, made(Op::add, x, whole(builder, 45)), x) == whole(builder, 45));
+  CHECK(made(Op::bit_xor, x, x) == zero);
+
+  // Of infinity and NaN there is something left.
+  const Value z = builder.load(2, Lane::f32, false);
+  CHECK(builder.code()[builder.apply(Op::subtract, Lane::f32, z, z)].op == Op::subtract);
+}
+
+TEST_CASE("what is made of a choice between constants is a choice between constants") {
+  jit::CodeBuilder builder(true);
+  const Value x = builder.load(0, Lane::i32, false);
+  const Value positive = builder.apply(Op::less, Lane::mask32, whole(builder, 0), x);
+  const Value negative = builder.apply(Op::less, Lane::mask32, x, whole(builder, 0));
+  const auto sign = [&](std::int32_t above, std::int32_t below, std::int32_t zero) {
+    const Value rest = builder.apply(Op::select, Lane::i32, negative, whole(builder, below), whole(builder, zero));
+    return builder.apply(Op::select, Lane::i32, positive, whole(builder, above), rest);
+  };
+  CHECK(builder.apply(Op::bit_and, Lane::i32, sign(1, -1, 0), whole(builder, 12)) == sign(0, 12, 0));
+  CHECK(builder.apply(Op::maximum, Lane::i32, sign(1, -1, 0), whole(builder, 0)) == sign(1, 0, 0));
+  CHECK(builder.apply(Op::minimum, Lane::i32, sign(5, -7, 3), whole(builder, 4)) == sign(4, -7, 3));
+  CHECK(builder.apply(Op::multiply, Lane::i32, sign(5, -7, 3), whole(builder, -3)) == sign(-15, 21, -9));
+}
+
+TEST_CASE("shifts by lanes that all hold one number shift by that number") {
+  jit::CodeBuilder builder(true);
+  const Value x = builder.load(0, Lane::i32, false), y = builder.load(1, Lane::i64, false);
+  const auto shifted = [&](Op op, std::int32_t count) {
+    return builder.code()[builder.apply(op, Lane::i32, x, whole(builder, count))];
+  };
+  CHECK(shifted(Op::shift_left_by, 5).op == Op::shift_left);
+  CHECK(shifted(Op::shift_left_by, 5).immediate == 5);
+  CHECK(shifted(Op::shift_right_signed_by, 31).immediate == 31);
+  // Counts beyond the width, negative ones too, leave nothing, or the sign.
+  for (const std::int32_t count : {32, 100, -1}) {
+    CHECK(shifted(Op::shift_left_by, count).op == Op::constant);
+    CHECK(shifted(Op::shift_right_signed_by, count).immediate == 31);
+  }
+  CHECK(builder.apply(Op::shift_right_signed_by, Lane::i32, x, whole(builder, 0)) == x);
+  const Value wide = builder.constant(Lane::i64, 3);
+  CHECK(builder.code()[builder.apply(Op::shift_left_by, Lane::i64, y, wide)].op == Op::shift_left);
+  CHECK(builder.code()[builder.apply(Op::shift_right_signed_by, Lane::i64, y, wide)].op == Op::shift_right_signed_by);
+}
+
 TEST_CASE("sizes of integers and negative sizes are one instruction each") {
-  jit::CodeBuilder builder;
+  jit::CodeBuilder builder(true);
   const Value x = builder.load(0, Lane::i32, false), zero = whole(builder, 0);
   const Value negative = builder.apply(Op::subtract, Lane::i32, zero, x);
   const Value below = builder.apply(Op::less, Lane::mask32, x, zero);
@@ -70,12 +127,43 @@ TEST_CASE("sizes of integers and negative sizes are one instruction each") {
   CHECK(made.operands[0] == bits);
 }
 
+TEST_CASE("choices between the operands of their comparison are extremes, in the order that NaN and zeros ask for") {
+  jit::CodeBuilder builder(true);
+  for (const Lane lane : {Lane::f32, Lane::f64}) {
+    const Value x = builder.load(0, lane, false), y = builder.load(1, lane, false);
+    const Value less = builder.apply(Op::less, lane == Lane::f32 ? Lane::mask32 : Lane::mask64, x, y);
+    const Value smaller = builder.apply(Op::select, lane, less, x, y);
+    const Value larger = builder.apply(Op::select, lane, less, y, x);
+    // x < y ? x : y is y where either is NaN, and x < y ? y : x is x: the second operand of the extreme.
+    CHECK(builder.code()[smaller].op == Op::minimum);
+    CHECK(builder.code()[smaller].operands == std::array<std::int16_t, 3>{x, y, jit::no_value});
+    CHECK(builder.code()[larger].op == Op::maximum);
+    CHECK(builder.code()[larger].operands == std::array<std::int16_t, 3>{y, x, jit::no_value});
+    CHECK(builder.code()[builder.apply(Op::select, lane, less, x, x)].op == Op::load);
+  }
+}
+
+TEST_CASE("a power of two scales by one instruction where there is one") {
+  for (const Lane lane : {Lane::f32, Lane::f64}) {
+    jit::CodeBuilder with(true), without(false);
+    const auto scaled = [lane](jit::CodeBuilder& builder) {
+      const Value x = builder.load(0, lane, false), exponent = builder.load(1, lane, false);
+      builder.store(builder.apply(Op::scale, lane, x, exponent), 0);
+      return builder.take();
+    };
+    CHECK(scaled(with).instructions.back().op == Op::scale);
+    const jit::Code two = scaled(without);
+    CHECK(std::ranges::count(two.instructions, Op::scale, &jit::Instruction::op) == 0);
+    CHECK(std::ranges::count(two.instructions, Op::multiply, &jit::Instruction::op) == 2);
+  }
+}
+
 TEST_CASE("lanes beyond the end of a row call no loop, whatever is in them") {
   if (!jit::is_available()) return;
   for (const InstructionSet set : all_sets()) {
     if (set == InstructionSet::baseline) continue;
     // Where x is 0, as it is beyond the end, the loop is wanted.
-    jit::CodeBuilder builder;
+    jit::CodeBuilder builder(true);
     const Value x = builder.load(0, Lane::f32, false);
     const Value holds = builder.apply(Op::not_equal, Lane::mask32, x, builder.constant(Lane::f32, 0));
     jit::Call call{count_calls, DType::f32, 1, {DType::f32}, {x, jit::no_value, jit::no_value}};

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "core/op_ids.hpp"
@@ -126,6 +127,35 @@ TEST_CASE("machine code gives the bits of the interpreter for every operator and
           CHECK(std::memcmp(expected.memory.data() + static_cast<std::size_t>(length) * size_of(made),
                             found.memory.data() + static_cast<std::size_t>(length) * size_of(made), 16) == 0);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("machine code gives the interpreter's exponentials up to the ends of their ranges and beyond") {
+  constexpr long double infinity = std::numeric_limits<double>::infinity();
+  constexpr long double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType type : {DType::f32, DType::f64}) {
+    // Results overflow, lose bits below the normal numbers, and vanish, within a few units around these.
+    const std::vector<long double> ends =
+        type == DType::f32
+            ? std::vector<long double>{-151., -126., -104., -87.5, -40., 0., 88.5, 89.5, 128., 1e30, -1e30}
+            : std::vector<long double>{-1076., -1022., -746., -708.5, -40., 0., 709.5, 710.5, 1024., 1e300, -1e300};
+    std::vector<long double> numbers{infinity, -infinity, nan, -0.0L};
+    for (const long double end : ends) {
+      for (int i = -300; i <= 300; ++i) numbers.push_back(end + i / 128.0L);
+    }
+    const StoredTensor x = StoredTensor::of(type, numbers);
+    for (const OpId op : {OpId::exp, OpId::exp2, OpId::expm1, OpId::sinh, OpId::cosh, OpId::tanh, OpId::sigmoid,
+                          OpId::silu, OpId::softplus}) {
+      CAPTURE(core::definition(op).name);
+      CAPTURE(name_of(type));
+      StoredTensor expected = StoredTensor::dense(type, x.view.shape);
+      run_elementwise(op, {&x}, expected, by_interpreter);
+      for (const InstructionSet set : jit_sets()) {
+        StoredTensor found = StoredTensor::dense(type, x.view.shape);
+        run_elementwise(op, {&x}, found, by_jit(set));
+        CHECK(differences(expected, found) == 0);
       }
     }
   }
@@ -297,9 +327,9 @@ TEST_CASE(
     }
     std::vector<jit::InputSpec> read;
     for (const StoredTensor& input : made.inputs) read.push_back({input.dtype, false});
-    jit::KernelSpec spec{jit::record(made.program, read, made.results, tile_loops(InstructionSet::avx2)),
-                         std::vector<jit::OperandSpec>(read.size()),
-                         std::vector<jit::OperandSpec>(made.results.size())};
+    jit::KernelSpec spec{
+        jit::record(made.program, read, made.results, tile_loops(InstructionSet::avx2), InstructionSet::avx512),
+        std::vector<jit::OperandSpec>(read.size()), std::vector<jit::OperandSpec>(made.results.size())};
     jit::add_second_vector(spec);
     long_bodies += spec.code.second.empty() ? 0 : 1;
   }
