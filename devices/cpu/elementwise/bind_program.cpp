@@ -18,7 +18,6 @@ constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16
 constexpr double nanoseconds_an_instruction = 0.3;
 
 std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
-std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
 
 /// Settles where each register lives. Tiles are handed out while the program is followed and returned after the last
 /// use, so that a long program needs few of them.

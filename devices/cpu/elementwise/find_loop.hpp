@@ -1,10 +1,15 @@
 // The compiled loop of an operator on an operand type, and numbers through the loops of conversions.
 #pragma once
 
+#include <bit>
+
 #include "core/operator.hpp"
 #include "devices/cpu/elementwise/tile_loops.hpp"
 
 namespace tyto::cpu {
+
+/// The place of a type in tables by width.
+inline std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
 
 /// `type`: boolean, i32, i64, u64, f32 or f64. Throws DeviceError where the operator is not defined on it.
 TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type);

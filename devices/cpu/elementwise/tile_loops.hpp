@@ -17,9 +17,9 @@ using TileLoop = void (*)(void* out, const void* a, const void* b, const void* c
 /// Copies n elements of one width to or from places `stride` bytes apart, the other side being contiguous.
 using StridedLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, std::size_t n);
 
-/// Writes rows x columns elements row by row without gaps; in the source the elements of a column are neighbours, and
-/// columns lie `stride` bytes apart.
-using TransposeLoop = void (*)(void* to, const void* from, std::ptrdiff_t stride, std::size_t rows,
+/// Writes rows x columns elements in rows `pitch` elements apart; in the source the elements of a column are
+/// neighbours, and columns lie `stride` bytes apart.
+using TransposeLoop = void (*)(void* to, std::size_t pitch, const void* from, std::ptrdiff_t stride, std::size_t rows,
                                std::size_t columns);
 
 /// Element types in the order of DType, as the tables index them. Complex ones have no entries: loops see their parts.

@@ -14,8 +14,8 @@ void TileRunner::fetch(const Load& load, const OperandLayout& layout, const std:
   }
   std::byte* to = load.convert != nullptr ? memory + load.staging : static_cast<std::byte*>(tile);
   if (load.form == Load::Form::transpose) {
-    load.transpose(to, from, layout.column, static_cast<std::size_t>(extent.rows),
-                   static_cast<std::size_t>(extent.columns));
+    const auto columns = static_cast<std::size_t>(extent.columns);
+    load.transpose(to, columns, from, layout.column, static_cast<std::size_t>(extent.rows), columns);
   } else if (extent.rows == 1 || (layout.row == 0 && layout.column == 0)) {
     load.gather(to, from, layout.column, count);
   } else {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/repeated_launches.hpp"
+#include "devices/cpu/elementwise/find_loop.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/loop_geometry.hpp"
 #include "devices/cpu/jit/non_temporal.hpp"
@@ -19,19 +20,34 @@ namespace {
 constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
+/// Of rectangles that are transposed: rows of so many bytes, and bytes of all copies.
+constexpr std::size_t transposed_bytes = 512, copies_bytes = 36 * 1024, cache_line = 64;
+constexpr std::size_t most_transposed = 4;
+
+/// An input whose memory runs along the rows' axis: of each rectangle a transposed copy is made, which the code reads
+/// as it reads any rows.
+struct Transposed {
+  std::size_t operand;
+  std::size_t width;  // bytes of an element
+  TransposeLoop copy;
+  std::size_t row = 0;  // bytes from one row of a copy to the next
+};
 
 class LoopKernel : public core::Kernel {
  public:
   LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes,
-             int threads)
+             int threads, std::vector<Transposed> transposed)
       : geometry_(std::move(geometry)),
         inputs_(inputs),
         plain_(std::move(plain.code)),
-        non_temporal_(std::move(non_temporal.code)) {
+        non_temporal_(std::move(non_temporal.code)),
+        transposed_(std::move(transposed)) {
     const double nanoseconds =
         std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, bytes / memory_bytes);
     team_ = threads > 0 ? TeamRequest{threads} : team_for(nanoseconds);
-    if (geometry_.crossed) {
+    if (!transposed_.empty()) {
+      take_blocks_to_transpose();
+    } else if (geometry_.crossed) {
       block_columns_ = std::min(geometry_.columns, crossed_columns);
       block_rows_ = std::min(geometry_.rows, crossed_rows);
     } else {
@@ -51,7 +67,7 @@ class LoopKernel : public core::Kernel {
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {
     const std::int64_t blocks = column_blocks_ * row_blocks_ * geometry_.outer_count;
-    if (blocks == 1) return run_whole(inputs, outputs);
+    if (blocks == 1 && transposed_.empty()) return run_whole(inputs, outputs);
     if (team_.count == 1) return run(inputs, outputs, {0, blocks});
     run_team(team_, [&](Team team) {
       const Range mine = share(blocks, team.member, team.size);
@@ -99,8 +115,38 @@ class LoopKernel : public core::Kernel {
     plain_->entry()(&frame);
   }
 
+  void take_blocks_to_transpose() {
+    std::size_t widest = 1;
+    for (const Transposed& each : transposed_) widest = std::max(widest, each.width);
+    const auto most = static_cast<std::int64_t>(transposed_bytes / widest);
+    // Equally wide ones: what is left over would be parts of vectors.
+    const std::int64_t across = (geometry_.columns + most - 1) / most;
+    block_columns_ = std::min(geometry_.columns, (geometry_.columns + 16 * across - 1) / (16 * across) * 16);
+    std::size_t bytes = 0;
+    for (Transposed& each : transposed_) {
+      // An odd number of cache lines: lines of one column of a copy fall into all sets of a cache.
+      const std::size_t whole = static_cast<std::size_t>(block_columns_) * each.width;
+      each.row = ((whole + cache_line - 1) / cache_line | 1) * cache_line;
+      bytes += each.row;
+    }
+    block_rows_ = std::min(geometry_.rows, static_cast<std::int64_t>(copies_bytes / bytes));
+  }
+
+  /// Copies the transposed operands of a rectangle, and lets the frame read the copies.
+  void transpose(Frame& frame, std::byte* copy) const {
+    for (const Transposed& each : transposed_) {
+      OperandPointers& from = frame.pointers[each.operand];
+      each.copy(copy, each.row / each.width, from.start, from.column, static_cast<std::size_t>(frame.rows),
+                static_cast<std::size_t>(frame.columns));
+      from.start = copy;
+      from.row = static_cast<std::ptrdiff_t>(each.row);
+      copy += static_cast<std::size_t>(frame.rows) * each.row;
+    }
+  }
+
   void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
     Frame frame;
+    alignas(cache_line) std::array<std::byte, copies_bytes> copies;
     OperandPointers* const pointers = frame.pointers;
     const std::size_t count = geometry_.layouts.size();
     std::array<std::byte*, most_places> starts;
@@ -140,6 +186,7 @@ class LoopKernel : public core::Kernel {
         for (std::size_t i = 0; i < count; ++i) pointers[i].start += position * geometry_.layouts[i].outer[axis];
         if (axis == 0) break;
       }
+      transpose(frame, copies.data());
       function(&frame);
       block += taken;
       if (geometry_.crossed || column_blocks_ > 1) {
@@ -163,6 +210,7 @@ class LoopKernel : public core::Kernel {
   LoopGeometry geometry_;
   std::size_t inputs_;
   std::shared_ptr<const MachineCode> plain_, non_temporal_;
+  std::vector<Transposed> transposed_;
   std::int64_t block_columns_ = 1, block_rows_ = 1, column_blocks_ = 1, row_blocks_ = 1;
   TeamRequest team_;
 };
@@ -180,6 +228,13 @@ Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));
   if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
   return layout.column == 0 ? Access::broadcast : Access::strided;
+}
+
+/// Whether its elements lie side by side along the rows' axis, and not within rows.
+bool is_transposed(const LoopGeometry& geometry, std::size_t operand, DType type) {
+  const LoopGeometry::OperandLayout& layout = geometry.layouts[operand];
+  return geometry.crossed && layout.row == static_cast<std::ptrdiff_t>(size_of(type)) &&
+         access_of(geometry, layout, type) == Access::strided;
 }
 
 /// Which part of complex numbers the operand is.
@@ -212,20 +267,27 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   LoopGeometry geometry = loop_geometry(inputs, outputs);
   if (geometry.elements == 0) return no_work();
   std::vector<OperandSpec> from, to;
+  std::vector<Transposed> transposed;
   double read = 0, written = 0;  // bytes an element
   for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
-    const Access access = access_of(geometry, geometry.layouts[i], type);
     const bool is_input = i < inputs.size();
+    const bool turned = is_input && transposed.size() < most_transposed && is_transposed(geometry, i, type);
+    const Access access = turned ? Access::contiguous : access_of(geometry, geometry.layouts[i], type);
+    if (turned) {
+      transposed.push_back({i, size_of(type), tile_loops(choice.set()).transpose[width_index(type)]});
+    }
     const TileProgram::Part part =
         is_input ? part_of(program.input_parts, i) : part_of(program.output_parts, i - inputs.size());
     const bool every_second =
-        strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
+        !turned && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
     (is_input ? from : to).push_back({type, access, false, every_second, part});
     if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }
   const double bytes = (read + written) * static_cast<double>(geometry.elements);
-  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) from[i].prefetched = runs_on(geometry, i);
+  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) {
+    from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
+  }
   const bool single = geometry.elements == 1;
   const Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
@@ -233,12 +295,12 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
   if (geometry.elements == geometry.columns) {
-    auto row =
-        std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes, choice.threads);
+    auto row = std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes,
+                                                          choice.threads, std::vector<Transposed>{});
     if (row->is_row()) return row;
   }
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
-                                            choice.threads);
+                                            choice.threads, std::move(transposed));
 }
 
 }  // namespace tyto::cpu::jit
