@@ -352,6 +352,21 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     case Op::shift_right:
       if (known(a)) return constant(instruction.lane, bits(a) >> instruction.immediate);
       return no_value;
+    case Op::shift_right_signed: {
+      const Instruction inner = code_[a];
+      if (inner.op != Op::shift_right_signed) return no_value;
+      const std::uint64_t most = is_wide(instruction.lane) ? 63 : 31;
+      return apply(Op::shift_right_signed, instruction.lane, inner.operands[0], no_value, no_value,
+                   std::min(inner.immediate + instruction.immediate, most));
+    }
+    case Op::minimum:
+    case Op::maximum: {
+      // Of two bounds of integers the tighter one.
+      const Instruction inner = code_[a];
+      if (is_float(instruction.lane) || !known(b) || inner.op != instruction.op || !known(inner.operands[1])) break;
+      const auto bound = calculated(instruction.op, instruction.lane, bits(inner.operands[1]), bits(b));
+      return apply(instruction.op, instruction.lane, inner.operands[0], constant(instruction.lane, *bound));
+    }
     case Op::shift_left_by:
     case Op::shift_right_signed_by: {
       // AVX2 has no signed shift of 64 bits by a number.

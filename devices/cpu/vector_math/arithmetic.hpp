@@ -102,15 +102,20 @@ TYTO_VECTOR_INLINE i64 minimum(i64 a, i64 b) { return select(a < b, a, b); }
 
 /// The quotient towards zero, through f64 where that is exact: processors have no vector division of integers.
 /// Division by zero gives 0, and the one quotient that overflows wraps; neither traps.
+#if defined(TYTO_RECORDED_LANES)
+TYTO_VECTOR_INLINE i32 truncated_quotient(i32 a, i32 b) {
+  // Of what is no i32, x86 makes -2^31, which is the quotient that wraps.
+  const i32 q = static_cast<i32>(static_cast<f64>(a) / static_cast<f64>(b));
+  return select(b == 0, i32(0), q);
+}
+TYTO_VECTOR_INLINE i64 truncated_quotient(i64 a, i64) { return unrecordable(a); }
+#else
 TYTO_VECTOR_INLINE i32 truncated_quotient(i32 a, i32 b) {
   const mask overflow = a == INT32_MIN && b == -1;
   const f64 divisor = static_cast<f64>(select(b == 0 || overflow, i32(1), b));
   const i32 q = static_cast<i32>(static_cast<f64>(a) / divisor);
   return select(b == 0, i32(0), q);
 }
-#if defined(TYTO_RECORDED_LANES)
-TYTO_VECTOR_INLINE i64 truncated_quotient(i64 a, i64) { return unrecordable(a); }
-#else
 TYTO_VECTOR_INLINE i64 truncated_quotient(i64 a, i64 b) {
   const mask overflow = a == INT64_MIN && b == -1;
   const i64 q = a / (b == 0 || overflow ? 1 : b);

@@ -72,7 +72,7 @@ TEST_CASE("integers that meet their opposites in a sum are not computed") {
   CHECK(builder.code()[builder.apply(Op::subtract, Lane::f32, z, z)].op == Op::subtract);
 }
 
-TEST_CASE("what is made of a choice between constants is a choice between constants") {
+TEST_CASE("what is made of a choice between constants is one, and of two bounds the tighter") {
   jit::CodeBuilder builder(true);
   const Value x = builder.load(0, Lane::i32, false);
   const Value positive = builder.apply(Op::less, Lane::mask32, whole(builder, 0), x);
@@ -81,6 +81,12 @@ TEST_CASE("what is made of a choice between constants is a choice between consta
     const Value rest = builder.apply(Op::select, Lane::i32, negative, whole(builder, below), whole(builder, zero));
     return builder.apply(Op::select, Lane::i32, positive, whole(builder, above), rest);
   };
+  const auto bounded = [&](Op op, Value value, std::int32_t bound) {
+    return builder.apply(op, Lane::i32, value, whole(builder, bound));
+  };
+  CHECK(bounded(Op::minimum, bounded(Op::minimum, x, 56), 41) == bounded(Op::minimum, x, 41));
+  CHECK(bounded(Op::maximum, bounded(Op::maximum, x, -3), -7) == bounded(Op::maximum, x, -3));
+  CHECK(builder.code()[bounded(Op::minimum, bounded(Op::maximum, x, -3), 7)].op == Op::minimum);
   CHECK(builder.apply(Op::bit_and, Lane::i32, sign(1, -1, 0), whole(builder, 12)) == sign(0, 12, 0));
   CHECK(builder.apply(Op::maximum, Lane::i32, sign(1, -1, 0), whole(builder, 0)) == sign(1, 0, 0));
   CHECK(builder.apply(Op::minimum, Lane::i32, sign(5, -7, 3), whole(builder, 4)) == sign(4, -7, 3));
@@ -102,6 +108,12 @@ TEST_CASE("shifts by lanes that all hold one number shift by that number") {
     CHECK(shifted(Op::shift_right_signed_by, count).immediate == 31);
   }
   CHECK(builder.apply(Op::shift_right_signed_by, Lane::i32, x, whole(builder, 0)) == x);
+  // One shift after another is one; bits that are gone stay gone.
+  const Value right = builder.apply(Op::shift_right_signed_by, Lane::i32, x, whole(builder, 20));
+  const jit::Instruction both =
+      builder.code()[builder.apply(Op::shift_right_signed, Lane::i32, right, jit::no_value, jit::no_value, 20)];
+  CHECK(both.operands[0] == x);
+  CHECK(both.immediate == 31);
   const Value wide = builder.constant(Lane::i64, 3);
   CHECK(builder.code()[builder.apply(Op::shift_left_by, Lane::i64, y, wide)].op == Op::shift_left);
   CHECK(builder.code()[builder.apply(Op::shift_right_signed_by, Lane::i64, y, wide)].op == Op::shift_right_signed_by);

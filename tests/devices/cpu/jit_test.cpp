@@ -161,6 +161,23 @@ TEST_CASE("machine code gives the interpreter's exponentials up to the ends of t
   }
 }
 
+TEST_CASE("machine code wraps the quotient that overflows, and gives 0 for what is divided by zero") {
+  constexpr long double least = std::numeric_limits<std::int32_t>::min();
+  const StoredTensor x = StoredTensor::of(DType::i32, {least, least, least, 7, -7, 0, -least - 1, least + 1, 9});
+  const StoredTensor y = StoredTensor::of(DType::i32, {-1, 0, 1, 0, 0, 0, -1, -1, -4});
+  for (const InstructionSet set : jit_sets()) {
+    const auto computed = [&](OpId op) {
+      StoredTensor found = StoredTensor::dense(DType::i32, x.view.shape);
+      run_elementwise(op, {&x, &y}, found, by_jit(set));
+      return found.numbers();
+    };
+    CHECK(computed(OpId::floor_divide) ==
+          std::vector<long double>{least, 0, least, 0, 0, 0, least + 1, -least - 1, -3});
+    CHECK(computed(OpId::remainder) == std::vector<long double>{0, 0, 0, 0, 0, 0, 0, 0, -3});
+    CHECK(computed(OpId::fmod) == std::vector<long double>{0, 0, 0, 0, 0, 0, 0, 0, 1});
+  }
+}
+
 TEST_CASE("machine code converts between all element types as the interpreter does") {
   std::mt19937 random(8);
   for (const DType from : all_types) {
