@@ -118,10 +118,10 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
   if (vectors == VectorSet::avx512) {
     if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
   }
-  const int lanes = spec.code.wide && !spec.code.halves ? 4 : 8;
-  const double nanoseconds = cycles_of(spec.code) / lanes / gigahertz;
+  const int lanes = (spec.code.wide && !spec.code.halves ? 4 : 8) * (vectors == VectorSet::avx512 ? 2 : 1);
+  const double cycles = cycles_of(spec.code);
   add_second_vector(spec);
-  const Compiled compiled{emit_x86(spec, vectors), nanoseconds};
+  const Compiled compiled{emit_x86(spec, vectors), cycles / lanes / gigahertz, cycles};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

@@ -17,6 +17,7 @@ bool is_available();
 struct Compiled {
   std::shared_ptr<const MachineCode> code;
   double nanoseconds = 0;  ///< of an element, roughly, with operands in the caches
+  double cycles = 0;       ///< of a vector
 };
 
 /// For an instruction set that has AVX2. Empty where memory may not be executed after all, or the set lacks registers

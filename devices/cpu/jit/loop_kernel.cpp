@@ -43,7 +43,7 @@ class LoopKernel : public core::Kernel {
         non_temporal_(std::move(non_temporal.code)),
         transposed_(std::move(transposed)) {
     const double nanoseconds =
-        std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, bytes / memory_bytes);
+        std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, nanoseconds_to_move(bytes));
     team_ = threads > 0 ? TeamRequest{threads} : team_for(nanoseconds);
     if (!transposed_.empty()) {
       take_blocks_to_transpose();
@@ -129,7 +129,13 @@ class LoopKernel : public core::Kernel {
       each.row = ((whole + cache_line - 1) / cache_line | 1) * cache_line;
       bytes += each.row;
     }
-    block_rows_ = std::min(geometry_.rows, static_cast<std::int64_t>(copies_bytes / bytes));
+    // Whole squares of elements, and of few blocks as many for each thread.
+    const std::int64_t most_rows = static_cast<std::int64_t>(copies_bytes / bytes) / 16 * 16;
+    const std::int64_t beside = across * geometry_.outer_count;
+    std::int64_t blocks = (geometry_.rows + most_rows - 1) / most_rows;
+    while (blocks * beside < 8 * team_.count && blocks * beside % team_.count != 0) ++blocks;
+    block_rows_ = std::min(most_rows, ((geometry_.rows + blocks - 1) / blocks + 15) / 16 * 16);
+    block_rows_ = std::min(block_rows_, geometry_.rows);
   }
 
   /// Copies the transposed operands of a rectangle, and lets the frame read the copies.
@@ -285,12 +291,16 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }
   const double bytes = (read + written) * static_cast<double>(geometry.elements);
-  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) {
-    from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
-  }
   const bool single = geometry.elements == 1;
-  const Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
+  Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
+  if (bytes > cache_bytes && plain.cycles >= shortest_prefetched) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
+    }
+    if (Compiled prefetching = compile(program, from, to, Variant::rows, choice.set()); prefetching.code != nullptr)
+      plain = std::move(prefetching);
+  }
   Compiled non_temporal;
   if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());

@@ -22,6 +22,16 @@ inline bool outgrows_caches(const core::Operand& result) {
 /// Bytes that memory gives or takes in a nanosecond.
 inline constexpr double memory_bytes = 10;
 
+/// Cycles of a vector from which on its operands are prefetched: what shorter bodies read next, the processor itself
+/// has fetched in time.
+inline constexpr double shortest_prefetched = 20;
+
+/// Nanoseconds for so many bytes from where they fit: a processor's own caches, those that it shares, or memory.
+inline double nanoseconds_to_move(double bytes) {
+  constexpr double own_cache_bytes = 512e3, own_rate = 50, shared_rate = 20;
+  return bytes / (bytes <= own_cache_bytes ? own_rate : bytes <= cache_bytes ? shared_rate : memory_bytes);
+}
+
 /// Whether memory is what a loop waits for, by the time of an element in the caches and the bytes that its operands and
 /// results have: beside long computations the processor reads lines before they are written at no cost, while
 /// non-temporal stores hold up what follows them.
