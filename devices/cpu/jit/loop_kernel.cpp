@@ -294,10 +294,10 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   const bool single = geometry.elements == 1;
   Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
+  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) {
+    from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
+  }
   if (bytes > cache_bytes && plain.cycles >= shortest_prefetched) {
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
-    }
     if (Compiled prefetching = compile(program, from, to, Variant::rows, choice.set()); prefetching.code != nullptr)
       plain = std::move(prefetching);
   }
