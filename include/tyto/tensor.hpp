@@ -94,7 +94,7 @@ struct DrawOptions {
 };
 
 /// Starts the sequence of random numbers anew; the same seed gives the same numbers in both modes and on all devices
-/// (normal draws on OpenCL to their last digits).
+/// (draws made of logarithms and cosines to their last digits, see docs/semantics.md).
 void seed(std::uint64_t value);
 
 /// The state of the random number generator; restoring it repeats what was drawn since.

@@ -25,6 +25,19 @@ bool same(const Instruction& a, const Instruction& b) {
 constexpr std::uint64_t sign_of(Lane lane) { return is_wide(lane) ? std::uint64_t{1} << 63 : std::uint64_t{1} << 31; }
 constexpr std::uint64_t all_of(Lane lane) { return is_wide(lane) ? ~std::uint64_t{0} : 0xffffffffu; }
 
+bool commutes(Op op) {
+  switch (op) {
+    case Op::add:
+    case Op::multiply:
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::minimum:
+    case Op::maximum: return true;
+    default: return false;
+  }
+}
+
 double number(Lane lane, std::uint64_t bits) {
   if (lane == Lane::f32) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   return std::bit_cast<double>(bits);
@@ -160,7 +173,8 @@ Value CodeBuilder::quotient_by_number(Value quotient) {
   return add({Op::convert, Lane::i32, {product, no_value, no_value}, 0});
 }
 
-/// x 2^exponent by two factors, each a normal number, so that only the last product rounds.
+/// x 2^exponent by two factors, each a normal number, so that only the last product rounds: scale_shifted() of
+/// vector_math/bits.hpp, whose loops take these steps.
 Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
   const bool wide = is_wide(lane);
   const Lane bits = wide ? Lane::i64 : Lane::i32;
@@ -180,22 +194,22 @@ Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
   return apply(Op::multiply, lane, first, power(apply(Op::subtract, bits, both, half)));
 }
 
-/// Of integers, whose sums wrap round: a sum or a difference in which a value meets its opposite.
+/// Of integers, whose sums wrap round: a sum or a difference in which a value and its negative cancel.
 Value CodeBuilder::cancelled(const Instruction& instruction) {
   const Lane lane = instruction.lane;
   const auto [a, b, c] = instruction.operands;
-  const auto opposite_of = [&](Value value) {
+  const auto negative_of = [&](Value value) {
     const Instruction& made = code_[value];
     const bool negates = made.op == Op::subtract && is_constant(made.operands[0]) && bits(made.operands[0]) == 0;
     return negates ? made.operands[1] : no_value;
   };
   if (instruction.op == Op::add) {
-    if (const Value other = opposite_of(b); other != no_value) return apply(Op::subtract, lane, a, other);
-    if (const Value other = opposite_of(a); other != no_value) return apply(Op::subtract, lane, b, other);
+    if (const Value other = negative_of(b); other != no_value) return apply(Op::subtract, lane, a, other);
+    if (const Value other = negative_of(a); other != no_value) return apply(Op::subtract, lane, b, other);
     return no_value;
   }
   if (a == b) return constant(lane, 0);
-  if (const Value other = opposite_of(b); other != no_value) {
+  if (const Value other = negative_of(b); other != no_value) {
     return is_constant(a) && bits(a) == 0 ? other : apply(Op::add, lane, a, other);
   }
   const Instruction sum = code_[a];
@@ -204,21 +218,34 @@ Value CodeBuilder::cancelled(const Instruction& instruction) {
   return no_value;
 }
 
-/// Of a choice between constants, `a op k` is a choice between other constants.
-Value CodeBuilder::distributed(const Instruction& instruction) {
+/// `choice op k` of a choice between constants is a choice between others; of a choice within a choice only where they
+/// come to one, since more would be computed otherwise.
+Value CodeBuilder::folded_into_choice(const Instruction& instruction) {
   const auto [choice, k, none] = instruction.operands;
   if (choice == no_value || k == no_value || none != no_value || !is_constant(k)) return no_value;
-  const Instruction made = code_[choice];
-  if (made.op != Op::select || made.lane != instruction.lane || !is_constant(made.operands[1])) return no_value;
+  const Instruction outer = code_[choice];
+  if (outer.op != Op::select || outer.lane != instruction.lane) return no_value;
   const auto changed = [&](Value value) {
-    if (!is_constant(value)) return distributed({instruction.op, instruction.lane, {value, k, no_value}, 0});
+    if (!is_constant(value)) return no_value;
     const auto result = calculated(instruction.op, instruction.lane, bits(value), bits(k));
     return result ? constant(instruction.lane, *result) : no_value;
   };
-  const Value no = changed(made.operands[2]);
-  if (no == no_value) return no_value;
-  const Value yes = changed(made.operands[1]);
-  return yes == no_value ? no_value : apply(Op::select, instruction.lane, made.operands[0], yes, no);
+  const auto select = [&](Value condition, Value yes, Value no) {
+    return apply(Op::select, instruction.lane, condition, yes, no);
+  };
+  const Value yes = changed(outer.operands[1]), no = changed(outer.operands[2]);
+  if (yes == no_value) return no_value;
+  if (no != no_value) return select(outer.operands[0], yes, no);
+  const Instruction inner = code_[outer.operands[2]];
+  if (inner.op != Op::select) return no_value;
+  const Value second = changed(inner.operands[1]), third = changed(inner.operands[2]);
+  if (second == no_value || third == no_value) return no_value;
+  if (second == third) return select(outer.operands[0], yes, third);
+  // As of a sign: what is less is not greater.
+  const Instruction above = code_[outer.operands[0]], below = code_[inner.operands[0]];
+  const bool apart = above.op == Op::less && below.op == Op::less && above.operands[0] == below.operands[1] &&
+                     above.operands[1] == below.operands[0];
+  return apart && yes == third ? select(inner.operands[0], second, third) : no_value;
 }
 
 /// The value that a node stands for without being made, or none.
@@ -228,6 +255,9 @@ Value CodeBuilder::folded(const Instruction& instruction) {
   const auto is_zero = [&](Value value) { return known(value) && bits(value) == 0; };
   const auto is_full = [&](Value value) { return known(value) && bits(value) == all_of(code_[value].lane); };
   const Lane from = a == no_value ? instruction.lane : code_[a].lane;
+  if (known(a) && !known(b) && commutes(instruction.op) && !is_float(instruction.lane)) {
+    return apply(instruction.op, instruction.lane, b, a);  // constants come second
+  }
   const auto is_negation = [&](const Instruction& each) {
     return each.op == Op::bit_xor && is_float(each.lane) && known(each.operands[1]) &&
            bits(each.operands[1]) == sign_of(each.lane);
@@ -380,7 +410,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     }
     default: break;
   }
-  if (const Value chosen = distributed(instruction); chosen != no_value) return chosen;
+  if (const Value choice = folded_into_choice(instruction); choice != no_value) return choice;
   if (known(a) && (known(b) || instruction.op == Op::square_root)) {
     const auto value = calculated(instruction.op, instruction.lane, bits(a), b == no_value ? 0 : bits(b));
     if (value) return constant(instruction.lane, *value);

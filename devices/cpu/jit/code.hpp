@@ -186,7 +186,7 @@ class CodeBuilder {
   Value quotient_by_number(Value quotient);
   Value scaled_in_two(Lane lane, Value x, Value exponent);
   Value cancelled(const Instruction& instruction);
-  Value distributed(const Instruction& instruction);
+  Value folded_into_choice(const Instruction& instruction);
 
   Code code_;
   bool scales_;

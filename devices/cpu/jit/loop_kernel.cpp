@@ -68,10 +68,10 @@ class LoopKernel : public core::Kernel {
               core::Address) const override {
     const std::int64_t blocks = column_blocks_ * row_blocks_ * geometry_.outer_count;
     if (blocks == 1 && transposed_.empty()) return run_whole(inputs, outputs);
-    if (team_.count == 1) return run(inputs, outputs, {0, blocks});
+    if (team_.count == 1) return run_blocks(inputs, outputs, {0, blocks});
     run_team(team_, [&](Team team) {
       const Range mine = share(blocks, team.member, team.size);
-      if (mine.size() > 0) run(inputs, outputs, mine);
+      if (mine.size() > 0) run_blocks(inputs, outputs, mine);
     });
   }
 
@@ -129,7 +129,7 @@ class LoopKernel : public core::Kernel {
       each.row = ((whole + cache_line - 1) / cache_line | 1) * cache_line;
       bytes += each.row;
     }
-    // Whole squares of elements, and of few blocks as many for each thread.
+    // Whole squares of elements, and few blocks in a number that threads can share, as far as squares allow.
     const std::int64_t most_rows = static_cast<std::int64_t>(copies_bytes / bytes) / 16 * 16;
     const std::int64_t beside = across * geometry_.outer_count;
     std::int64_t blocks = (geometry_.rows + most_rows - 1) / most_rows;
@@ -150,9 +150,22 @@ class LoopKernel : public core::Kernel {
     }
   }
 
-  void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
-    Frame frame;
+  void run_blocks(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
+    if (transposed_.empty()) return run(inputs, outputs, blocks, nullptr);
+    run_transposing(inputs, outputs, blocks);
+  }
+
+  /// Apart, so that other launches have no such frame.
+  [[gnu::noinline]] void run_transposing(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+                                         Range blocks) const {
     alignas(cache_line) std::array<std::byte, copies_bytes> copies;
+    run(inputs, outputs, blocks, copies.data());
+  }
+
+  /// `copies`: where the rectangles of transposed operands are copied to.
+  void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks,
+           std::byte* copies) const {
+    Frame frame;
     OperandPointers* const pointers = frame.pointers;
     const std::size_t count = geometry_.layouts.size();
     std::array<std::byte*, most_places> starts;
@@ -192,7 +205,7 @@ class LoopKernel : public core::Kernel {
         for (std::size_t i = 0; i < count; ++i) pointers[i].start += position * geometry_.layouts[i].outer[axis];
         if (axis == 0) break;
       }
-      transpose(frame, copies.data());
+      transpose(frame, copies);
       function(&frame);
       block += taken;
       if (geometry_.crossed || column_blocks_ > 1) {
@@ -239,7 +252,7 @@ Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout
 /// Whether its elements lie side by side along the rows' axis, and not within rows.
 bool is_transposed(const LoopGeometry& geometry, std::size_t operand, DType type) {
   const LoopGeometry::OperandLayout& layout = geometry.layouts[operand];
-  return geometry.crossed && layout.row == static_cast<std::ptrdiff_t>(size_of(type)) &&
+  return geometry.crossed && size_of(type) <= 8 && layout.row == static_cast<std::ptrdiff_t>(size_of(type)) &&
          access_of(geometry, layout, type) == Access::strided;
 }
 
@@ -278,15 +291,15 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const bool is_input = i < inputs.size();
-    const bool turned = is_input && transposed.size() < most_transposed && is_transposed(geometry, i, type);
-    const Access access = turned ? Access::contiguous : access_of(geometry, geometry.layouts[i], type);
-    if (turned) {
+    const bool copied = is_input && transposed.size() < most_transposed && is_transposed(geometry, i, type);
+    const Access access = copied ? Access::contiguous : access_of(geometry, geometry.layouts[i], type);
+    if (copied) {
       transposed.push_back({i, size_of(type), tile_loops(choice.set()).transpose[width_index(type)]});
     }
     const TileProgram::Part part =
         is_input ? part_of(program.input_parts, i) : part_of(program.output_parts, i - inputs.size());
     const bool every_second =
-        !turned && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
+        !copied && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
     (is_input ? from : to).push_back({type, access, false, every_second, part});
     if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }
@@ -304,7 +317,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   Compiled non_temporal;
   if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
-  if (geometry.elements == geometry.columns) {
+  if (transposed.empty() && geometry.elements == geometry.columns) {
     auto row = std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes,
                                                           choice.threads, std::vector<Transposed>{});
     if (row->is_row()) return row;

@@ -101,7 +101,8 @@ TYTO_VECTOR_INLINE i32 minimum(i32 a, i32 b) { return select(a < b, a, b); }
 TYTO_VECTOR_INLINE i64 minimum(i64 a, i64 b) { return select(a < b, a, b); }
 
 /// The quotient towards zero, through f64 where that is exact: processors have no vector division of integers.
-/// Division by zero gives 0, and the one quotient that overflows wraps; neither traps.
+/// Division by zero gives 0, and the one quotient that overflows wraps; neither traps, floating-point exceptions being
+/// masked as they are by default.
 #if defined(TYTO_RECORDED_LANES)
 TYTO_VECTOR_INLINE i32 truncated_quotient(i32 a, i32 b) {
   // Of what is no i32, x86 makes -2^31, which is the quotient that wraps.

@@ -107,7 +107,7 @@ TYTO_VECTOR_INLINE T log1p(T x) {
 /// log(1 + e^x).
 template <class T>
 TYTO_VECTOR_INLINE T softplus(T x) {
-  const T e = exp(-abs(x));
+  const T e = exp_below_zero(-abs(x));
   // log1p(e) for 0 <= e <= 1, where neither its ends nor its general sum are needed.
   const T u = T(1) + e, lost = e - (u - T(1));
   LogArgument<T> a = split_logarithm(u);

@@ -72,25 +72,31 @@ TEST_CASE("integers that meet their opposites in a sum are not computed") {
   CHECK(builder.code()[builder.apply(Op::subtract, Lane::f32, z, z)].op == Op::subtract);
 }
 
-TEST_CASE("what is made of a choice between constants is one, and of two bounds the tighter") {
+TEST_CASE("what is made of a choice between constants is one choice, of two bounds the tighter, wherever they stand") {
   jit::CodeBuilder builder(true);
-  const Value x = builder.load(0, Lane::i32, false);
-  const Value positive = builder.apply(Op::less, Lane::mask32, whole(builder, 0), x);
-  const Value negative = builder.apply(Op::less, Lane::mask32, x, whole(builder, 0));
-  const auto sign = [&](std::int32_t above, std::int32_t below, std::int32_t zero) {
-    const Value rest = builder.apply(Op::select, Lane::i32, negative, whole(builder, below), whole(builder, zero));
-    return builder.apply(Op::select, Lane::i32, positive, whole(builder, above), rest);
+  const Value x = builder.load(0, Lane::i32, false), zero = whole(builder, 0);
+  const Value positive = builder.apply(Op::less, Lane::mask32, zero, x);
+  const Value negative = builder.apply(Op::less, Lane::mask32, x, zero);
+  const auto choice = [&](Value condition, std::int32_t yes, Value no) {
+    return builder.apply(Op::select, Lane::i32, condition, whole(builder, yes), no);
   };
-  const auto bounded = [&](Op op, Value value, std::int32_t bound) {
-    return builder.apply(op, Lane::i32, value, whole(builder, bound));
-  };
-  CHECK(bounded(Op::minimum, bounded(Op::minimum, x, 56), 41) == bounded(Op::minimum, x, 41));
-  CHECK(bounded(Op::maximum, bounded(Op::maximum, x, -3), -7) == bounded(Op::maximum, x, -3));
-  CHECK(builder.code()[bounded(Op::minimum, bounded(Op::maximum, x, -3), 7)].op == Op::minimum);
-  CHECK(builder.apply(Op::bit_and, Lane::i32, sign(1, -1, 0), whole(builder, 12)) == sign(0, 12, 0));
-  CHECK(builder.apply(Op::maximum, Lane::i32, sign(1, -1, 0), whole(builder, 0)) == sign(1, 0, 0));
-  CHECK(builder.apply(Op::minimum, Lane::i32, sign(5, -7, 3), whole(builder, 4)) == sign(4, -7, 3));
-  CHECK(builder.apply(Op::multiply, Lane::i32, sign(5, -7, 3), whole(builder, -3)) == sign(-15, 21, -9));
+  const auto number = [&](std::int32_t value) { return whole(builder, value); };
+  const auto made = [&](Op op, Value a, Value b) { return builder.apply(op, Lane::i32, a, b); };
+  const Value sign = choice(positive, 1, choice(negative, -1, zero));
+  CHECK(made(Op::bit_and, sign, number(12)) == choice(negative, 12, zero));
+  CHECK(made(Op::maximum, zero, sign) == choice(positive, 1, zero));
+  CHECK(made(Op::minimum, sign, zero) == choice(negative, -1, zero));
+  CHECK(made(Op::multiply, number(-3), choice(positive, 5, number(2))) == choice(positive, -15, number(-6)));
+  // Two choices instead of one product: no.
+  CHECK(builder.code()[made(Op::multiply, sign, number(7))].op == Op::multiply);
+  // Where both conditions may hold the order of the choices counts.
+  const Value large = builder.apply(Op::less, Lane::mask32, number(100), x);
+  const Value either = choice(large, 4, choice(positive, 3, number(4)));
+  CHECK(builder.code()[made(Op::add, either, number(1))].op == Op::add);
+
+  CHECK(made(Op::minimum, made(Op::minimum, x, number(56)), number(41)) == made(Op::minimum, x, number(41)));
+  CHECK(made(Op::maximum, number(-7), made(Op::maximum, number(-3), x)) == made(Op::maximum, x, number(-3)));
+  CHECK(builder.code()[made(Op::minimum, made(Op::maximum, x, number(-3)), number(7))].op == Op::minimum);
 }
 
 TEST_CASE("shifts by lanes that all hold one number shift by that number") {

@@ -378,12 +378,17 @@ TEST_CASE("operands whose memory runs across rows give the same numbers in every
       const std::int64_t rows = extents.first, columns = extents.second;
       CAPTURE(name_of(type));
       CAPTURE(rows);
-      // Three planes of transposed matrices, of which more are read than are copied at a time.
-      const core::View across{{3, rows, columns}, {rows * columns, 1, rows}, 0};
+      // Three planes of transposed matrices, of which more are read than are copied at a time: dense ones, one that is
+      // the end of more memory, one whose columns come in reverse order, one of narrower elements.
+      const std::int64_t plane = rows * columns;
+      const core::View across{{3, rows, columns}, {plane, 1, rows}, 0};
+      const core::View reversed{{3, rows, columns}, {plane, 1, -rows}, (columns - 1) * rows};
+      const core::View behind{{3, rows, columns}, {columns * (rows + 3) + 5, 1, rows + 3}, 7};
+      const core::View places[] = {across, core::View::dense({3, rows, columns}), reversed, behind, across, across};
       constexpr int count = 6;
       std::vector<StoredTensor> inputs;
       for (int k = 0; k < count; ++k) {
-        inputs.emplace_back(type, k == 1 ? core::View::dense({3, rows, columns}) : across);
+        inputs.emplace_back(k == 4 ? DType::u8 : type, places[k]);
         for (std::int64_t i = 0; i < across.count(); ++i) inputs.back().put(i, number(i, k));
       }
       const DType working = type == DType::u8 ? DType::i32 : type == DType::bf16 ? DType::f32 : type;
