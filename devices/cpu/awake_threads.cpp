@@ -20,7 +20,7 @@ constexpr int longest_distrust = 65536;
 
 }  // namespace
 
-bool AwakeThreads::take_short_step(Time now, Clock::duration alone) noexcept {
+bool AwakeThreads::take_short_step(Time now) noexcept {
   if (trusted_again_in_ > 0) {
     --trusted_again_in_;
     return false;
@@ -28,10 +28,14 @@ bool AwakeThreads::take_short_step(Time now, Clock::duration alone) noexcept {
   if (now - last_region_ < spinning) return true;
   if (waking_) leave_alone();  // what they were woken for did not come
   if (now - last_alone_ >= spinning) alone_in_a_row_ = {};
-  last_alone_ = now;
   waking_ = trusted_again_in_ == 0 && alone_in_a_row_ >= worth_waking;
-  alone_in_a_row_ += alone;
   return waking_;
+}
+
+void AwakeThreads::short_step_done_alone(Time began, Time ended) noexcept {
+  if (trusted_again_in_ > 0) return;
+  last_alone_ = ended;
+  alone_in_a_row_ += ended - began;
 }
 
 void AwakeThreads::short_step_done(Time began, Time ended, Clock::duration alone) noexcept {

@@ -14,12 +14,14 @@ class AwakeThreads {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  /// Whether a short step that begins now, which one thread would finish in about `alone`, is to be shared: while the
-  /// helpers are awake, or to wake them when short steps follow one another closely enough for that to pay.
-  bool take_short_step(Time now, Clock::duration alone) noexcept;
+  /// Whether a short step that begins now is to be shared: while the helpers are awake, or to wake them when short
+  /// steps follow one another closely enough for that to pay.
+  bool take_short_step(Time now) noexcept;
 
-  /// A short step was shared.
+  /// A short step was shared, which one thread would have finished in about `alone`.
   void short_step_done(Time began, Time ended, Clock::duration alone) noexcept;
+  /// A short step was not shared.
+  void short_step_done_alone(Time began, Time ended) noexcept;
   /// A region of any other kind is over.
   void region_done(Time ended) noexcept { last_region_ = ended; }
 

@@ -46,7 +46,7 @@ std::atomic<int>& thread_count() noexcept {
 
 // With two threads both are measured; with more, what meeting costs grows with their number.
 double shortest_region(int count) noexcept { return std::max(20'000.0, 2'000.0 * count); }
-double shortest_awake(int count) noexcept { return 2'000.0 + 1'000.0 * count; }
+double shortest_awake(int count) noexcept { return 1'000.0 + 1'000.0 * count; }
 
 /// Which thread's helpers last took on rules of arithmetic, and which; 0 while nobody has had other ones than at the
 /// start. One for all callers: when they change about, helpers are told once more than they need be.
@@ -115,7 +115,7 @@ void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* c
   const auto alone = std::chrono::nanoseconds(static_cast<std::int64_t>(request.nanoseconds));
   AwakeThreads::Time began;
   if (request.only_if_awake) began = AwakeThreads::Clock::now();
-  if (!request.only_if_awake || own.take_short_step(began, alone)) {
+  if (!request.only_if_awake || own.take_short_step(began)) {
     const std::uint64_t rules = arithmetic_rules();
 #pragma omp parallel num_threads(request.count)
     {
@@ -132,8 +132,11 @@ void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* c
     adapt_spinning(ended);
     return;
   }
-#endif
   body(context, Team{});
+  own.short_step_done_alone(began, AwakeThreads::Clock::now());
+#else
+  body(context, Team{});
+#endif
 }
 
 }  // namespace tyto::cpu

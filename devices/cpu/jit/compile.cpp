@@ -17,9 +17,11 @@ namespace tyto::cpu::jit {
 
 namespace {
 
-/// Cycles that a processor of our day takes for one vector, where it overlaps what it can.
-double cycles_of(const Code& code) {
+/// Cycles that a processor of our day takes for one vector, where it overlaps what it can. Dividers are no wider than
+/// AVX2's vectors.
+double cycles_of(const Code& code, VectorSet vectors) {
   double cycles = 0;
+  const double divisions = vectors == VectorSet::avx512 ? 2 : 1;
   const std::vector<bool> wanted = code.wanted();
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     const Instruction& instruction = code.instructions[i];
@@ -28,8 +30,8 @@ double cycles_of(const Code& code) {
       case Op::constant:
       case Op::broadcast:
       case Op::reinterpret: break;
-      case Op::divide: cycles += is_wide(instruction.lane) ? 8 : 5; break;
-      case Op::square_root: cycles += is_wide(instruction.lane) ? 12 : 6; break;
+      case Op::divide: cycles += divisions * (is_wide(instruction.lane) ? 8 : 5); break;
+      case Op::square_root: cycles += divisions * (is_wide(instruction.lane) ? 12 : 6); break;
       case Op::call: cycles += 300; break;
       default: cycles += 0.5; break;
     }
@@ -119,7 +121,7 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
     if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
   }
   const int lanes = (spec.code.wide && !spec.code.halves ? 4 : 8) * (vectors == VectorSet::avx512 ? 2 : 1);
-  const double cycles = cycles_of(spec.code);
+  const double cycles = cycles_of(spec.code, vectors);
   add_second_vector(spec);
   const Compiled compiled{emit_x86(spec, vectors), cycles / lanes / gigahertz, cycles};
   const std::lock_guard lock(mutex);

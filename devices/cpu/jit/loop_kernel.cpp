@@ -21,7 +21,7 @@ constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
 /// Of rectangles that are transposed: rows of so many bytes, and bytes of all copies.
-constexpr std::size_t transposed_bytes = 512, copies_bytes = 36 * 1024, cache_line = 64;
+constexpr std::size_t transposed_bytes = 512, copies_bytes = 72 * 1024, cache_line = 64;
 constexpr std::size_t most_transposed = 4;
 
 /// An input whose memory runs along the rows' axis: of each rectangle a transposed copy is made, which the code reads
