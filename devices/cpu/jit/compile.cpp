@@ -17,8 +17,8 @@ namespace tyto::cpu::jit {
 
 namespace {
 
-/// Cycles that a processor of our day takes for one vector, where it overlaps what it can. Dividers are no wider than
-/// AVX2's vectors.
+/// Cycles that a processor of our day takes for one vector, where it overlaps what it can. A vector of
+/// AVX-512 takes a divider twice as long as one of AVX2.
 double cycles_of(const Code& code, VectorSet vectors) {
   double cycles = 0;
   const double divisions = vectors == VectorSet::avx512 ? 2 : 1;

@@ -319,7 +319,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
   if (transposed.empty() && geometry.elements == geometry.columns) {
     auto row = std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes,
-                                                          choice.threads, std::vector<Transposed>{});
+                                                          choice.threads, transposed);
     if (row->is_row()) return row;
   }
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
