@@ -377,6 +377,46 @@ TEST_CASE("a graph with loops and branches is saved, read and shown whole") {
   }
 }
 
+TEST_CASE("what crosses the border of a region is dense in a graph, where sums add up accordingly") {
+  // Channels lie apart: a sum over the other axes goes through the elements as they lie.
+  const auto otherwise_laid_out = []<class T>(const T& x) {
+    return transpose(copy(transpose(x, {0, 3, 1, 2})), {0, 2, 3, 1});
+  };
+  const auto program = [](const auto& view, const auto& zeros, int kind) {
+    using T = std::decay_t<decltype(view)>;
+    const auto summed = [&](const T& x) { return sum(x, {0, 1, 2}, true); };
+    switch (kind) {
+      case 0:
+        return fori_loop(0, 1, view, [&](const T&, const T& c) { return broadcast_to(summed(c), c.shape()) + 0.0; });
+      case 1: return fori_loop(0, 1, zeros, [&](const T&, const T& c) { return c + summed(view); });
+      case 2:
+        return scan([&](const T& c, const T& row) { return std::pair(c + summed(row), c); }, zeros,
+                    reshape(view, {1, 1, 4, 5, 2}))
+            .first;
+      default:
+        return summed(cond(
+            sum(zeros) == 0, [&] { return view; }, [&] { return zeros; }));
+    }
+  };
+  bool differs = false;
+  for (int kind = 0; kind < 4; ++kind) {
+    CAPTURE(kind);
+    const auto x = tyto::Tensor<Eager>::uniform({1, 4, 5, 2}, {.low = -1, .high = 1, .key = tyto::Key{5, 0}});
+    const auto zeros = tyto::Tensor<Eager>::zeros(x.shape());
+    const auto input = tyto::Tensor<Lazy>::placeholder(x.shape(), x.dtype(), "x");
+    const auto start = tyto::Tensor<Lazy>::placeholder(x.shape(), x.dtype(), "zeros");
+    tyto::Graph graph({.inputs = {input, start}, .outputs = {program(otherwise_laid_out(input), start, kind)}},
+                      {.passes = "none"});
+    graph.set(input, tyto::Tensor<Lazy>::from(x.to_vector<float>(), x.shape()));
+    graph.set(start, tyto::Tensor<Lazy>::from(zeros.to_vector<float>(), x.shape()));
+    graph.run();
+    const std::vector<float> found = graph.output(0).to_vector<float>();
+    CHECK(found == program(x, zeros, kind).to_vector<float>());
+    differs = differs || found != program(otherwise_laid_out(x), zeros, kind).to_vector<float>();
+  }
+  CHECK(differs);  // as eager mode's regions are given views
+}
+
 TEST_CASE("loops that are equal run once") {
   using Tensor = tyto::Tensor<Lazy>;
   const Tensor p = Tensor::placeholder({3}, DType::f32, "p");

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/builder.hpp"
 #include "core/floating_format.hpp"
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "core/symbol.hpp"
 #include "core/text.hpp"
+#include "core/view.hpp"
 
 namespace tyto::fuzz {
 
@@ -124,6 +126,15 @@ Tensor<M> Drawing<M>::perturbed(const Tensor<M>& x) {
     return where(open, copysign(moved, cast(chance, x.dtype())), moved);
   }
   return x;
+}
+
+template <class M>
+void Drawing<M>::note_border(const std::vector<Tensor<M>>& crossing) {
+  if constexpr (std::is_same_v<M, Eager>) {
+    for (const Tensor<M>& x : crossing) {
+      dense_borders_ = dense_borders_ && core::is_dense(core::result_of(core::resolve(x.value())).array.view);
+    }
+  }
 }
 
 template <class M>

@@ -76,11 +76,18 @@ class Drawing {
   std::vector<Tensor<M>>& draws() { return draws_; }
   /// Eager mode: whether all tensors were numbers so far.
   bool finite() const { return finite_; }
+  /// Eager mode: whether regions were given and gave nothing but dense arrays, as they are in a graph.
+  bool dense_borders() const { return dense_borders_; }
+  void note_border(const std::vector<Tensor<M>>& crossing);
   /// Learns that `inner` was drawn as the body of one of its moves.
-  void take_in(const Drawing& inner) { finite_ = finite_ && inner.finite_; }
-  /// Learns what `inner` drew, which both modes draw once.
+  void take_in(const Drawing& inner) {
+    finite_ = finite_ && inner.finite_;
+    dense_borders_ = dense_borders_ && inner.dense_borders_;
+  }
+  /// Learns what `inner` drew to be differentiated, which both modes draw once.
   void note_transcript_of(const Drawing& inner) {
     for (const std::string& line : inner.transcript_) transcript_.push_back("  " + line);
+    dense_borders_ = dense_borders_ && inner.dense_borders_;
   }
   /// Eager mode: whether a region's missing slopes are to be zeros, by chance.
   bool gives_open_slopes();
@@ -112,6 +119,7 @@ class Drawing {
   Nesting nesting_;
   std::uint64_t perturbations_ = 0;
   bool finite_ = true;
+  bool dense_borders_ = true;
   std::vector<Tensor<M>> tensors_;
   std::vector<Tensor<M>> draws_;
   std::vector<std::string> transcript_;

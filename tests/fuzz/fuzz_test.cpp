@@ -135,6 +135,25 @@ TEST_CASE("slopes of zero are open behind regions that only a run decides, and o
   CHECK(slope_by({.seed = 93001687, .moves = 4}) == 0);
 }
 
+TEST_CASE("what is no view at the borders of regions is held to the same bits") {
+  const auto x = Tensor<Eager>::from(std::vector<float>{1, 2, 3, 4}, {2, 2});
+  fuzz::Drawing<Eager> outer(1, {x}), body(2, {x}), other(3, {x});
+  outer.note_border({x, Tensor<Eager>(2.0)});
+  outer.take_in(body);
+  outer.note_transcript_of(body);
+  CHECK(outer.dense_borders());
+  body.note_border({x, transpose(x)});
+  outer.take_in(body);
+  CHECK_FALSE(outer.dense_borders());
+  other.note_transcript_of(outer);
+  CHECK_FALSE(other.dense_borders());
+  // A loop whose carry is a transposed view, and a sum over it.
+  fuzz::TrialCount count;
+  const std::optional<std::string> fault = fuzz::fault_of({.seed = 9600196, .moves = 11}, count);
+  CHECK_MESSAGE(!fault, *fault);
+  CHECK(count.within_rounding > 0);
+}
+
 TEST_CASE("programs that are called faults unless equals move alike, or operators are off by what they round") {
   fuzz::TrialCount count;
   const fuzz::Trial equals = fuzz::region_trial_of(92011418), derivative = fuzz::region_trial_of(95056795);

@@ -116,6 +116,7 @@ Program<M> program_of(const Trial& trial, const std::vector<Tensor<M>>& inputs, 
   for (const Tensor<M>& state : states) program.updates.push_back(update_of(drawing, state, leaves));
   program.transcript = drawing.transcript();
   program.finite = drawing.finite();
+  program.dense_borders = drawing.dense_borders();
   return program;
 }
 

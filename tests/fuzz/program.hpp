@@ -48,6 +48,9 @@ struct Program {
   std::vector<Tensor<M>> updates;  ///< the next value of each state
   std::vector<std::string> transcript;
   bool finite = true;  ///< nothing drawn was NaN or infinite in any run, as far as eager mode saw
+  /// Nothing but dense arrays crossed the borders of regions: over views, which are dense in graphs, sums may add in
+  /// another order.
+  bool dense_borders = true;
 };
 
 /// The trial's program on these inputs and states.

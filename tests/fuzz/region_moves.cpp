@@ -26,6 +26,7 @@ struct Body {
     nesting.in_differentiated_region = nesting.in_gradient;
   }
   Drawing<M> run(Drawing<M>& outer, const List<M>& leaves) const {
+    outer.note_border(leaves);
     Drawing<M> inner(seed, leaves, noise, nesting);
     for (std::int64_t i = 0; i < moves; ++i) inner.step();
     outer.take_in(inner);
@@ -96,6 +97,7 @@ List<M> with_zero_slopes(const List<M>& results, const List<M>& from) {
 /// a graph gives them to what no iteration used and to carries that nothing reads after the last one.
 template <class M>
 Tensor<M> first_of(Drawing<M>& d, const List<M>& results, bool open, const List<M>& given) {
+  d.note_border(results);
   const Tensor<M>& chosen = d.dice().from(results);
   if (!open) return d.perturbed(chosen);
   List<M> from = results;
@@ -233,6 +235,7 @@ Tensor<M> branched(Drawing<M>& d) {
                               : remainder(cast(sum(captured), DType::i64), number<M>(arms + 1));
   const bool tested = arms == 2 && d.dice().one_in(2);
   const Tensor<M> made = tested ? cond(index == 0, functions[0], functions[1]) : switch_case(index, functions);
+  d.note_border({made});
   return d.perturbed(open ? with_zero_slopes<M>({made}, {captured, x})[0] : made);
 }
 

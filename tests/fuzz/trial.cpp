@@ -21,6 +21,7 @@ enum class Faith {
   plan,      // nothing: bit for bit what the graph without passes gives
   all,       // nothing but slopes of zero behind regions: the same kernels get the same numbers
   bits,      // also signs that IEEE 754 leaves open
+             // (and both of them what `layout` may, where views cross the borders of regions)
   layout,    // the order in which products and sums add, where operands come to lie otherwise
   rounding,  // rounding, and what rounding decides
   stabler,   // rounding, and NaN and infinity where eager mode overflows; such programs are told by `rounding`
@@ -104,6 +105,7 @@ template <class M>
 History line_by_line(const Trial& trial, const Material& material, std::size_t runs, const Noise& noise,
                      Program<M>* first = nullptr) {
   bool finite = true;
+  bool dense_borders = true;
   seed(trial.seed);
   History history;
   std::vector<Data> inputs = material.inputs;
@@ -117,9 +119,13 @@ History line_by_line(const Trial& trial, const Material& material, std::size_t r
     for (const Tensor<M>& state : states) now.states.push_back(Data::of(state));
     history.push_back(std::move(now));
     finite = finite && program.finite;
+    dense_borders = dense_borders && program.dense_borders;
     if (run == 0 && first != nullptr) *first = program;
   }
-  if (first != nullptr) first->finite = finite;
+  if (first != nullptr) {
+    first->finite = finite;
+    first->dense_borders = dense_borders;
+  }
   return history;
 }
 
@@ -323,10 +329,11 @@ bool has_regions(const std::vector<std::size_t>& times) {
 // What eager mode gave, and what may differ from it.
 class Judge {
  public:
-  Judge(const Trial& trial, const Material& material, const History& expected, bool finite,
+  Judge(const Trial& trial, const Material& material, const History& expected, const Program<Eager>& program,
         const std::vector<std::size_t>& times, const Excuses& excuses = {})
       : expected_(expected),
-        finite_(finite),
+        finite_(program.finite),
+        dense_borders_(program.dense_borders),
         excuses_(excuses),
         adds_up_(adds_up(times)),
         shows_open_signs_(shows_open_signs(times)),
@@ -357,7 +364,8 @@ class Judge {
     std::string text = difference(expected_, found);
     if (text.empty()) return text;
     if (faith == Faith::stabler && !finite_) return {};
-    const bool rounds = faith > Faith::bits && (faith != Faith::layout || adds_up_);
+    const bool lies_otherwise = faith == Faith::layout || (faith < Faith::layout && !dense_borders_);
+    const bool rounds = faith > Faith::layout || (lies_otherwise && adds_up_);
     const bool by_signs = faith != Faith::all && shows_open_signs_;
     if (!rounds && !by_signs && !shows_open_slopes_) return text;
     NoisyHistories& choices = by_signs ? resigned_ : resloped_;
@@ -386,6 +394,7 @@ class Judge {
 
   const History& expected_;
   bool finite_;
+  bool dense_borders_;
   Excuses excuses_;
   bool adds_up_;
   bool shows_open_signs_;
@@ -440,7 +449,7 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count, const
     }
     ++count.graphs;
     for (const std::string& line : program.transcript) count.refused += line.find(" -> ") == std::string::npos;
-    Judge judge(trial, material, expected, program.finite, times, excuses);
+    Judge judge(trial, material, expected, program, times, excuses);
     way_name = "read line by line";
     const History lazily = line_by_line<Lazy>(trial, material, 2, {});
     if (std::string text = judge.verdict(Faith::layout, lazily, count); !text.empty()) return fault(text);
@@ -506,7 +515,7 @@ class OnDevice {
       count.nodes += times_[op];
     }
     ++count.graphs;
-    Judge judge(trial_, material_, expected_, program_.finite, times_);
+    Judge judge(trial_, material_, expected_, program_, times_);
     return judge.verdict_of_device(way.faith, found, count);
   }
 
