@@ -175,7 +175,8 @@ class LoopKernel : public core::Kernel {
       pointers[i].row = geometry_.layouts[i].row;
       pointers[i].column = geometry_.layouts[i].column;
     }
-    const Function function = stores_non_temporally({starts.data(), count}) ? non_temporal_->entry() : plain_->entry();
+    const bool non_temporal = stores_non_temporally({starts.data(), count});
+    const Function function = non_temporal ? non_temporal_->entry() : plain_->entry();
     std::int64_t column_block = blocks.begin % column_blocks_, row_block = blocks.begin / column_blocks_ % row_blocks_;
     std::int64_t outer = blocks.begin / (column_blocks_ * row_blocks_);
     for (std::int64_t block = blocks.begin; block < blocks.end;) {
@@ -220,6 +221,7 @@ class LoopKernel : public core::Kernel {
       row_block = 0;
       ++outer;
     }
+    if (non_temporal) settle_non_temporal_stores();
   }
 
   bool stores_non_temporally(std::span<std::byte* const> starts) const {

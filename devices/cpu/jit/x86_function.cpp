@@ -83,7 +83,6 @@ void X86Function::emit_function() {
   }
   dec(qword[rbx + static_cast<int>(offsetof(Frame, rows))]);
   jnz(row, T_NEAR);
-  if (spec_.variant == Variant::non_temporal) sfence();
   vzeroupper();
   mov(rsp, rbp);
   for (const Reg64& each : {r15, r14, r13, r12, rbp, rbx}) pop(each);
@@ -270,11 +269,14 @@ void X86Function::emit_body(bool partial) {
   const int slots = next_slot_;
   const int vectors = body_ == &one_ ? 1 : 2;
   for (int each = 0; each < inputs() && !partial; ++each) {
-    if (!spec_of(each).prefetched || spec_of(each).access != Access::contiguous) continue;
-    const int width = width_of(each);
-    for (int line = 0; line < vectors * lanes * width; line += 64) {
-      if (lanes * width < 64 && (step_ * lanes * width) % 64 != 0) continue;
-      prefetcht1(ptr[pointer(each) + r12 * width + step_ * lanes * width + line + prefetch_distance]);
+    const OperandSpec& spec = spec_of(each);
+    if (!spec.prefetched || (spec.access != Access::contiguous && !spec.every_second)) continue;
+    const int width = width_of(each), bytes = lanes * width * (spec.every_second ? 2 : 1);
+    const Xbyak::RegExp start =
+        spec.every_second ? strided_at(each) : pointer(each) + r12 * width + step_ * lanes * width;
+    for (int line = 0; line < vectors * bytes; line += 64) {
+      if (bytes < 64 && (step_ * bytes) % 64 != 0) continue;
+      prefetcht1(ptr[start + line + prefetch_distance]);
     }
   }
   for (position_ = 0; position_ < static_cast<int>(body_->element.size()); ++position_) {

@@ -97,7 +97,7 @@ class RowPlanner {
   bool operands_exceed_caches() const {
     double bytes = whole_result_bytes();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (reads_dense(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
+      if (advances(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
     }
     return bytes * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
   }
@@ -108,9 +108,7 @@ class RowPlanner {
   double block_element_bytes() const {
     double bytes = whole_result_bytes();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const core::View& view = inputs_[i].view;
-      const bool advances = view.count() == plan_.rows * plan_.length && !core::repeats_elements(view);
-      if (advances) bytes += bytes_of(static_cast<Value>(i));
+      if (advances(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
     }
     for (const core::LoopLevel& level : levels_.levels) {
       for (const Value value : level.kept) bytes += bytes_of(value);
@@ -233,7 +231,7 @@ class RowPlanner {
     policy.non_temporal = exceeds_caches_ && whole && last;
     for (std::size_t i = 0; i < part.inputs.size() && whole && prefetches(depth); ++i) {
       const Value input = part.inputs[i];
-      policy.prefetched.push_back(input < program_.inputs && reads_dense(input));
+      policy.prefetched.push_back(input < program_.inputs && advances(input));
     }
     opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
     if (opened.stage.program == nullptr) return -1;
@@ -319,6 +317,11 @@ class RowPlanner {
     plan_.levels.push_back(std::move(level));
   }
 
+  /// Whether each element of the input is read for one element of the group.
+  bool advances(Value input) const {
+    const core::View& view = inputs_[input].view;
+    return view.count() == plan_.rows * plan_.length && !core::repeats_elements(view);
+  }
   /// The rows of an input lie one after the other; a result may then come to lie over it.
   bool reads_dense(Value input) const {
     const core::View& view = inputs_[input].view;
