@@ -67,11 +67,13 @@ std::vector<std::uint32_t> Fuser::unit_for(const Rows& rows, Index i) {
   return nodes;
 }
 
-// Nobody outside may stand between members, in the order as recorded and on any path, and a kernel must hold all.
+// Nobody outside may stand between members, in the order as recorded and on any path, and a kernel must hold all: so
+// many steps, inputs, and reductions one after the other.
 bool Fuser::may_be_one(const Rows& rows) {
   const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
   std::size_t heavy = 0, steps = 0;
   Inputs inputs;
+  std::vector<std::size_t> depths;  // by member: reductions up to it
   for (const Index i : rows.nodes) {
     heavy += fusible_[i] ? 0 : 1;
     steps += fusible_[i] ? steps_of(i) : 1;
@@ -80,31 +82,51 @@ bool Fuser::may_be_one(const Rows& rows) {
     }
     const bool whole_reader = fusible_[i] && shape(node(i).first_result) == rows.shape;
     bool right = true;
+    std::size_t depth = fusible_[i] ? 0 : 1;
     const auto visit = [&](Port port) {
       const Port row = row_behind(port);
-      if (!is_in(rows, graph_.producer(row))) {
+      const auto member = std::ranges::lower_bound(rows.nodes, graph_.producer(row));
+      if (member == rows.nodes.end() || *member != graph_.producer(row)) {
         // What lies in a member's memory but is turned or cut would be read before it is there.
         right = right && !is_in(rows, graph_.producer(memory_of_[port])) && inputs.add(port);
         return;
       }
+      depth = std::max(depth, depths[static_cast<std::size_t>(member - rows.nodes.begin())] + (fusible_[i] ? 0 : 1));
       const bool whole = fusible_[graph_.producer(row)] && shape(row) == rows.shape;
       const Shape& as_read = shape(port);
       right = right && (whole ? row == port : as_read == (whole_reader ? reduced : shape(node(i).first_result)));
     };
     if (fusible_[i]) each_operand(i, visit);
     else visit(graph_.inputs_of(node(i))[0]);
-    if (!right) return false;
+    if (!right || depth > most_stages) return false;
+    depths.push_back(depth);
   }
   return steps <= most_steps && heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
 }
 
+// Readers of a member that stand on one level come together: each alone would leave the others between members.
 bool Fuser::try_add(Rows& rows, Index i) {
-  const std::vector<Index> more = unit_for(rows, i);
-  if (more.empty()) return false;
+  if (is_in(rows, i)) return false;
   Rows larger = rows;
-  larger.nodes.insert(larger.nodes.end(), more.begin(), more.end());
-  std::ranges::sort(larger.nodes);
-  larger.highest = std::max(larger.highest, level_of(i));
+  std::vector<Index> wanted{i};
+  while (!wanted.empty()) {
+    const Index next = wanted.back();
+    wanted.pop_back();
+    if (is_in(larger, next)) continue;
+    const std::vector<Index> more = unit_for(larger, next);
+    if (more.empty() || larger.nodes.size() + more.size() > most_steps) return false;
+    larger.nodes.insert(larger.nodes.end(), more.begin(), more.end());
+    std::ranges::sort(larger.nodes);
+    larger.highest = std::max(larger.highest, level_of(next));
+    for (const Index member : larger.nodes) {
+      const std::span<const Index> consumers = consumers_of(node(member).first_result);
+      if (consumers.size() > most_steps) continue;
+      for (const Index consumer : consumers) {
+        const bool beside = consumer < size() && !is_in(larger, consumer) && level_of(consumer) <= larger.highest;
+        if (beside) wanted.push_back(consumer);
+      }
+    }
+  }
   if (!may_be_one(larger)) return false;
   rows = std::move(larger);
   return true;
@@ -143,19 +165,16 @@ bool Fuser::is_looked_at(Port port) const {
 // group does more than to end in one reduction.
 bool Fuser::is_worth_it(const Rows& rows) {
   const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
-  std::unordered_map<Index, std::size_t> stage;
-  std::size_t folds = 0, deepest = 0;
+  std::size_t folds = 0;
   bool goes_on = false;
   for (const Index i : rows.nodes) {
     const Shape& own = shape(node(i).first_result);
     const bool is_whole = fusible_[i] && own == rows.shape;
     bool reads_whole = false, outside_rows = false, reads_rows = false;
-    std::size_t depth = 0;
     const auto visit = [&](Port port) {
       const Port row = row_behind(port);
       const Index producer = graph_.producer(row);
-      if (const auto found = stage.find(producer); found != stage.end()) {
-        depth = std::max(depth, found->second);
+      if (is_in(rows, producer)) {
         const bool whole = fusible_[producer] && shape(row) == rows.shape;
         (whole ? reads_whole : reads_rows) = true;
       } else {
@@ -174,12 +193,9 @@ bool Fuser::is_worth_it(const Rows& rows) {
       visit(graph_.inputs_of(node(i))[0]);
       if (!reads_whole) return false;
       ++folds;
-      ++depth;
     }
-    stage[i] = depth;
-    deepest = std::max(deepest, depth);
   }
-  return deepest <= most_stages && (goes_on || folds > 1);
+  return goes_on || folds > 1;
 }
 
 // Softmaxes, normalisations and losses: reductions of rows, what is made of them, and what reads both.

@@ -111,6 +111,42 @@ TEST_CASE("the values of rows are results where others read them, with or withou
   }
 }
 
+TEST_CASE("results that read the same statistics come into one group, unless one of them cannot") {
+  for (const bool larger : {false, true}) {
+    CAPTURE(larger);
+    Sketch s;
+    const Port x = s.input({12, 40});
+    const Port centred = s.add(OpId::subtract, {x, over_rows(s, OpId::mean, x)});
+    const Port spread = over_rows(s, OpId::mean, s.add(OpId::square, {centred}));
+    const Port root = s.add(OpId::rsqrt, {s.add(OpId::add, {spread, s.number(0.5, DType::f32)})});
+    // All three stand above the variance, none above another.
+    const Port normal = s.add(OpId::multiply, {centred, root});
+    const Port shifted = s.add(OpId::add, {centred, spread});
+    const Port third = larger ? s.add(OpId::add, {spread, s.input({3, 12, 40})}) : s.add(OpId::maximum, {x, root});
+    const core::Graph plain = s.graph({normal, shifted, third});
+    const core::Graph made = optimiser::fuse(plain);
+    CHECK(count(made, OpId::mean) == 0);
+    CHECK((count(made, OpId::fused) == 1) == !larger);
+    check_same(plain, made);
+  }
+}
+
+TEST_CASE("a chain of more reductions than one group takes is a few groups") {
+  Sketch s;
+  Port x = s.input({12, 40});
+  for (int i = 0; i < 6; ++i) {
+    const Port mean = over_rows(s, OpId::mean, x);
+    const Port centred = s.add(OpId::subtract, {x, mean});
+    const Port spread = over_rows(s, OpId::mean, s.add(OpId::square, {centred}));
+    x = s.add(OpId::maximum, {centred, s.add(OpId::multiply, {mean, spread})});
+  }
+  const core::Graph plain = s.graph({x});
+  const core::Graph made = optimiser::fuse(plain);
+  CHECK(count(made, OpId::mean) == 0);
+  CHECK(count(made, OpId::fused) == 3);
+  check_same(plain, made);
+}
+
 TEST_CASE("the means of rows that are taken for columns stay outside") {
   // A square: without its axis the mean is stretched the other way.
   Sketch s;
