@@ -206,15 +206,22 @@ Value CodeBuilder::cancelled(const Instruction& instruction) {
   if (instruction.op == Op::add) {
     if (const Value other = negative_of(b); other != no_value) return apply(Op::subtract, lane, a, other);
     if (const Value other = negative_of(a); other != no_value) return apply(Op::subtract, lane, b, other);
+    if (const Instruction made = code_[a]; made.op == Op::subtract && made.operands[1] == b) return made.operands[0];
+    if (const Instruction made = code_[b]; made.op == Op::subtract && made.operands[1] == a) return made.operands[0];
     return no_value;
   }
   if (a == b) return constant(lane, 0);
   if (const Value other = negative_of(b); other != no_value) {
     return is_constant(a) && bits(a) == 0 ? other : apply(Op::add, lane, a, other);
   }
-  const Instruction sum = code_[a];
-  if (sum.op == Op::add && sum.operands[0] == b) return sum.operands[1];
-  if (sum.op == Op::add && sum.operands[1] == b) return sum.operands[0];
+  const auto negative = [&](Value value) { return apply(Op::subtract, lane, constant(lane, 0), value); };
+  const Instruction first = code_[a], second = code_[b];
+  if (first.op == Op::add && first.operands[0] == b) return first.operands[1];
+  if (first.op == Op::add && first.operands[1] == b) return first.operands[0];
+  if (first.op == Op::subtract && first.operands[0] == b) return negative(first.operands[1]);
+  if (second.op == Op::subtract && second.operands[0] == a) return second.operands[1];
+  if (second.op == Op::add && second.operands[0] == a) return negative(second.operands[1]);
+  if (second.op == Op::add && second.operands[1] == a) return negative(second.operands[0]);
   return no_value;
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t shortest = 160, longest = 12000;  // instructions
 
 bool follows_elements(const OperandSpec& spec) {
-  return spec.access == Access::contiguous || spec.access == Access::broadcast;
+  return spec.access == Access::contiguous || spec.access == Access::broadcast || spec.every_second;
 }
 
 }  // namespace

@@ -323,17 +323,21 @@ class X86Function : public X86Encoder {
   /// The first bytes of a register, which is emptied on the way.
   void store_part(int to, int source);
 
-  /// Whether a strided operand's place is kept in memory. That of every second number of 32 bits follows from the
-  /// element reached.
+  /// Whether a strided operand's place is kept in memory. That of every second number follows from the element reached.
   bool has_cursor(int operand) const {
     const OperandSpec& spec = spec_of(operand);
-    return spec.access == Access::strided && (single_ || !spec.every_second || width_of(operand) != 4);
+    return spec.access == Access::strided && (single_ || !spec.every_second);
   }
-  /// Where the current vector of a strided operand starts; takes rax where no register holds it.
+  /// Where the current vector of a strided operand starts; takes rax where no address of registers says it.
   Xbyak::RegExp strided_at(int operand) {
-    if (!has_cursor(operand)) return pointer(operand) + r12 * 8 + step_ * lanes * 8;
-    mov(rax, cursor_of(operand));
-    return Xbyak::RegExp(rax);
+    if (has_cursor(operand)) {
+      mov(rax, cursor_of(operand));
+      return Xbyak::RegExp(rax);
+    }
+    const Xbyak::RegExp once = pointer(operand) + r12 * 8;
+    if (width_of(operand) == 4) return once + step_ * lanes * 8;
+    lea(rax, ptr[once]);
+    return rax + r12 * 8 + step_ * lanes * 16;
   }
 
   /// Calls each(16 bytes' number, lane in them) for the elements of a strided operand's half, rax at each.

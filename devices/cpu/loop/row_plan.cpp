@@ -27,6 +27,10 @@ using Value = core::LoopValue;
 /// What a block reads, writes and keeps between stages: three quarters of the smallest L1 caches.
 constexpr double bytes_of_rows = 24 * 1024;
 
+/// The same where much more is read from memory than written: of several operands each is read for a while. Stores go
+/// on while the next rows are computed only where blocks are short.
+constexpr double bytes_of_read_rows = 256 * 1024;
+
 /// Bytes that an element counts for at least, which bounds a block and with it the buffers of a thread.
 constexpr double least_element_bytes = 4;
 
@@ -47,10 +51,12 @@ class RowPlanner {
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
-    exceeds_caches_ = operands_exceed_caches();
+    const double read = read_bytes(), written = whole_result_bytes();
+    exceeds_caches_ = (read + written) * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
+    const double block_bytes = exceeds_caches_ && read > 2 * written ? bytes_of_read_rows : bytes_of_rows;
     const double row_bytes = std::max(block_element_bytes(), least_element_bytes) *
                              static_cast<double>(std::max<std::int64_t>(plan_.length, 1));
-    plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes_of_rows / row_bytes), 1, plan_.rows);
+    plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(block_bytes / row_bytes), 1, plan_.rows);
     for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
     if (plan_.stages.size() > RowPlan::most_stages) {
       throw DeviceError(
@@ -94,22 +100,19 @@ class RowPlanner {
     return bytes;
   }
 
-  bool operands_exceed_caches() const {
-    double bytes = whole_result_bytes();
+  /// Bytes an element of inputs of as many elements. What others repeat counts for nothing.
+  double read_bytes() const {
+    double bytes = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (advances(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
     }
-    return bytes * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
+    return bytes;
   }
 
   /// Bytes an element of what a block touches: operands of as many elements, whole results, and values kept for later
-  /// levels. An estimate: what operands repeat counts for nothing, a kept value may lie in a result's place, and what
-  /// code cannot reduce is kept besides.
+  /// levels. An estimate: a kept value may lie in a result's place, and what code cannot reduce is kept besides.
   double block_element_bytes() const {
-    double bytes = whole_result_bytes();
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (advances(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
-    }
+    double bytes = read_bytes() + whole_result_bytes();
     for (const core::LoopLevel& level : levels_.levels) {
       for (const Value value : level.kept) bytes += bytes_of(value);
     }

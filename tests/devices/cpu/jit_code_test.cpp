@@ -66,6 +66,15 @@ TEST_CASE("integers that meet their opposites in a sum are not computed") {
   CHECK(made(Op::subtract, made(Op::add, x, y), y) == x);
   CHECK(made(Op::subtract, made(Op::add, x, whole(builder, 45)), x) == whole(builder, 45));
   CHECK(made(Op::bit_xor, x, x) == zero);
+  // x - y, met by y or x again, and the sum whose terms are taken off one after the other.
+  const Value difference = made(Op::subtract, x, y), negative = made(Op::subtract, zero, y);
+  CHECK(made(Op::add, difference, y) == x);
+  CHECK(made(Op::add, y, difference) == x);
+  CHECK(made(Op::subtract, difference, x) == negative);
+  CHECK(made(Op::subtract, x, difference) == y);
+  CHECK(made(Op::subtract, x, made(Op::add, x, y)) == negative);
+  CHECK(made(Op::subtract, x, made(Op::add, y, x)) == negative);
+  CHECK(made(Op::add, made(Op::add, opposite, whole(builder, 56)), x) == whole(builder, 56));
 
   // Of infinity and NaN there is something left.
   const Value z = builder.load(2, Lane::f32, false);

@@ -336,7 +336,13 @@ TEST_CASE(
     const std::int64_t rows = 1 + random() % 3, columns = 1 + random() % 100;
     const core::View dense = core::View::dense({rows, columns});
     const RandomProgram made(random, 20 + static_cast<int>(random() % 40),
-                             {dense, dense, dense, {{rows, columns}, {0, 1}, 0}, {{rows, columns}, {1, 0}, 0}});
+                             {dense,
+                              dense,
+                              dense,
+                              {{rows, columns}, {0, 1}, 0},
+                              {{rows, columns}, {1, 0}, 0},
+                              {{rows, columns}, {2 * columns, 2}, 0},
+                              {{rows, columns}, {2 * columns + 3, 2}, 1}});
     const std::vector<StoredTensor> expected = made.run(by_interpreter, dense);
     for (const InstructionSet set : jit_sets()) {
       const std::vector<StoredTensor> found = made.run(by_jit(set), dense);
