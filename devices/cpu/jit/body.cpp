@@ -14,8 +14,20 @@ Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code)
     if (store.vector < vectors) stores.push_back(store);
   }
   for (const Code::Store& store : stores) wanted[static_cast<std::size_t>(store.value)] = true;
-  for (const Code::Reduction& each : code.reductions) {
-    for (const Value value : values_of(each)) wanted[static_cast<std::size_t>(value)] = true;
+  const auto of_vector = [&](Value value, int vector) {
+    if (value == no_value || vector == 0) return value;
+    const Value other = code.second[static_cast<std::size_t>(value)];
+    return other == no_value ? value : other;
+  };
+  for (std::size_t i = 0; i < code.reductions.size(); ++i) {
+    const Code::Reduction& each = code.reductions[i];
+    for (int vector = 0; vector < vectors; ++vector) {
+      reduced.push_back({i, of_vector(each.value, vector), of_vector(each.second, vector), vector});
+    }
+  }
+  for (const Reduced& each : reduced) {
+    wanted[static_cast<std::size_t>(each.value)] = true;
+    if (each.second != no_value) wanted[static_cast<std::size_t>(each.second)] = true;
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Instruction& instruction = code.instructions[i];
@@ -59,8 +71,11 @@ Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code)
     });
     ++position;
   }
-  for (const Code::Reduction& each : code.reductions) {
-    for (const Value value : values_of(each)) reads.emplace_back(root[static_cast<std::size_t>(value)], position);
+  for (const Reduced& each : reduced) {
+    reads.emplace_back(root[static_cast<std::size_t>(each.value)], position);
+    if (each.second != no_value && each.second != each.value) {
+      reads.emplace_back(root[static_cast<std::size_t>(each.second)], position);
+    }
     ++position;
   }
   for (const Code::Store& store : stores) reads.emplace_back(root[static_cast<std::size_t>(store.value)], position++);

@@ -20,6 +20,13 @@ class Body {
   std::vector<Value> element;  ///< computed for each vector, in order
   std::vector<bool> same_in_row;
   std::vector<Code::Store> stores;
+  /// What a reduction reads of one vector.
+  struct Reduced {
+    std::size_t reduction;
+    Value value, second;
+    int vector;
+  };
+  std::vector<Reduced> reduced;
   /// By root: positions in `element` of its readers, ascending; reductions and then stores stand at the end of them
   /// all.
   std::span<const int> uses(Value value) const {

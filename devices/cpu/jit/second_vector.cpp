@@ -18,10 +18,12 @@ bool follows_elements(const OperandSpec& spec) {
 void add_second_vector(KernelSpec& spec) {
   Code& code = spec.code;
   const std::size_t count = code.instructions.size();
-  if (spec.variant == Variant::single || !code.reductions.empty() || count < shortest || count > longest) return;
+  if (spec.variant == Variant::single || count < shortest || count > longest) return;
   if (std::ranges::count(code.wanted(), true) < static_cast<std::ptrdiff_t>(shortest)) return;
-  if (!std::ranges::all_of(spec.inputs, follows_elements) || !std::ranges::all_of(spec.outputs, follows_elements))
-    return;
+  const auto may_be_written = [](const OperandSpec& each) {
+    return each.access == Access::reduced || follows_elements(each);
+  };
+  if (!std::ranges::all_of(spec.inputs, follows_elements) || !std::ranges::all_of(spec.outputs, may_be_written)) return;
   std::vector<Value> second(count, no_value);
   const auto other = [&](Value value) {
     return value == no_value || second[static_cast<std::size_t>(value)] == no_value

@@ -163,11 +163,16 @@ void X86Function::emit_columns() {
   const int unrolled = unroll();
   Label end;
   if (spec_.variant == Variant::non_temporal) emit_head();
+  // From where on accumulators turn: pairs turn them too, vectors that are unrolled have one each.
+  const auto note_turning = [&](bool from_here) {
+    if (from_here && !accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
+  };
+  note_turning(two_ != nullptr);
   if (two_ != nullptr) emit_pairs();
   else emit_vectors(unrolled);
-  if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
+  note_turning(two_ == nullptr);
   // Behind pairs a whole vector may be left, which masks take as part of one.
-  const bool rest_by_masks = two_ != nullptr && has_masks;
+  const bool rest_by_masks = two_ != nullptr && has_masks && accumulators_.empty();
   if ((unrolled > 1 || two_ != nullptr) && !rest_by_masks) emit_vectors(1);
   Label rest;
   L(rest);
@@ -236,6 +241,7 @@ void X86Function::emit_pairs() {
   align(16);
   L(next);
   emit_body(false);
+  for (int turned = 0; turned < 2 && copies_ > 2; ++turned) turn_accumulators();
   add(r12, 2 * lanes);
   cmp(r12, r14);
   jle(next, T_NEAR);
@@ -286,10 +292,14 @@ void X86Function::emit_body(bool partial) {
     emit(value);
     body_->operands(value, [&](Value read) { let_go_of(read); });
   }
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+  for (const Body::Reduced& each : body_->reduced) {
     unlock_all();
-    accumulate(i);
-    for (const Value value : values_of(reduction(i))) let_go_of(body_->root[static_cast<std::size_t>(value)]);
+    if (vectors > 1) step_ = each.vector;
+    accumulate(each);
+    let_go_of(body_->root[static_cast<std::size_t>(each.value)]);
+    if (each.second != no_value && each.second != each.value) {
+      let_go_of(body_->root[static_cast<std::size_t>(each.second)]);
+    }
     ++position_;
   }
   for (const Code::Store& store : body_->stores) {

@@ -252,7 +252,7 @@ class X86Function : public X86Encoder {
   void fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Operand& b);
   void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b);
 
-  void accumulate(std::size_t i);
+  void accumulate(const Body::Reduced& reduced);
   void accumulate_half(std::size_t i, Value value, int half);
   /// So many of its vectors one vector of elements goes to.
   int vectors_a_step(std::size_t i) const { return lanes / lanes_of(lane_of_reduction(i)); }

@@ -93,11 +93,11 @@ void X86Function::extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, 
   }
 }
 
-void X86Function::accumulate(std::size_t i) {
-  accumulate_half(i, reduction(i).value, 0);
-  if (reduction(i).second == no_value) return;
+void X86Function::accumulate(const Body::Reduced& reduced) {
+  accumulate_half(reduced.reduction, reduced.value, 0);
+  if (reduced.second == no_value) return;
   unlock_all();
-  accumulate_half(i, reduction(i).second, 1);
+  accumulate_half(reduced.reduction, reduced.second, 1);
 }
 
 void X86Function::accumulate_half(std::size_t i, Value value, int half) {

@@ -13,48 +13,13 @@
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/record.hpp"
 #include "devices/cpu/jit/second_vector.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
-#include "tests/devices/cpu/elementwise_rig.hpp"
+#include "tests/devices/cpu/jit_rig.hpp"
 
 namespace tyto::cpu::testing {
 
 namespace {
 
 using core::OpId;
-
-const KernelChoice by_interpreter{.implementation = Implementation::automatic,
-                                  .instructions = InstructionSet::avx2,
-                                  .threads = 0,
-                                  .loops = LoopBackend::interpreter};
-KernelChoice by_jit(InstructionSet set) {
-  return {.implementation = Implementation::automatic, .instructions = set, .threads = 0, .loops = LoopBackend::jit};
-}
-
-/// The sets of this machine that there is machine code for.
-std::vector<InstructionSet> jit_sets() {
-  std::vector<InstructionSet> sets;
-  for (const InstructionSet set : all_sets()) {
-    if (set != InstructionSet::baseline && jit::is_available()) sets.push_back(set);
-  }
-  return sets;
-}
-
-/// Numbers of an operator's range, and what functions have special cases for.
-void fill(StoredTensor& tensor, const core::OpDef& def, std::mt19937& random) {
-  const double boundless = std::numeric_limits<double>::infinity();
-  const double specials[] = {0.0,   -0.0,  1.0,  -1.0,  0.5,  boundless, -boundless, std::nan(""),
-                             1e-30, -1e30, 3e38, 1e-42, 88.8, -104.5,    2.5,        70000.0};
-  std::uniform_real_distribution<double> usual(def.low, def.high);
-  for (std::int64_t i = 0; i < tensor.view.count(); ++i) {
-    double number = random() % 4 == 0 ? specials[random() % std::size(specials)] : usual(random);
-    if (!is_floating(tensor.dtype)) {
-      number = std::isfinite(number) ? std::trunc(std::fmod(number * 3, 100)) : 7;
-      if (is_unsigned(tensor.dtype)) number = std::abs(number);
-      if (tensor.dtype == DType::i32 && random() % 16 == 0) number = random() % 2 == 0 ? -2147483648.0 : 2147483647.0;
-    }
-    tensor.put(i, static_cast<long double>(number));
-  }
-}
 
 /// How many elements differ; two NaNs do not.
 int differences(const StoredTensor& a, const StoredTensor& b) {
@@ -428,80 +393,6 @@ TEST_CASE("operands whose memory runs across rows give the same numbers in every
             wrong += found.get(i) != expected;
           }
           CHECK(wrong == 0);
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
-  std::mt19937 random(11);
-  for (const OpId op : {OpId::sum, OpId::prod, OpId::min, OpId::max}) {
-    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64}) {
-      const auto partial = jit::partial_type(op, type);
-      REQUIRE(partial);
-      const Reduction reduction = reduction_of(op);
-      const FoldLoops loops = fold_loops(reduction.fold, type);
-      const FoldRules rules = fold_rules(reduction.fold, reduction.finish, type, type);
-      CHECK(rules.first_size == size_of(*partial));
-      for (const std::int64_t length : {2, 15, 16, 17, 31, 33, 100, 1023, 1024, 1025, 1056, 1100, 2000, 3000, 5000}) {
-        for (const bool with_nan : {false, true}) {
-          constexpr std::int64_t rows = 3;
-          StoredTensor x = StoredTensor::dense(type, {rows, length});
-          for (std::int64_t i = 0; i < rows * length; ++i) {
-            const double number = std::uniform_real_distribution<double>(-2, 2)(random);
-            // Of zeros of either sign, the smallest of a row and the largest of another, the order decides.
-            const double sided = i < length ? number : i < 2 * length ? std::abs(number) : -std::abs(number);
-            const double or_zero = random() % (length > 1024 ? 400 : 9) == 0 ? std::copysign(0.0, number) : sided;
-            x.put(i, !is_floating(type) ? std::trunc(number * 50) : or_zero);
-          }
-          if (with_nan && is_floating(type)) x.put(length + length / 2, std::nan(""));
-          std::vector<std::uint64_t> expected(rows, 0);
-          auto* const first = reinterpret_cast<std::byte*>(expected.data());
-          for (std::int64_t row = 0; row < rows; ++row) {
-            std::byte* const at = first + row * 8;
-            rules.start(at, nullptr, 1);
-            loops.line(x.memory.data() + static_cast<std::size_t>(row * length) * size_of(type), length, 1, at, nullptr,
-                       0);
-          }
-          TileProgram program;
-          program.reduce(op, program.input(0, compute_type(type)), 0);
-          for (const InstructionSet set : jit_sets()) {
-            CAPTURE(core::definition(op).name);
-            CAPTURE(type);
-            CAPTURE(length);
-            CAPTURE(name_of(set));
-            const core::Operand from = x.operand();
-            const core::Operand to{*partial, core::broadcast_to(core::View::dense({rows, 1}), {rows, length})};
-            const auto ranges = prepare_ranges(program, {&from, 1}, {&to, 1}, length, {}, by_jit(set));
-            if (ranges == nullptr) {
-              CHECK((set == InstructionSet::avx2 && !is_floating(type)));  // AVX2 has no 64-bit extremes and products
-              continue;
-            }
-            std::vector<std::byte> found(rows * size_of(*partial));
-            struct Use {
-              std::byte *from, *to;
-              std::int64_t length;
-            } use{x.memory.data(), found.data(), length};
-            ranges->with_runner(
-                [](void* context, RangeRunner& runner) {
-                  const Use& own = *static_cast<Use*>(context);
-                  const OperandBase input{own.from}, output{own.to};
-                  runner.bind({&input, 1}, {&output, 1});
-                  runner.run_rows({0, rows}, own.length);
-                },
-                &use);
-            for (std::int64_t row = 0; row < rows; ++row) {
-              const std::size_t width = size_of(*partial);
-              std::uint64_t value = 0;
-              std::memcpy(&value, found.data() + static_cast<std::size_t>(row) * width, width);
-              const std::uint64_t mask = width == 8 ? ~std::uint64_t{0} : 0xffffffffu;
-              const bool nan = with_nan && is_floating(type) && row == 1;
-              if (!nan) CHECK(value == (expected[static_cast<std::size_t>(row)] & mask));
-              else if (width == 8) CHECK(std::isnan(std::bit_cast<double>(value)));
-              else CHECK(std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(value))));
-            }
-          }
         }
       }
     }

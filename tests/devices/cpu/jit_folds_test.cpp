@@ -1,0 +1,216 @@
+// Machine code that reduces rows: the bits of the loops over lines in memory, whatever computes what is reduced.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "core/op_ids.hpp"
+#include "devices/cpu/elementwise/tile_loops.hpp"
+#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/jit/second_vector.hpp"
+#include "devices/cpu/reduce/reduce.hpp"
+#include "tests/devices/cpu/jit_rig.hpp"
+
+namespace tyto::cpu::testing {
+
+namespace {
+
+using core::OpId;
+
+/// The partial results of rows, as the loops over lines in memory have them; 8 bytes each.
+std::vector<std::uint64_t> folded(OpId op, const StoredTensor& x, std::int64_t rows, std::int64_t length) {
+  const Reduction reduction = reduction_of(op);
+  const FoldLoops loops = fold_loops(reduction.fold, x.dtype);
+  const FoldRules rules = fold_rules(reduction.fold, reduction.finish, x.dtype, x.dtype);
+  std::vector<std::uint64_t> partial(static_cast<std::size_t>(rows), 0);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto* const at = reinterpret_cast<std::byte*>(&partial[static_cast<std::size_t>(row)]);
+    rules.start(at, nullptr, 1);
+    loops.line(x.memory.data() + static_cast<std::size_t>(row * length) * size_of(x.dtype), length, 1, at, nullptr, 0);
+  }
+  return partial;
+}
+
+/// A long chain of functions of f32, of f64, or of both, which ends in one value of each type there is. `zeros`: in
+/// zeros of either sign, of which the order decides what is the smallest.
+std::vector<TileProgram::Register> long_chain(TileProgram& program, bool narrow, bool wide, bool zeros) {
+  const DType first = narrow ? DType::f32 : DType::f64;
+  TileProgram::Register value = program.input(0, first);
+  const TileProgram::Register beside = program.input(1, first);
+  const auto grow = [&](DType type) {
+    for (const OpId op : {OpId::softplus, OpId::sin, OpId::gelu, OpId::tanh}) value = program.apply(op, type, {value});
+  };
+  const auto end = [&](DType type) {
+    if (!zeros) return value;
+    const auto small = program.apply(OpId::multiply, type, {value, program.constant(Scalar(0.375), type)});
+    return program.apply(OpId::round, type, {small});
+  };
+  value = program.apply(OpId::multiply, first, {value, beside});
+  grow(first);
+  std::vector<TileProgram::Register> ends{end(first)};
+  if (narrow && wide) {
+    value = program.apply(OpId::cast, DType::f64, {value});
+    grow(DType::f64);
+    ends.push_back(end(DType::f64));
+  }
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
+  std::mt19937 random(11);
+  for (const OpId op : {OpId::sum, OpId::prod, OpId::min, OpId::max}) {
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64}) {
+      const auto partial = jit::partial_type(op, type);
+      REQUIRE(partial);
+      const Reduction reduction = reduction_of(op);
+      CHECK(fold_rules(reduction.fold, reduction.finish, type, type).first_size == size_of(*partial));
+      for (const std::int64_t length : {2, 15, 16, 17, 31, 33, 100, 1023, 1024, 1025, 1056, 1100, 2000, 3000, 5000}) {
+        for (const bool with_nan : {false, true}) {
+          constexpr std::int64_t rows = 3;
+          StoredTensor x = StoredTensor::dense(type, {rows, length});
+          for (std::int64_t i = 0; i < rows * length; ++i) {
+            const double number = std::uniform_real_distribution<double>(-2, 2)(random);
+            // Of zeros of either sign, the smallest of a row and the largest of another, the order decides.
+            const double sided = i < length ? number : i < 2 * length ? std::abs(number) : -std::abs(number);
+            const double or_zero = random() % (length > 1024 ? 400 : 9) == 0 ? std::copysign(0.0, number) : sided;
+            x.put(i, !is_floating(type) ? std::trunc(number * 50) : or_zero);
+          }
+          if (with_nan && is_floating(type)) x.put(length + length / 2, std::nan(""));
+          const std::vector<std::uint64_t> expected = folded(op, x, rows, length);
+          TileProgram program;
+          program.reduce(op, program.input(0, compute_type(type)), 0);
+          for (const InstructionSet set : jit_sets()) {
+            CAPTURE(core::definition(op).name);
+            CAPTURE(type);
+            CAPTURE(length);
+            CAPTURE(name_of(set));
+            const core::Operand from = x.operand();
+            const core::Operand to{*partial, core::broadcast_to(core::View::dense({rows, 1}), {rows, length})};
+            const auto ranges = prepare_ranges(program, {&from, 1}, {&to, 1}, length, {}, by_jit(set));
+            if (ranges == nullptr) {
+              CHECK((set == InstructionSet::avx2 && !is_floating(type)));  // AVX2 has no 64-bit extremes and products
+              continue;
+            }
+            std::vector<std::byte> found(rows * size_of(*partial));
+            struct Use {
+              std::byte *from, *to;
+              std::int64_t length;
+            } use{x.memory.data(), found.data(), length};
+            ranges->with_runner(
+                [](void* context, RangeRunner& runner) {
+                  const Use& own = *static_cast<Use*>(context);
+                  const OperandBase input{own.from}, output{own.to};
+                  runner.bind({&input, 1}, {&output, 1});
+                  runner.run_rows({0, rows}, own.length);
+                },
+                &use);
+            for (std::int64_t row = 0; row < rows; ++row) {
+              const std::size_t width = size_of(*partial);
+              std::uint64_t value = 0;
+              std::memcpy(&value, found.data() + static_cast<std::size_t>(row) * width, width);
+              const std::uint64_t mask = width == 8 ? ~std::uint64_t{0} : 0xffffffffu;
+              const bool nan = with_nan && is_floating(type) && row == 1;
+              if (!nan) CHECK(value == (expected[static_cast<std::size_t>(row)] & mask));
+              else if (width == 8) CHECK(std::isnan(std::bit_cast<double>(value)));
+              else CHECK(std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(value))));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("long bodies whose values are reduced fold them as the loops over lines do, two vectors at a time") {
+  std::mt19937 random(12);
+  constexpr std::int64_t rows = 3;
+  for (const auto& [narrow, wide] : {std::pair{true, false}, {false, true}, {true, true}}) {
+    const DType first = narrow ? DType::f32 : DType::f64;
+    for (const OpId op : {OpId::sum, OpId::prod, OpId::min, OpId::max}) {
+      for (const std::int64_t length :
+           {2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 80, 100, 257, 1024, 1025, 1050, 2100}) {
+        StoredTensor x = StoredTensor::dense(first, {rows, length}), y(first, {{rows, length}, {2 * length + 1, 2}, 1});
+        fill(x, core::definition(OpId::add), random);
+        fill(y, core::definition(OpId::add), random);
+        TileProgram written, reduced;
+        const bool zeros = op == OpId::min || op == OpId::max;
+        const auto ends = long_chain(written, narrow, wide, zeros), values = long_chain(reduced, narrow, wide, zeros);
+        std::vector<StoredTensor> plain;
+        std::vector<core::Operand> to, partials;
+        std::vector<core::Address> written_to;
+        for (std::size_t i = 0; i < ends.size(); ++i) {
+          plain.push_back(StoredTensor::dense(written.registers[ends[i]], {rows, length}));
+          written.output(ends[i], static_cast<int>(i));
+          reduced.reduce(op, values[i], static_cast<int>(i));
+          partials.push_back({*jit::partial_type(op, plain[i].dtype),
+                              core::broadcast_to(core::View::dense({rows, 1}), {rows, length})});
+        }
+        for (StoredTensor& each : plain) {
+          to.push_back(each.operand());
+          written_to.push_back({each.memory.data(), 0});
+        }
+        const core::Operand from[] = {x.operand(), y.operand()};
+        const core::Address read[] = {{x.memory.data(), 0}, {y.memory.data(), 0}};
+        prepare_tile_program(written, from, to, by_interpreter)->launch(read, written_to, {});
+        for (const InstructionSet set : jit_sets()) {
+          CAPTURE(core::definition(op).name);
+          CAPTURE(first);
+          CAPTURE(length);
+          CAPTURE(name_of(set));
+          const auto ranges = prepare_ranges(reduced, from, partials, length, {}, by_jit(set));
+          if (ranges == nullptr) {
+            CHECK((set == InstructionSet::avx2 && ends.size() == 2));  // whose accumulators take too many registers
+            continue;
+          }
+          std::array<StoredTensor, 2> found;
+          for (std::size_t i = 0; i < partials.size(); ++i) found[i] = StoredTensor::dense(partials[i].dtype, {rows});
+          struct Use {
+            std::array<OperandBase, 2> from, to;
+            std::size_t results;
+            std::int64_t length;
+          } use{{OperandBase{x.memory.data()}, OperandBase{y.memory.data()}},
+                {OperandBase{found[0].memory.data()}, OperandBase{found[1].memory.data()}},
+                partials.size(),
+                length};
+          ranges->with_runner(
+              [](void* context, RangeRunner& runner) {
+                const Use& own = *static_cast<Use*>(context);
+                runner.bind(own.from, std::span(own.to).first(own.results));
+                runner.run_rows({0, rows}, own.length);
+              },
+              &use);
+          for (std::size_t i = 0; i < partials.size(); ++i) {
+            const std::vector<std::uint64_t> expected = folded(op, plain[i], rows, length);
+            const std::size_t width = size_of(partials[i].dtype);
+            for (std::int64_t row = 0; row < rows; ++row) {
+              const std::byte* const at = found[i].memory.data() + static_cast<std::size_t>(row) * width;
+              bool has_nan = false;
+              for (std::int64_t k = 0; k < length; ++k) has_nan = has_nan || std::isnan(plain[i].get(row * length + k));
+              // Of a NaN only that it is one.
+              if (!has_nan) CHECK(std::memcmp(at, &expected[static_cast<std::size_t>(row)], width) == 0);
+              else CHECK(std::isnan(found[i].get(row)));
+            }
+          }
+        }
+      }
+    }
+    // These are bodies of two vectors.
+    TileProgram program;
+    const auto values = long_chain(program, narrow, wide, false);
+    for (std::size_t i = 0; i < values.size(); ++i) program.reduce(OpId::sum, values[i], static_cast<int>(i));
+    jit::KernelSpec spec{jit::record(program, std::vector<jit::InputSpec>{{first, false}, {first, false}}, {},
+                                     tile_loops(InstructionSet::avx2), InstructionSet::avx512),
+                         std::vector<jit::OperandSpec>(2),
+                         {}};
+    jit::add_second_vector(spec);
+    CHECK_FALSE(spec.code.second.empty());
+  }
+}
+
+}  // namespace tyto::cpu::testing
