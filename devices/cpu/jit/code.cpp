@@ -332,7 +332,16 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       };
       if (const Value value = shifted(a, b); value != no_value) return value;
       if (const Value value = shifted(b, a); value != no_value) return value;
-      break;
+      // (x k) l = x (k l), and of x k that is a shift.
+      if (!known(b)) break;
+      const Instruction inner = code_[a];
+      if (inner.op == Op::shift_left) {
+        const Value factor = constant(instruction.lane, bits(b) << inner.immediate);
+        return apply(Op::multiply, instruction.lane, inner.operands[0], factor);
+      }
+      if (inner.op != Op::multiply || !known(inner.operands[1])) break;
+      const Value factor = constant(instruction.lane, bits(inner.operands[1]) * bits(b));
+      return apply(Op::multiply, instruction.lane, inner.operands[0], factor);
     }
     case Op::divide: {
       // By a power of two: the product with its reciprocal is the same number, rounded in the same way.

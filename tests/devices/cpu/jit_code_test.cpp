@@ -51,6 +51,17 @@ TEST_CASE("constants added to integers one after the other are added at once") {
   CHECK(builder.code()[builder.apply(Op::add, Lane::f32, rounded, number(-1e8F))].operands[0] == rounded);
 }
 
+TEST_CASE("integers multiplied by constants one after the other are multiplied once") {
+  jit::CodeBuilder builder(true);
+  const Value x = builder.load(0, Lane::i32, false);
+  const auto times = [&](Value value, std::int32_t factor) {
+    return builder.apply(Op::multiply, Lane::i32, value, whole(builder, factor));
+  };
+  CHECK(times(times(x, 12), 5) == times(x, 60));
+  CHECK(times(times(x, 4), 5) == times(x, 20));
+  CHECK(times(times(x, 65537), 65535) == times(x, -1));  // 2^32 - 1
+}
+
 TEST_CASE("integers that meet their opposites in a sum are not computed") {
   jit::CodeBuilder builder(true);
   const Value x = builder.load(0, Lane::i32, false), y = builder.load(1, Lane::i32, false), zero = whole(builder, 0);
