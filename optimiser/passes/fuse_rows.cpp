@@ -104,30 +104,46 @@ bool Fuser::may_be_one(const Rows& rows) {
   return steps <= most_steps && heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
 }
 
+// A whole result that others are done with before the last member is computed would have been gone by then.
+bool Fuser::keeps_results_longer(const Rows& rows) {
+  return std::ranges::any_of(rows.nodes, [&](Index member) {
+    const Port port = node(member).first_result;
+    if (!fusible_[member] || shape(port) != rows.shape) return false;
+    const std::span<const Index> consumers = consumers_of(port);
+    const auto other = std::find_if(consumers.rbegin(), consumers.rend(),
+                                    [&](Index consumer) { return consumer >= size() || !is_in(rows, consumer); });
+    return other != consumers.rend() && *other < rows.nodes.back();
+  });
+}
+
 // Readers of a member that stand on one level come together: each alone would leave the others between members.
 bool Fuser::try_add(Rows& rows, Index i) {
   if (is_in(rows, i)) return false;
   Rows larger = rows;
   std::vector<Index> wanted{i};
+  std::size_t units = 0;
+  const auto want_readers_of = [&](Index member) {
+    const std::span<const Index> consumers = consumers_of(node(member).first_result);
+    if (consumers.size() > most_steps) return;
+    for (const Index consumer : consumers) {
+      const bool beside = consumer < size() && !is_in(larger, consumer) && level_of(consumer) <= larger.highest;
+      if (beside && std::ranges::find(wanted, consumer) == wanted.end()) wanted.push_back(consumer);
+    }
+  };
   while (!wanted.empty()) {
     const Index next = wanted.back();
     wanted.pop_back();
     if (is_in(larger, next)) continue;
     const std::vector<Index> more = unit_for(larger, next);
     if (more.empty() || larger.nodes.size() + more.size() > most_steps) return false;
+    ++units;
     larger.nodes.insert(larger.nodes.end(), more.begin(), more.end());
     std::ranges::sort(larger.nodes);
+    const bool rose = level_of(next) > larger.highest;
     larger.highest = std::max(larger.highest, level_of(next));
-    for (const Index member : larger.nodes) {
-      const std::span<const Index> consumers = consumers_of(node(member).first_result);
-      if (consumers.size() > most_steps) continue;
-      for (const Index consumer : consumers) {
-        const bool beside = consumer < size() && !is_in(larger, consumer) && level_of(consumer) <= larger.highest;
-        if (beside) wanted.push_back(consumer);
-      }
-    }
+    std::ranges::for_each(rose ? larger.nodes : more, want_readers_of);
   }
-  if (!may_be_one(larger)) return false;
+  if (!may_be_one(larger) || (units > 1 && keeps_results_longer(larger))) return false;
   rows = std::move(larger);
   return true;
 }

@@ -201,6 +201,8 @@ class Fuser {
 
   bool may_be_one(const Rows& rows);
 
+  bool keeps_results_longer(const Rows& rows);
+
   bool try_add(Rows& rows, Index i);
 
   void grow(Rows& rows);

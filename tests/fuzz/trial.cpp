@@ -21,7 +21,7 @@ enum class Faith {
   plan,      // nothing: bit for bit what the graph without passes gives
   all,       // nothing but slopes of zero behind regions: the same kernels get the same numbers
   bits,      // also signs that IEEE 754 leaves open
-             // (and both of them what `layout` may, where views cross the borders of regions)
+             // (where views cross the borders of regions, `all` what `layout` may, and `bits` is told from there on)
   layout,    // the order in which products and sums add, where operands come to lie otherwise
   rounding,  // rounding, and what rounding decides
   stabler,   // rounding, and NaN and infinity where eager mode overflows; such programs are told by `rounding`
@@ -380,6 +380,12 @@ class Judge {
     return text;
   }
 
+  /// Of a way that changes no bits, where views crossed the borders of regions: they are dense in both graphs.
+  std::string verdict_of_bits(const History& without_passes, const History& found, TrialCount& count) {
+    const std::string text = difference(without_passes, found);
+    return text.empty() || !shows_open_signs_ ? text : verdict(Faith::bits, found, count);
+  }
+
  private:
   // Histories: nearly always few explain what there is to explain.
   static constexpr std::size_t few_first[] = {6, 30, 150};
@@ -464,9 +470,11 @@ std::optional<std::string> fault_of(const Trial& trial, TrialCount& count, const
     for (const Way& way : ways(trial, runs)) {
       way_name = way.name;
       History found = Recorded(trial, material).run(way, count);
-      const bool of_plan = way.faith == Faith::plan;
-      const std::string text =
-          of_plan ? difference_in_bits(without_passes, found) : judge.verdict(way.faith, found, count);
+      std::string text;
+      if (way.faith == Faith::plan) text = difference_in_bits(without_passes, found);
+      else if (way.faith == Faith::bits && !program.dense_borders)
+        text = judge.verdict_of_bits(without_passes, found, count);
+      else text = judge.verdict(way.faith, found, count);
       if (!text.empty()) return fault(text);
       if (way.faith == Faith::all) without_passes = std::move(found);
     }

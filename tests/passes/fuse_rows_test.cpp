@@ -131,6 +131,19 @@ TEST_CASE("results that read the same statistics come into one group, unless one
   }
 }
 
+TEST_CASE("results that are read and gone before the last of a group is computed are not made together") {
+  using T = Tensor<Lazy>;
+  const T x = T::placeholder({500, 400}, DType::f32, "x");
+  const T middle = mean(x, -1, true);
+  std::vector<T> columns;
+  for (int i = 0; i < 10; ++i) {
+    columns.push_back(tanh(x * (1.0 + i) - middle)(slice(0, 500), slice(0, 1)) * 2.0);
+  }
+  Graph graph({.inputs = {x}, .outputs = columns});
+  const auto whole = static_cast<double>(x.size()) * 4;
+  CHECK(static_cast<double>(graph.plan().height) < 1.5 * whole);
+}
+
 TEST_CASE("a chain of more reductions than one group takes is a few groups") {
   Sketch s;
   Port x = s.input({12, 40});

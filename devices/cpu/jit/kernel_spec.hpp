@@ -34,8 +34,8 @@ constexpr bool strides_by_two(DType stored, std::ptrdiff_t column) {
 }
 
 /// `single`: operands of one element; rows follow one another while the frame says so. `non_temporal`: stores of
-/// results are non-temporal, from the first one's next multiple of a vector on; all must lie alike there. Who calls it
-/// settles them.
+/// results are non-temporal, from the first one's next multiple of a vector on; all must lie alike there. The
+/// caller fences them.
 enum class Variant : std::uint8_t { rows, non_temporal, single };
 
 struct KernelSpec {

@@ -221,7 +221,7 @@ class LoopKernel : public core::Kernel {
       row_block = 0;
       ++outer;
     }
-    if (non_temporal) settle_non_temporal_stores();
+    if (non_temporal) fence_non_temporal_stores();
   }
 
   bool stores_non_temporally(std::span<std::byte* const> starts) const {

@@ -48,7 +48,7 @@ class LoopRanges final : public RangeProgram {
   void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
     Runner runner(*this);
     then(context, runner);
-    if (non_temporal_ != nullptr) settle_non_temporal_stores();
+    if (non_temporal_ != nullptr) fence_non_temporal_stores();
   }
 
  private:

@@ -56,7 +56,7 @@ inline bool allows_non_temporal_stores(std::span<std::byte* const> starts, std::
 
 /// Has the non-temporal stores of this thread come before whatever it stores later. Once a thread's share of a kernel:
 /// the processor waits for memory, so that after each rectangle nothing of the next one would be computed meanwhile.
-inline void settle_non_temporal_stores() {
+inline void fence_non_temporal_stores() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
 #endif

@@ -171,7 +171,8 @@ void X86Function::emit_columns() {
   if (two_ != nullptr) emit_pairs();
   else emit_vectors(unrolled);
   note_turning(two_ == nullptr);
-  // Behind pairs a whole vector may be left, which masks take as part of one.
+  // Behind pairs a whole vector may be left, which masks take as part of one. Accumulators turn after whole vectors
+  // only.
   const bool rest_by_masks = two_ != nullptr && has_masks && accumulators_.empty();
   if ((unrolled > 1 || two_ != nullptr) && !rest_by_masks) emit_vectors(1);
   Label rest;

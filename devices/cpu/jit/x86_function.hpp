@@ -224,8 +224,8 @@ class X86Function : public X86Encoder {
   //
   // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes() (a fixed number of them
   // stands side by side in registers), the accumulators of a block are added in pairs, each with the one half of them
-  // all further on, and the blocks one after the other. Vectors of the rest of a block take turns: instead of the
-  // accumulators' numbers, the accumulators themselves are turned.
+  // all further on, and the blocks one after the other. Pairs of vectors, and vectors of the rest of a block, take
+  // turns: instead of the accumulators' numbers, the accumulators themselves are turned.
 
   struct Accumulator {
     std::vector<int> vectors;

@@ -27,8 +27,9 @@ using Value = core::LoopValue;
 /// What a block reads, writes and keeps between stages: three quarters of the smallest L1 caches.
 constexpr double bytes_of_rows = 24 * 1024;
 
-/// The same where much more is read from memory than written: of several operands each is read for a while. Stores go
-/// on while the next rows are computed only where blocks are short.
+/// The same where much more is read from memory than written, so that each of several operands is read for a while
+/// before the next one. Where more is written, short blocks are better: their stores go on while the next rows are
+/// computed.
 constexpr double bytes_of_read_rows = 256 * 1024;
 
 /// Bytes that an element counts for at least, which bounds a block and with it the buffers of a thread.

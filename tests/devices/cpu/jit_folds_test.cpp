@@ -136,8 +136,11 @@ TEST_CASE("long bodies whose values are reduced fold them as the loops over line
       for (const std::int64_t length :
            {2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 80, 100, 257, 1024, 1025, 1050, 2100}) {
         StoredTensor x = StoredTensor::dense(first, {rows, length}), y(first, {{rows, length}, {2 * length + 1, 2}, 1});
+        // Infinities and NaN in the first row alone: where a row has one, nothing is seen of the order.
         fill(x, core::definition(OpId::add), random);
         fill(y, core::definition(OpId::add), random);
+        std::uniform_real_distribution<double> moderate(-1, 1);
+        for (std::int64_t i = length; i < rows * length; ++i) x.put(i, moderate(random)), y.put(i, moderate(random));
         TileProgram written, reduced;
         const bool zeros = op == OpId::min || op == OpId::max;
         const auto ends = long_chain(written, narrow, wide, zeros), values = long_chain(reduced, narrow, wide, zeros);
