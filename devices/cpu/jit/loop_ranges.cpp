@@ -168,9 +168,12 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
   operands.insert(operands.end(), outputs.begin(), outputs.end());
   const auto layouts = RowLayouts::of(operands, length);
   if (!layouts || (length == 1 && !program.reductions.empty())) return nullptr;
-  const Compiled plain =
-      compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, policy.prefetched);
+  Compiled plain = compile_rows(program, operands, inputs.size(), *layouts, set);
   if (plain.code == nullptr) return nullptr;
+  const bool profits = program.outputs.empty() || plain.cycles >= shortest_prefetched;
+  const bool prefetches = !policy.prefetched.empty() && profits;
+  const std::vector<bool> prefetched = prefetches ? policy.prefetched : std::vector<bool>();
+  if (prefetches) plain = compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, prefetched);
   Compiled non_temporal;
   bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
   double read = 0, written = 0;
@@ -182,8 +185,7 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
     whole_vectors = whole_vectors && size_of(output.dtype) >= 4 && size_of(output.dtype) == size_of(outputs[0].dtype);
   }
   if (policy.non_temporal && whole_vectors && waits_for_memory(plain.nanoseconds, read, written)) {
-    non_temporal =
-        compile_rows(program, operands, inputs.size(), *layouts, set, Variant::non_temporal, policy.prefetched);
+    non_temporal = compile_rows(program, operands, inputs.size(), *layouts, set, Variant::non_temporal, prefetched);
   }
   return std::make_shared<const LoopRanges>(*layouts, inputs.size(), plain, non_temporal,
                                             nanoseconds_of(plain, operands[0].view));

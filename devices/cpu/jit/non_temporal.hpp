@@ -22,8 +22,8 @@ inline bool outgrows_caches(const core::Operand& result) {
 /// Bytes that memory gives or takes in a nanosecond.
 inline constexpr double memory_bytes = 10;
 
-/// Cycles of a vector from which on its operands are prefetched beside usual stores: what shorter bodies read next, the
-/// processor has fetched itself in time.
+/// Cycles of a vector from which on its operands are prefetched beside usual stores, and in stages that store: what
+/// shorter bodies read next, the processor has fetched itself in time.
 inline constexpr double shortest_prefetched = 20;
 
 /// Nanoseconds for so many bytes from where they fit: a processor's own caches, those that it shares, or memory.

@@ -54,7 +54,7 @@ class RowPlanner {
     note_readers();
     const double read = read_bytes(), written = whole_result_bytes();
     exceeds_caches_ = (read + written) * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
-    const double block_bytes = exceeds_caches_ && read > 2 * written ? bytes_of_read_rows : bytes_of_rows;
+    const double block_bytes = exceeds_caches_ && read > 4 * written ? bytes_of_read_rows : bytes_of_rows;
     const double row_bytes = std::max(block_element_bytes(), least_element_bytes) *
                              static_cast<double>(std::max<std::int64_t>(plan_.length, 1));
     plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(block_bytes / row_bytes), 1, plan_.rows);
