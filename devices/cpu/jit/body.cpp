@@ -26,8 +26,7 @@ Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code)
     }
   }
   for (const Reduced& each : reduced) {
-    wanted[static_cast<std::size_t>(each.value)] = true;
-    if (each.second != no_value) wanted[static_cast<std::size_t>(each.second)] = true;
+    for (const Value value : values_of(each)) wanted[static_cast<std::size_t>(value)] = true;
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Instruction& instruction = code.instructions[i];
@@ -72,10 +71,7 @@ Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code)
     ++position;
   }
   for (const Reduced& each : reduced) {
-    reads.emplace_back(root[static_cast<std::size_t>(each.value)], position);
-    if (each.second != no_value && each.second != each.value) {
-      reads.emplace_back(root[static_cast<std::size_t>(each.second)], position);
-    }
+    for (const Value value : values_of(each)) reads.emplace_back(root[static_cast<std::size_t>(value)], position);
     ++position;
   }
   for (const Code::Store& store : stores) reads.emplace_back(root[static_cast<std::size_t>(store.value)], position++);

@@ -151,8 +151,8 @@ struct Code {
   const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
 };
 
-/// What a reduction reads.
-inline std::vector<Value> values_of(const Code::Reduction& reduction) {
+/// What a reduction reads, here or of one vector of a body.
+inline std::vector<Value> values_of(const auto& reduction) {
   if (reduction.second == no_value || reduction.second == reduction.value) return {reduction.value};
   return {reduction.value, reduction.second};
 }

@@ -163,14 +163,10 @@ void X86Function::emit_columns() {
   const int unrolled = unroll();
   Label end;
   if (spec_.variant == Variant::non_temporal) emit_head();
-  // From where on accumulators turn: pairs turn them too, vectors that are unrolled have one each.
-  const auto note_turning = [&](bool from_here) {
-    if (from_here && !accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
-  };
-  note_turning(two_ != nullptr);
+  if (two_ == nullptr) emit_vectors(unrolled);
+  // Accumulators turn from here on: pairs turn them too, vectors that are unrolled have one each.
+  if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
   if (two_ != nullptr) emit_pairs();
-  else emit_vectors(unrolled);
-  note_turning(two_ == nullptr);
   // Behind pairs a whole vector may be left, which masks take as part of one. Accumulators turn after whole vectors
   // only.
   const bool rest_by_masks = two_ != nullptr && has_masks && accumulators_.empty();
@@ -297,10 +293,7 @@ void X86Function::emit_body(bool partial) {
     unlock_all();
     if (vectors > 1) step_ = each.vector;
     accumulate(each);
-    let_go_of(body_->root[static_cast<std::size_t>(each.value)]);
-    if (each.second != no_value && each.second != each.value) {
-      let_go_of(body_->root[static_cast<std::size_t>(each.second)]);
-    }
+    for (const Value value : values_of(each)) let_go_of(body_->root[static_cast<std::size_t>(value)]);
     ++position_;
   }
   for (const Code::Store& store : body_->stores) {
