@@ -38,6 +38,9 @@ KnownInteger narrowed(KnownInteger known) {
   return known;
 }
 
+/// Whether there is such a number, as far as its interval and its bits tell.
+bool is_possible(const KnownInteger& known) { return known.low <= known.high && (known.zeros & known.ones) == 0; }
+
 KnownInteger between(std::int64_t low, std::int64_t high) { return narrowed({low, high, 0, 0}); }
 KnownInteger boolean(bool value) { return between(value ? 1 : 0, value ? 1 : 0); }
 
@@ -54,8 +57,8 @@ class Rules {
 
   std::optional<KnownInteger> unary(const KnownInteger& x) const {
     switch (op_) {
-      case OpId::negate: return with_lowest_bit(within(-Wide(x.high), -Wide(x.low)), x);
-      case OpId::abs: return with_lowest_bit(magnitude(x), x);
+      case OpId::negate: return difference(between(0, 0), x);
+      case OpId::abs: return with_lowest_bits(magnitude(x), x);
       case OpId::sign: return sign(x);
       case OpId::square: return product(x, x, true);
       case OpId::relu: return larger(x, between(0, 0));
@@ -72,17 +75,18 @@ class Rules {
 
   std::optional<KnownInteger> binary(const KnownInteger& a, const KnownInteger& b) const {
     switch (op_) {
-      case OpId::add: return parity(within(Wide(a.low) + b.low, Wide(a.high) + b.high), a, b);
-      case OpId::subtract: return parity(within(Wide(a.low) - b.high, Wide(a.high) - b.low), a, b);
+      case OpId::add:
+        return with_lowest_bits(within(Wide(a.low) + b.low, Wide(a.high) + b.high), a, b, a.ones + b.ones);
+      case OpId::subtract: return difference(a, b);
       case OpId::multiply: return product(a, b, false);
       case OpId::maximum:
       case OpId::fmax: return larger(a, b);
       case OpId::minimum:
       case OpId::fmin: return smaller(a, b);
       case OpId::bitwise_and:
-      case OpId::logical_and: return bits(a.zeros | b.zeros, a.ones & b.ones);
+      case OpId::logical_and: return common_bits(a, b);
       case OpId::bitwise_or:
-      case OpId::logical_or: return bits(a.zeros & b.zeros, a.ones | b.ones);
+      case OpId::logical_or: return bits_of_either(a, b);
       case OpId::bitwise_xor:
       case OpId::logical_xor:
         return bits((a.zeros & b.zeros) | (a.ones & b.ones), (a.zeros & b.ones) | (a.ones & b.zeros));
@@ -107,21 +111,45 @@ class Rules {
     return narrowed({any_.low, any_.high, zeros, ones});
   }
 
+  /// No more than an operand that is not negative.
+  KnownInteger common_bits(const KnownInteger& a, const KnownInteger& b) const {
+    KnownInteger known = bits(a.zeros | b.zeros, a.ones & b.ones);
+    for (const KnownInteger& each : {a, b}) {
+      if (each.low >= 0) known.high = std::min(known.high, each.high);
+    }
+    return narrowed(known);
+  }
+
+  /// No less than operands that are not negative.
+  KnownInteger bits_of_either(const KnownInteger& a, const KnownInteger& b) const {
+    KnownInteger known = bits(a.zeros & b.zeros, a.ones | b.ones);
+    if (a.low >= 0 && b.low >= 0) known.low = std::max({known.low, a.low, b.low});
+    return narrowed(known);
+  }
+
   KnownInteger complement(const KnownInteger& x) const {
     return any_.low < 0 ? bits(x.ones, x.zeros) : bits(x.ones | ~width(), x.zeros & width());
   }
 
-  /// Changing the sign leaves the lowest bit, even of what wraps round.
-  static KnownInteger with_lowest_bit(KnownInteger known, const KnownInteger& x) {
-    known.zeros |= x.zeros & 1, known.ones |= x.ones & 1;
+  KnownInteger difference(const KnownInteger& a, const KnownInteger& b) const {
+    return with_lowest_bits(within(Wide(a.low) - b.high, Wide(a.high) - b.low), a, b, a.ones - b.ones);
+  }
+
+  /// The lowest bits of sums and products depend on those of their operands alone, even where they wrap round:
+  /// `result` has them right where all bits of the operands up to there are known.
+  KnownInteger with_lowest_bits(KnownInteger known, const KnownInteger& a, const KnownInteger& b,
+                                std::uint64_t result) const {
+    const int fixed = std::countr_one((a.zeros | a.ones) & (b.zeros | b.ones));
+    const std::uint64_t lowest = fixed >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << fixed) - 1;
+    known.ones |= result & lowest & width(), known.zeros |= ~result & lowest & width();
     return narrowed(known);
   }
 
-  static KnownInteger parity(KnownInteger known, const KnownInteger& a, const KnownInteger& b) {
-    if (((a.zeros | a.ones) & (b.zeros | b.ones) & 1) != 0) {
-      const std::uint64_t odd = (a.ones ^ b.ones) & 1;
-      known.ones |= odd, known.zeros |= odd ^ 1;
-    }
+  /// Changing the sign leaves zeros at the end, and the one before them.
+  static KnownInteger with_lowest_bits(KnownInteger known, const KnownInteger& x) {
+    const int zeros = std::min(std::countr_one(x.zeros), 63);
+    const std::uint64_t next = std::uint64_t{1} << zeros;
+    known.zeros |= next - 1, known.ones |= x.ones & next;
     return narrowed(known);
   }
 
@@ -150,8 +178,7 @@ class Rules {
     KnownInteger known = within(squared && a.low < 0 && a.high > 0 ? 0 : low, high);
     const int even = std::min(std::countr_one(a.zeros) + std::countr_one(b.zeros), 63);
     known.zeros |= (std::uint64_t{1} << even) - 1;
-    known.ones |= a.ones & b.ones & 1;
-    return narrowed(known);
+    return with_lowest_bits(known, a, b, a.ones * b.ones);
   }
 
   static KnownInteger larger(const KnownInteger& a, const KnownInteger& b) {
@@ -231,7 +258,43 @@ std::optional<KnownInteger> converted(DType to, DType from, const KnownInteger& 
   return x.low >= any->low && x.high <= any->high ? x : *any;
 }
 
+OpId opposite(OpId comparison) {
+  switch (comparison) {
+    case OpId::equal: return OpId::not_equal;
+    case OpId::not_equal: return OpId::equal;
+    case OpId::less: return OpId::greater_equal;
+    case OpId::less_equal: return OpId::greater;
+    case OpId::greater: return OpId::less_equal;
+    default: return OpId::less;
+  }
+}
+
 }  // namespace
+
+std::optional<KnownInteger> known_where(OpId comparison, bool holds, const KnownInteger& a, const KnownInteger& b) {
+  KnownInteger known = a;
+  const auto at_most = [&](Wide most) { known.high = static_cast<std::int64_t>(std::min<Wide>(known.high, most)); };
+  const auto at_least = [&](Wide least) { known.low = static_cast<std::int64_t>(std::max<Wide>(known.low, least)); };
+  if (const std::optional<bool> decided = compared(comparison, a, b); decided && *decided != holds) return std::nullopt;
+  switch (holds ? comparison : opposite(comparison)) {
+    case OpId::equal:
+      at_most(b.high), at_least(b.low);
+      known.zeros |= b.zeros, known.ones |= b.ones;
+      break;
+    case OpId::not_equal:
+      if (b.is_one_number() && a.low == b.low) at_least(Wide(a.low) + 1);
+      if (b.is_one_number() && a.high == b.low) at_most(Wide(a.high) - 1);
+      break;
+    case OpId::less: at_most(Wide(b.high) - 1); break;
+    case OpId::less_equal: at_most(b.high); break;
+    case OpId::greater: at_least(Wide(b.low) + 1); break;
+    case OpId::greater_equal: at_least(b.low); break;
+    default: return a;
+  }
+  if (!is_possible(known)) return std::nullopt;
+  known = narrowed(known);
+  return is_possible(known) ? std::optional(known) : std::nullopt;
+}
 
 std::optional<KnownInteger> any_of(DType type) {
   if (type == DType::boolean) return between(0, 1);
@@ -268,10 +331,11 @@ std::optional<KnownInteger> known_result(OpId op, DType result, std::span<const 
   // Arithmetic of booleans is that of truth.
   if (!are(result, 0) || (result == DType::boolean && !is_logical(op))) return any;
   const Rules rules(op, *any);
-  if (op == OpId::clip) {
-    return Rules(OpId::minimum, *any)
-        .binary(*Rules(OpId::maximum, *any).binary(*operands[0], *operands[1]), *operands[2]);
-  }
+  const auto two = [&](OpId each, const KnownInteger& a, const KnownInteger& b) {
+    return *Rules(each, *any).binary(a, b);
+  };
+  if (op == OpId::clip) return two(OpId::minimum, two(OpId::maximum, *operands[0], *operands[1]), *operands[2]);
+  if (op == OpId::fma) return two(OpId::add, two(OpId::multiply, *operands[0], *operands[1]), *operands[2]);
   std::optional<KnownInteger> known;
   if (operands.size() == 1) known = rules.unary(*operands[0]);
   if (operands.size() == 2) known = rules.binary(*operands[0], *operands[1]);

@@ -30,4 +30,7 @@ std::optional<KnownInteger> only(DType type, std::int64_t number);
 std::optional<KnownInteger> known_result(OpId op, DType result, std::span<const DType> types,
                                          std::span<const std::optional<KnownInteger>> operands);
 
+/// What is known of `a` where comparing it with `b` gives `holds`; nothing where that cannot be.
+std::optional<KnownInteger> known_where(OpId comparison, bool holds, const KnownInteger& a, const KnownInteger& b);
+
 }  // namespace tyto::core

@@ -133,7 +133,7 @@ class ProductAndLoop final : public core::JoinedKernel {
       return;
     }
     std::array<OperandBase, TileProgram::most_operands> inputs;
-    for (std::size_t i = 0; i < loop.inputs.size(); ++i) inputs[i].start = loop.inputs[i].pointer();
+    for (std::size_t i = 0; i < loop.inputs.size(); ++i) inputs[i] = OperandBase(loop.inputs[i].pointer());
     const OperandBase output{loop.outputs[0].pointer()};
     const ResultLoop behind{&ranges_, {inputs.data(), loop.inputs.size()}, {&output, 1}, product_.result().columns};
     product_.launch_with(&behind, product.inputs, product.outputs, product.workspace);

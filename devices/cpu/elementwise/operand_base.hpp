@@ -7,10 +7,15 @@
 namespace tyto::cpu {
 
 /// Where the element 0 of an operand would lie while rows are computed from row 0 on. A buffer that holds no more than
-/// the rows computed together begins with the first of them, whichever that is.
+/// the rows computed together begins with the first of them, whichever that is. Launches have arrays of them, of which
+/// they set what they need.
 struct OperandBase {
-  std::byte* start = nullptr;
-  std::size_t row_bytes = 0;  // of a buffer: its bytes a row; otherwise 0
+  OperandBase() = default;
+  explicit OperandBase(std::byte* place) : OperandBase(place, 0) {}
+  OperandBase(std::byte* place, std::size_t bytes) : start(place), row_bytes(bytes) {}
+
+  std::byte* start;
+  std::size_t row_bytes;  // of a buffer: its bytes a row; otherwise 0
 
   /// Where row 0 would lie if the buffer began with this row: a number rather than a place, for there may be nothing.
   std::byte* beginning_with(std::int64_t row) const {

@@ -39,6 +39,17 @@ double cycles_of(const Code& code, VectorSet vectors) {
   return cycles + static_cast<double>(code.stores.size() + code.reductions.size());
 }
 
+/// Rules may have made the code of less than the program names.
+void prefetch_what_is_read(KernelSpec& spec) {
+  const std::vector<bool> wanted = spec.code.wanted();
+  std::vector<bool> read(spec.inputs.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Instruction& each = spec.code.instructions[i];
+    if (wanted[i] && each.op == Op::load) read[each.immediate] = true;
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) spec.inputs[i].prefetched = spec.inputs[i].prefetched && read[i];
+}
+
 /// All that machine code depends on, as bytes.
 class Key {
  public:
@@ -116,6 +127,7 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
                   variant};
   constexpr double gigahertz = 3;
   if (!spec.code.complete) return {};
+  prefetch_what_is_read(spec);
   const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
   if (vectors == VectorSet::avx512) {
     if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);

@@ -57,9 +57,11 @@ class LoopRanges final : public RangeProgram {
     explicit Runner(const LoopRanges& program) : program_(program) {}
 
     void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
+      buffers_ = 0;
       for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
-        placed_[i] = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
-        starts_[i] = placed_[i].start;
+        const OperandBase& placed = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
+        starts_[i] = placed.start;
+        if (placed.row_bytes != 0) placed_[buffers_++] = {i, placed};
       }
       const bool non_temporal =
           program_.non_temporal_ != nullptr &&
@@ -67,9 +69,7 @@ class LoopRanges final : public RangeProgram {
       function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
     }
     void set_first_row(std::int64_t row) override {
-      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
-        if (placed_[i].row_bytes != 0) starts_[i] = placed_[i].beginning_with(row);
-      }
+      for (std::size_t i = 0; i < buffers_; ++i) starts_[placed_[i].operand] = placed_[i].base.beginning_with(row);
     }
     void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
     void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
@@ -78,8 +78,14 @@ class LoopRanges final : public RangeProgram {
     }
 
    private:
+    struct Buffer {
+      std::size_t operand;
+      OperandBase base;
+    };
+
     const LoopRanges& program_;
-    std::array<OperandBase, most_places> placed_;
+    std::size_t buffers_ = 0;
+    std::array<Buffer, most_places> placed_;
     std::array<std::byte*, most_places> starts_;
     Function function_ = nullptr;
     Frame frame_;

@@ -90,7 +90,7 @@ std::vector<std::byte*> memory_of(std::vector<StoredTensor>& tensors) {
 
 std::vector<cpu::OperandBase> placed(std::vector<StoredTensor>& tensors) {
   std::vector<cpu::OperandBase> list;
-  for (std::byte* memory : memory_of(tensors)) list.push_back({memory});
+  for (std::byte* memory : memory_of(tensors)) list.emplace_back(memory);
   return list;
 }
 
