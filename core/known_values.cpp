@@ -186,10 +186,11 @@ class Knowledge {
              });
     };
     if (!reads_all())
-      easier_[v] = terms.size() == 1 ? of_one_term(type, *linear, operands) : of_two_terms(type, *linear);
+      easier_[v] = terms.size() == 1 ? of_one_term(type, op_of(static_cast<LoopValue>(v)), *linear, operands)
+                                     : of_two_terms(type, *linear);
   }
 
-  static std::optional<Easier> of_one_term(DType type, const LinearInteger& linear,
+  static std::optional<Easier> of_one_term(DType type, OpId op, const LinearInteger& linear,
                                            std::span<const LinearInteger> operands) {
     const auto [base, factor] = linear.terms()[0];
     const std::int64_t number = number_of(type, linear.added);
@@ -201,7 +202,7 @@ class Knowledge {
     const auto multiplies = [](const LinearInteger& operand) {
       return std::ranges::any_of(operand.terms(), [](const auto& term) { return !std::has_single_bit(term.factor); });
     };
-    if (std::ranges::none_of(operands, multiplies)) return std::nullopt;
+    if (op != OpId::multiply && std::ranges::none_of(operands, multiplies)) return std::nullopt;
     return Easier{OpId::multiply, base, {}, number_of(type, factor)};
   }
 

@@ -194,37 +194,6 @@ Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
   return apply(Op::multiply, lane, first, power(apply(Op::subtract, bits, both, half)));
 }
 
-/// Of integers, whose sums wrap round: a sum or a difference in which a value and its negative cancel.
-Value CodeBuilder::cancelled(const Instruction& instruction) {
-  const Lane lane = instruction.lane;
-  const auto [a, b, c] = instruction.operands;
-  const auto negative_of = [&](Value value) {
-    const Instruction& made = code_[value];
-    const bool negates = made.op == Op::subtract && is_constant(made.operands[0]) && bits(made.operands[0]) == 0;
-    return negates ? made.operands[1] : no_value;
-  };
-  if (instruction.op == Op::add) {
-    if (const Value other = negative_of(b); other != no_value) return apply(Op::subtract, lane, a, other);
-    if (const Value other = negative_of(a); other != no_value) return apply(Op::subtract, lane, b, other);
-    if (const Instruction made = code_[a]; made.op == Op::subtract && made.operands[1] == b) return made.operands[0];
-    if (const Instruction made = code_[b]; made.op == Op::subtract && made.operands[1] == a) return made.operands[0];
-    return no_value;
-  }
-  if (a == b) return constant(lane, 0);
-  if (const Value other = negative_of(b); other != no_value) {
-    return is_constant(a) && bits(a) == 0 ? other : apply(Op::add, lane, a, other);
-  }
-  const auto negative = [&](Value value) { return apply(Op::subtract, lane, constant(lane, 0), value); };
-  const Instruction first = code_[a], second = code_[b];
-  if (first.op == Op::add && first.operands[0] == b) return first.operands[1];
-  if (first.op == Op::add && first.operands[1] == b) return first.operands[0];
-  if (first.op == Op::subtract && first.operands[0] == b) return negative(first.operands[1]);
-  if (second.op == Op::subtract && second.operands[0] == a) return second.operands[1];
-  if (second.op == Op::add && second.operands[0] == a) return negative(second.operands[1]);
-  if (second.op == Op::add && second.operands[1] == a) return negative(second.operands[0]);
-  return no_value;
-}
-
 /// `choice op k` of a choice between constants is a choice between others; of a choice within a choice only where they
 /// come to one, since more would be computed otherwise.
 Value CodeBuilder::folded_into_choice(const Instruction& instruction) {
@@ -332,16 +301,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       };
       if (const Value value = shifted(a, b); value != no_value) return value;
       if (const Value value = shifted(b, a); value != no_value) return value;
-      // (x k) l = x (k l), and of x k that is a shift.
-      if (!known(b)) break;
-      const Instruction inner = code_[a];
-      if (inner.op == Op::shift_left) {
-        const Value factor = constant(instruction.lane, bits(b) << inner.immediate);
-        return apply(Op::multiply, instruction.lane, inner.operands[0], factor);
-      }
-      if (inner.op != Op::multiply || !known(inner.operands[1])) break;
-      const Value factor = constant(instruction.lane, bits(inner.operands[1]) * bits(b));
-      return apply(Op::multiply, instruction.lane, inner.operands[0], factor);
+      break;
     }
     case Op::divide: {
       // By a power of two: the product with its reciprocal is the same number, rounded in the same way.
@@ -382,7 +342,6 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     case Op::add:
     case Op::subtract: {
       if (is_float(instruction.lane)) break;
-      if (const Value rest = cancelled(instruction); rest != no_value) return rest;
       // Of integers (x + k) + l = x + (k + l).
       if (!known(b)) break;
       const Instruction inner = code_[a];

@@ -51,47 +51,6 @@ TEST_CASE("constants added to integers one after the other are added at once") {
   CHECK(builder.code()[builder.apply(Op::add, Lane::f32, rounded, number(-1e8F))].operands[0] == rounded);
 }
 
-TEST_CASE("integers multiplied by constants one after the other are multiplied once") {
-  jit::CodeBuilder builder(true);
-  const Value x = builder.load(0, Lane::i32, false);
-  const auto times = [&](Value value, std::int32_t factor) {
-    return builder.apply(Op::multiply, Lane::i32, value, whole(builder, factor));
-  };
-  CHECK(times(times(x, 12), 5) == times(x, 60));
-  CHECK(times(times(x, 4), 5) == times(x, 20));
-  CHECK(times(times(x, 65537), 65535) == times(x, -1));  // 2^32 - 1
-}
-
-TEST_CASE("integers that meet their opposites in a sum are not computed") {
-  jit::CodeBuilder builder(true);
-  const Value x = builder.load(0, Lane::i32, false), y = builder.load(1, Lane::i32, false), zero = whole(builder, 0);
-  const auto made = [&](Op op, Value a, Value b) { return builder.apply(op, Lane::i32, a, b); };
-  const Value opposite = made(Op::subtract, zero, x);
-  CHECK(made(Op::add, x, opposite) == zero);
-  CHECK(made(Op::add, opposite, x) == zero);
-  CHECK(made(Op::add, y, opposite) == made(Op::subtract, y, x));
-  CHECK(made(Op::subtract, y, opposite) == made(Op::add, y, x));
-  CHECK(made(Op::subtract, zero, opposite) == x);
-  CHECK(made(Op::subtract, x, x) == zero);
-  CHECK(made(Op::subtract, made(Op::add, x, y), x) == y);
-  CHECK(made(Op::subtract, made(Op::add, x, y), y) == x);
-  CHECK(made(Op::subtract, made(Op::add, x, whole(builder, 45)), x) == whole(builder, 45));
-  CHECK(made(Op::bit_xor, x, x) == zero);
-  // x - y, met by y or x again, and the sum whose terms are taken off one after the other.
-  const Value difference = made(Op::subtract, x, y), negative = made(Op::subtract, zero, y);
-  CHECK(made(Op::add, difference, y) == x);
-  CHECK(made(Op::add, y, difference) == x);
-  CHECK(made(Op::subtract, difference, x) == negative);
-  CHECK(made(Op::subtract, x, difference) == y);
-  CHECK(made(Op::subtract, x, made(Op::add, x, y)) == negative);
-  CHECK(made(Op::subtract, x, made(Op::add, y, x)) == negative);
-  CHECK(made(Op::add, made(Op::add, opposite, whole(builder, 56)), x) == whole(builder, 56));
-
-  // Of infinity and NaN there is something left.
-  const Value z = builder.load(2, Lane::f32, false);
-  CHECK(builder.code()[builder.apply(Op::subtract, Lane::f32, z, z)].op == Op::subtract);
-}
-
 TEST_CASE("what is made of a choice between constants is one choice, of two bounds the tighter, wherever they stand") {
   jit::CodeBuilder builder(true);
   const Value x = builder.load(0, Lane::i32, false), zero = whole(builder, 0);

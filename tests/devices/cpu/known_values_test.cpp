@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <set>
 #include <vector>
@@ -247,24 +248,47 @@ TEST_CASE("sums and products by numbers that come to less are less") {
   };
   CHECK(square_of([&](core::LoopBuilder& b) { return two(b, OpId::add, two(b, OpId::subtract, 0, 1), 1); }) ==
         "v0=square(x0) -> v0");
-  CHECK(square_of([&](core::LoopBuilder& b) {
-          const auto nine = b.constant(9, type), first = two(b, OpId::subtract, 0, nine);
-          return two(b, OpId::subtract, nine, first);
-        }) == "v0=subtract(18,x0); v1=square(v0) -> v1");
-  CHECK(square_of([&](core::LoopBuilder& b) {
-          const auto negative = b.apply(OpId::negate, type, {1});
-          return two(b, OpId::add, negative, 0);
-        }) == "v0=subtract(x0,x1); v1=square(v0) -> v1");
-  CHECK(square_of([&](core::LoopBuilder& b) {
-          return two(b, OpId::subtract, two(b, OpId::multiply, 0, b.constant(9, type)), 0);
-        }) == "v0=left_shift(x0,3); v1=square(v0) -> v1");
-  // A product takes longer than a shift and a sum.
-  CHECK(square_of([&](core::LoopBuilder& b) {
-          return two(b, OpId::add, two(b, OpId::left_shift, 0, b.constant(3, type)), 0);
-        }) == "v0=left_shift(x0,3); v1=add(v0,x0); v2=square(v1) -> v2");
-  CHECK(square_of([&](core::LoopBuilder& b) {
-          return b.apply(OpId::fma, type, {0, b.constant(5, type), two(b, OpId::multiply, 0, b.constant(-5, type))});
-        }) == "v0=square(0) -> v0");
+  struct Case {
+    std::function<core::LoopValue(core::LoopBuilder&)> write;
+    const char* expected;
+  };
+  using B = core::LoopBuilder;
+  using enum OpId;
+  const auto number = [&](B& b, int value) { return b.constant(value, type); };
+  const auto opposite = [&](B& b, core::LoopValue value) { return b.apply(negate, type, {value}); };
+  const Case cases[] = {
+      {[&](B& b) { return two(b, add, two(b, subtract, 0, 1), 1); }, "v0=square(x0) -> v0"},
+      {[&](B& b) { return two(b, add, 1, two(b, subtract, 0, 1)); }, "v0=square(x0) -> v0"},
+      {[&](B& b) { return two(b, subtract, two(b, add, 0, 1), 0); }, "v0=square(x1) -> v0"},
+      {[&](B& b) { return two(b, subtract, 0, two(b, subtract, 0, 1)); }, "v0=square(x1) -> v0"},
+      {[&](B& b) { return two(b, subtract, two(b, subtract, 0, 1), 0); }, "v0=subtract(0,x1); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, subtract, 0, two(b, add, 1, 0)); }, "v0=subtract(0,x1); v1=square(v0) -> v1"},
+      {[&](B& b) { return opposite(b, opposite(b, 1)); }, "v0=square(x1) -> v0"},
+      {[&](B& b) { return two(b, add, opposite(b, 1), 0); }, "v0=subtract(x0,x1); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, subtract, 0, opposite(b, 1)); }, "v0=add(x0,x1); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, subtract, number(b, 9), two(b, subtract, 0, number(b, 9))); },
+       "v0=subtract(18,x0); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, add, two(b, add, opposite(b, 0), number(b, 56)), 0); }, "v0=square(56) -> v0"},
+      {[&](B& b) { return two(b, subtract, two(b, multiply, 0, number(b, 9)), 0); },
+       "v0=left_shift(x0,3); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, multiply, two(b, multiply, 0, number(b, 12)), number(b, 5)); },
+       "v0=multiply(x0,60); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, multiply, two(b, left_shift, 0, number(b, 2)), number(b, 5)); },
+       "v0=multiply(x0,20); v1=square(v0) -> v1"},
+      {[&](B& b) { return two(b, multiply, two(b, multiply, 0, number(b, 65537)), number(b, 65535)); },
+       "v0=subtract(0,x0); v1=square(v0) -> v1"},  // 2^32 - 1
+      {[&](B& b) {
+         return b.apply(fma, type, {0, number(b, 5), two(b, multiply, 0, number(b, -5))});
+       },
+       "v0=square(0) -> v0"},
+      // A product takes longer than a shift and a sum.
+      {[&](B& b) { return two(b, add, two(b, left_shift, 0, number(b, 3)), 0); },
+       "v0=left_shift(x0,3); v1=add(v0,x0); v2=square(v1) -> v2"},
+      // Of three terms nothing is less.
+      {[&](B& b) { return two(b, add, two(b, subtract, 0, 1), number(b, 3)); },
+       "v0=subtract(x0,x1); v1=add(v0,3); v2=square(v1) -> v2"},
+  };
+  for (const auto& [write, expected] : cases) CHECK(square_of(write) == expected);
 }
 
 TEST_CASE("what a condition says of its operands is known where it holds") {
