@@ -22,6 +22,7 @@ class Knowledge {
       : program_(bound.loop.program),
         whole_(bound.whole()),
         row_length_(row_length(bound.loop.shape, bound.loop.axes)),
+        has_axes_(!bound.loop.axes.empty()),
         types_(value_types(program_, inputs)),
         stands_for_(program_.values()),
         easier_(program_.values()),
@@ -134,21 +135,42 @@ class Knowledge {
       if (!easier_[v]) easier_[v] = easier(step.op, from, operands);
     }
     if (easier_[v]) found_any_ = true;
-    if (kept_[v] || stands_for_[v] != v) return;
+    if (stands_for_[v] != v) return;
+    if (is_copy(v)) {
+      if (!kept_[v]) stand_for(v, from[0]);
+      return;
+    }
     std::optional<std::size_t> same = operand_it_is(step.op, operands);
     if (!same) same = extreme_of(step.op, from);
     if (same && types[*same] == step.dtype) {
       stand_for(v, from[*same]);
-    } else if (known_[v] && known_[v]->is_one_number()) {
+    } else if (known_[v] && known_[v]->is_one_number() && may_be_number(v)) {
       found_any_ = true, number_[v] = known_[v]->low;
     } else if (const std::optional<LoopValue> earlier = same_instruction_before(v, from)) {
       stand_for(v, *earlier);
     }
   }
 
+  /// Has another value read instead; what is kept becomes a copy of it, where it has as many elements.
   void stand_for(std::size_t v, LoopValue other) {
-    found_any_ = true;
-    stands_for_[v] = other, linear_[v] = linear_[other], known_[v] = known_[other];
+    if (!kept_[v]) {
+      found_any_ = true;
+      stands_for_[v] = other, linear_[v] = linear_[other], known_[v] = known_[other];
+    } else if (whole_[v] == whole_[other] && is_of_integers(other)) {
+      found_any_ = true;
+      easier_[v] = {OpId::bitwise_or, other, other};
+    }
+  }
+  /// Whole results of a loop over rows say how many elements there are; what reads numbers alone is one already.
+  bool may_be_number(std::size_t v) const {
+    if (!kept_[v]) return true;
+    const bool reads_values = std::ranges::any_of(program_.operands_of(v), [&](LoopValue operand) {
+      return operand < program_.inputs || is_instruction(operand);
+    });
+    return (!has_axes_ || !whole_[v]) && reads_values;
+  }
+  bool is_copy(std::size_t v) const {
+    return op_of(static_cast<LoopValue>(v)) == OpId::bitwise_or && operand_of(v, 0) == operand_of(v, 1);
   }
 
   /// An instruction before this one that does the same.
@@ -175,9 +197,9 @@ class Knowledge {
       known_[v] = only(type, number_of(type, linear->added));
       return;
     }
-    if (kept_[v]) return;
     const std::span<const LinearInteger::Term> terms = linear->terms();
     if (terms.size() == 1 && terms[0].factor == 1 && linear->added == 0) return stand_for(v, terms[0].base);
+    if (kept_[v]) return;
     const auto reads_all = [&] {
       std::size_t read = 0;
       for (const LoopValue operand : from) read += linear_[operand].is_number() ? 0 : 1;
@@ -423,6 +445,7 @@ class Knowledge {
   const LoopProgram& program_;
   std::vector<bool> whole_;
   std::int64_t row_length_;
+  bool has_axes_;
   std::vector<DType> types_;
   std::vector<std::optional<KnownInteger>> known_;
   std::vector<LinearInteger> linear_;

@@ -93,12 +93,12 @@ TYTO_VECTOR_INLINE T floor_divide(T a, T b) {
 
 TYTO_VECTOR_INLINE i32 abs(i32 x) { return select(x < 0, i32(0) - x, x); }
 TYTO_VECTOR_INLINE i64 abs(i64 x) { return select(x < 0, i64(0) - x, x); }
-TYTO_VECTOR_INLINE i32 sign(i32 x) { return select(x > 0, i32(1), select(x < 0, i32(-1), i32(0))); }
 TYTO_VECTOR_INLINE i64 sign(i64 x) { return select(x > 0, i64(1), select(x < 0, i64(-1), i64(0))); }
 TYTO_VECTOR_INLINE i32 maximum(i32 a, i32 b) { return select(a > b, a, b); }
 TYTO_VECTOR_INLINE i64 maximum(i64 a, i64 b) { return select(a > b, a, b); }
 TYTO_VECTOR_INLINE i32 minimum(i32 a, i32 b) { return select(a < b, a, b); }
 TYTO_VECTOR_INLINE i64 minimum(i64 a, i64 b) { return select(a < b, a, b); }
+TYTO_VECTOR_INLINE i32 sign(i32 x) { return minimum(maximum(x, i32(-1)), i32(1)); }
 
 /// The quotient towards zero, through f64 where that is exact: processors have no vector division of integers.
 /// Division by zero gives 0, and the one quotient that overflows wraps; neither traps, floating-point exceptions being
