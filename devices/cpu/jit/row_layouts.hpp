@@ -28,6 +28,9 @@ class RowLayouts {
     return single_ ? layouts_[operand].row : layouts_[operand].column;
   }
 
+  /// Bytes from one row to the next, within the rows' last axis.
+  std::ptrdiff_t row(std::size_t operand) const { return layouts_[operand].row; }
+
   /// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
   /// address. `columns` names the part of every row that is wanted.
   template <class Each>

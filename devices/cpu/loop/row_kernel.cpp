@@ -96,6 +96,7 @@ class RowKernel final : public core::Kernel {
 
   void run_block(const Frame& frame, Range rows) const {
     for (const Level& level : plan_.levels) {
+      for (const int copy : level.copies) run_stage(frame, copy, rows, plan_.length);
       run_stage(frame, level.rows, rows, 1);
       run_stage(frame, level.elements, rows, plan_.length);
       for (const RowPartial& partial : level.partials) finish(frame, partial, rows);

@@ -14,6 +14,7 @@
 #include "devices/cpu/elementwise/translation.hpp"
 #include "devices/cpu/jit/non_temporal.hpp"
 #include "devices/cpu/jit/record.hpp"
+#include "devices/cpu/loop/transposed_rows.hpp"
 #include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
@@ -58,11 +59,11 @@ class RowPlanner {
     const double row_bytes = std::max(block_element_bytes(), least_element_bytes) *
                              static_cast<double>(std::max<std::int64_t>(plan_.length, 1));
     plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(block_bytes / row_bytes), 1, plan_.rows);
+    find_transposed(row_bytes);
     for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
-    if (plan_.stages.size() > RowPlan::most_stages) {
-      throw DeviceError(
-          core::text("cpu: a loop may have ", RowPlan::most_stages, " stages, this one has ", plan_.stages.size()));
-    }
+    constexpr std::size_t most = RowPlan::most_stages - RowPlan::most_copies;
+    if (const std::size_t made = plan_.stages.size() - copies_; made > most)
+      throw DeviceError(core::text("cpu: a loop may have ", most, " stages, this one has ", made));
     plan_.buffers = layout_.bytes();
   }
 
@@ -81,6 +82,7 @@ class RowPlanner {
     for (std::size_t i = 0; i < program_.inputs; ++i) locations_[i] = {ValueLocation::Kind::input, i, 0};
     read_by_whole_.assign(program_.values(), false);
     stored_.assign(program_.values(), false);
+    copied_.assign(program_.values(), false);
     result_.assign(program_.values(), none);
     lent_.assign(program_.outputs.size(), false);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
@@ -137,6 +139,55 @@ class RowPlanner {
       if (work_at(other) > work_at(depth)) return false;
     }
     return exceeds_caches_;
+  }
+
+  /// Inputs that lie transposed are copied a block at a time, if blocks may be so high that most of the cache lines
+  /// that the copies read is used at once. Of short rows these lines stay in the nearest cache until the next rows read
+  /// them, and where wide elements are in a cache already, gathering them takes no longer.
+  void find_transposed(double row_bytes) {
+    constexpr std::int64_t shortest = 64, lines = 16;
+    if (plan_.length < shortest) return;
+    transposed_.resize(inputs_.size());
+    std::size_t found = 0;
+    double bytes = row_bytes;
+    for (std::size_t i = 0; i < inputs_.size() && found < RowPlan::most_copies; ++i) {
+      const core::Operand operand{types_[i], core::broadcast_to(inputs_[i].view, group_.shape)};
+      if (!whole_[i] || (size_of(types_[i]) == 8 && !exceeds_caches_)) continue;
+      if ((transposed_[i] = prepare_transposed_rows(operand, plan_.length)) == nullptr) continue;
+      ++found;
+      bytes += static_cast<double>(copied_row_bytes(types_[i], plan_.length));
+    }
+    if (found == 0) return;
+    if (plan_.rows < lines || static_cast<double>(lines) * bytes > bytes_of_read_rows) return transposed_.clear();
+    plan_.block_rows = std::max(plan_.block_rows / lines, std::int64_t{1}) * lines;
+  }
+
+  /// Copies the inputs of a part that lie transposed, that no level before has copied and that are not copied anyway.
+  void copy_transposed(const core::LoopPart& part, std::span<const Value> wanted, std::vector<int>& copies) {
+    for (const Value value : part.inputs) {
+      if (value >= transposed_.size() || transposed_[value] == nullptr || stored_[value]) continue;
+      if (std::ranges::find(wanted, value) != wanted.end()) continue;
+      const ValueLocation from = locations_[value];
+      const std::size_t row_bytes = copied_row_bytes(types_[value], plan_.length);
+      stored_[value] = copied_[value] = true;
+      locations_[value] = {ValueLocation::Kind::buffer,
+                           layout_.reserve(row_bytes * static_cast<std::size_t>(plan_.block_rows)), row_bytes};
+      plan_.nanoseconds += transposed_[value]->nanoseconds();
+      plan_.stages.push_back({transposed_[value], {from}, {locations_[value]}});
+      copies.push_back(static_cast<int>(plan_.stages.size()) - 1);
+      ++copies_;
+    }
+  }
+
+  /// The rows of an input's copies.
+  core::View copied_view(Value value) const {
+    core::View view = core::View::dense(group_.shape);
+    const auto width = static_cast<std::int64_t>(size_of(types_[value]));
+    const auto pitch = static_cast<std::int64_t>(copied_row_bytes(types_[value], plan_.length)) / width;
+    for (std::int64_t& stride : view.strides) {
+      if (stride >= plan_.length) stride = stride / plan_.length * pitch;
+    }
+    return view;
   }
 
   /// Whether what comes after the stage reads elements of an input over which a result may be laid.
@@ -200,6 +251,7 @@ class RowPlanner {
       const bool as_given = value < program_.inputs && !stored_[value];
       core::View view = core::View::dense(whole_[value] ? group_.shape : reduced_);
       if (as_given) view = inputs_[value].view;
+      if (copied_[value]) view = copied_view(value);
       if (as_given && !whole_[value]) view.shape = reduced_;  // it does not vary along the axes
       opened.inputs.push_back({types_[value], core::broadcast_to(view, shape)});
       opened.types.push_back(types_[value]);
@@ -209,14 +261,16 @@ class RowPlanner {
   }
 
   /// A program that makes these values and reduces the operands of these folds; -1 where there is nothing to do.
-  /// Nothing is added, and `partials` left empty, where it would have reductions and there is no machine code for it.
+  /// Nothing is added, and the level's `partials` left empty, where it would have reductions and there is no machine
+  /// code for it.
   int add_stage(std::span<const Value> wanted, std::span<const Value> folds, bool whole, bool last, std::size_t depth,
-                std::vector<RowPartial>& partials) {
+                Level& level) {
     if (wanted.empty() && folds.empty()) return -1;
     std::vector<Value> made(wanted.begin(), wanted.end());
     for (const Value fold : folds) made.push_back(operand_of(fold));
     const core::LoopPart part = core::part_of(program_, made, stored_);
     const Shape& shape = whole ? group_.shape : reduced_;
+    if (whole) copy_transposed(part, wanted, level.copies);
     UnfinishedStage opened = begin_stage(part, shape);
     TileProgram program = Translation(part.program, opened.types, wanted.size()).tiles();
     std::vector<TileProgram::Output> outputs(program.outputs.begin(),
@@ -235,7 +289,7 @@ class RowPlanner {
     policy.non_temporal = exceeds_caches_ && whole && last;
     for (std::size_t i = 0; i < part.inputs.size() && whole && prefetches(depth); ++i) {
       const Value input = part.inputs[i];
-      policy.prefetched.push_back(input < program_.inputs && advances(input));
+      policy.prefetched.push_back(input < program_.inputs && !copied_[input] && advances(input));
     }
     opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
     if (opened.stage.program == nullptr) return -1;
@@ -251,7 +305,7 @@ class RowPlanner {
                                   layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
       opened.stage.outputs.push_back(partial);
       store(folds[i], false, last);
-      partials.push_back({rules_of(folds[i]), partial, locations_[folds[i]]});
+      level.partials.push_back({rules_of(folds[i]), partial, locations_[folds[i]]});
     }
     plan_.nanoseconds += opened.stage.program->nanoseconds();
     plan_.stages.push_back(std::move(opened.stage));
@@ -273,7 +327,7 @@ class RowPlanner {
       const bool read_later = levels_.last_reader[value] > depth;
       if (result_[value] != none || read_by_whole_[value] || read_later) rows.push_back(value);
     }
-    level.rows = add_stage(rows, {}, false, last, depth, level.partials);
+    level.rows = add_stage(rows, {}, false, last, depth, level);
     const auto want = [&](std::vector<Value>& list, Value value) {
       if (!stored_[value] && std::ranges::find(list, value) == list.end()) list.push_back(value);
     };
@@ -299,11 +353,11 @@ class RowPlanner {
       }
     };
     keep_operands();
-    level.elements = add_stage(elements, together, true, last, depth, level.partials);
+    level.elements = add_stage(elements, together, true, last, depth, level);
     if (level.elements < 0 && !together.empty()) {
       lines.assign(folds.begin(), folds.end());
       keep_operands();
-      level.elements = add_stage(elements, {}, true, last, depth, level.partials);
+      level.elements = add_stage(elements, {}, true, last, depth, level);
     }
     for (const Value fold : lines) {
       const Value operand = operand_of(fold);
@@ -344,6 +398,9 @@ class RowPlanner {
   std::vector<std::size_t> result_;  // which result of the node it is, or none
   std::vector<ValueLocation> locations_;
   std::vector<bool> stored_;
+  std::vector<std::shared_ptr<const RangeProgram>> transposed_;  // by input: the program that copies it, if it lies so
+  std::vector<bool> copied_;                                     // by value
+  std::size_t copies_ = 0;
   std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
   bool exceeds_caches_ = false;
   WorkspaceLayout layout_;

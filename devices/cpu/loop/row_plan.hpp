@@ -38,17 +38,20 @@ struct RowFold {
   std::int64_t offset = 0;  // bytes before the first element
 };
 
-/// One level: the programs run in this order, then partial results are finished and folds run.
+/// One level: operands that it reads are copied, the programs run in this order, then partial results are finished and
+/// folds run.
 struct Level {
-  int rows = -1;      // number of a program, or -1
-  int elements = -1;  // number of a program, or -1
+  std::vector<int> copies;  // numbers of programs
+  int rows = -1;            // number of a program, or -1
+  int elements = -1;        // number of a program, or -1
   std::vector<RowPartial> partials;
   std::vector<RowFold> folds;
 };
 
 /// Reductions are taken in levels, each after those that it depends on.
 struct RowPlan {
-  static constexpr std::size_t most_stages = 16;
+  static constexpr std::size_t most_copies = 4;  // of operands that lie transposed
+  static constexpr std::size_t most_stages = 16 + most_copies;
 
   std::vector<Stage> stages;
   std::vector<Level> levels;
