@@ -523,10 +523,18 @@ TEST_CASE("results that are numbers, or other results, are those of eager mode")
     const auto values = [&]<class M>(M) { return (Tensor<M>::arange(6400) % 251).astype(type).reshape({64, 100}); };
     const auto results = [](const auto& x) {
       const auto y = remainder(x, 10);
-      return std::vector{x + 45 - x, clip(y, 0, 9), y, y + x - y, abs(sign(bitwise_or(x, 2))), 3 - (3 - y)};
+      return std::vector{x + 45 - x,
+                         clip(y, 0, 9),
+                         y,
+                         y + x - y,
+                         abs(sign(bitwise_or(x, 2))),
+                         3 - (3 - y),
+                         equal(bitwise_or(x, 1), 4),
+                         less_equal(minimum(x, y), y)};
     };
     const auto expected = results(values(Eager()));
-    for (unsigned chosen = 1; chosen < 64; ++chosen) check_chosen(values(Lazy()), results, expected, chosen);
+    for (unsigned chosen = 1; chosen < 256; chosen += 1 + chosen / 16)
+      check_chosen(values(Lazy()), results, expected, chosen);
   }
 }
 
