@@ -1,0 +1,75 @@
+// Whether what a way of running gave is what it may give.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/runs.hpp"
+
+namespace tyto::fuzz {
+
+/// Histories of the program with operands moved by chance, made when they are first asked for.
+class NoisyHistories {
+ public:
+  enum class Kind {
+    rounded,   // as kernels round
+    resloped,  // open slopes alone
+    resigned,  // open slopes and signs alone
+    summed,    // as operators are off that round once an operation and add in any order
+    computed,  // as operators of another device may be off
+  };
+
+  NoisyHistories(const Trial& trial, const Material& material, std::size_t runs, Kind kind, bool alike = true)
+      : trial_(trial), material_(material), runs_(runs), kind_(kind), alike_(alike) {}
+
+  const std::vector<History>& at_least(std::size_t count);
+
+ private:
+  const Trial& trial_;
+  const Material& material_;
+  std::size_t runs_;
+  Kind kind_;
+  bool alike_;
+  std::vector<History> histories_;
+};
+
+/// What eager mode gave, and what may differ from it.
+class Judge {
+ public:
+  Judge(const Trial& trial, const Material& material, const History& expected, const Program<Eager>& program,
+        const std::vector<std::size_t>& times, const Excuses& excuses = {});
+
+  /// Of a history from another device. Errors are drawn up to the largest that operators may make, so of n programs
+  /// with such errors the largest effect is below an eighth of what one error can do with a probability of 8^-n; where
+  /// many have a say, their effects add up by chance in the same way.
+  std::string verdict_of_device(Faith faith, const History& found, TrialCount& count);
+
+  /// What is wrong with the history of a way of running, or nothing.
+  std::string verdict(Faith faith, const History& found, TrialCount& count);
+
+  /// Of a way that changes no bits, where views crossed the borders of regions: they are dense in both graphs.
+  std::string verdict_of_bits(const History& without_passes, const History& found, TrialCount& count);
+
+ private:
+  // Histories: nearly always few explain what there is to explain.
+  static constexpr std::size_t few_first[] = {6, 30, 150};
+
+  // What neither rounding explains nor, behind regions, slopes that are open.
+  std::string beyond_rounding(NoisyHistories& noisy, std::size_t enough, double places, NoisyHistories& choices,
+                              const History& found);
+
+  const History& expected_;
+  bool finite_;
+  bool dense_borders_;
+  Excuses excuses_;
+  bool adds_up_;
+  bool shows_open_signs_;
+  bool shows_open_slopes_;
+  NoisyHistories rounded_;
+  NoisyHistories resloped_;
+  NoisyHistories resigned_;
+  NoisyHistories summed_;
+  NoisyHistories computed_;
+};
+
+}  // namespace tyto::fuzz
