@@ -128,7 +128,9 @@ void Fuser::choose_repeated() {
     SmallSet<Port, most_behind> behind;
     bool room = true;
     each_operand(i, [&](Port port) { room = room && behind.add(port); });
-    const auto is_small = [&](Port port) { return bytes(port) <= bytes(result) / small_part; };
+    const auto is_small = [&](Port port) {
+      return shape(port) != shape(result) && bytes(port) <= bytes(result) / small_part;
+    };
     const Port* const whole = std::find_if_not(behind.begin(), behind.end(), is_small);
     if (!room) continue;
     if (whole != behind.end()) {

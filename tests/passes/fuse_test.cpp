@@ -235,6 +235,19 @@ TEST_CASE("what nobody needs neither joins a group nor keeps one from forming") 
   CHECK(core::to_string(program_of(fused)) == "v0=exp(x0); v1=square(v0) -> v1");
 }
 
+TEST_CASE("groups of nothing do not wait for themselves") {
+  auto compiled = compile([](Tensor<Lazy> x, Tensor<Lazy> s) {
+    const auto low = less(clip(x, 10, 50), maximum(x, 16));
+    const auto high = logical_or(greater_equal(x, 8192), less(maximum(s, 65535), 0));
+    const auto quotient = floor_divide(where(high, abs(x), maximum(x, 0)), x), rest = left_shift(x, 8) - x * 14;
+    return where(low, quotient, square(where(low, rest, quotient)) + rest);
+  });
+  for (const std::int64_t rows : {0, 2}) {
+    const auto x = Tensor<Lazy>::zeros({rows, 130}, DType::i32), s = Tensor<Lazy>::zeros({rows, 1}, DType::i32);
+    CHECK(compiled(x, s).shape() == Shape{rows, 130});
+  }
+}
+
 TEST_CASE("random nodes are not drawn again by a group") {
   Sketch s;
   const Port key = s.constant({7, 9}, {2}, DType::i64);
