@@ -107,6 +107,8 @@ class Knowledge {
       }
     }
     facts_.known.push_back(known_result(step.op, step.dtype, types, operands));
+    if (step.op == OpId::bitwise_xor && from[0] == from[1] && facts_.is_integer(v))
+      facts_.known[v] = only(step.dtype, 0);
     if (const std::optional<bool> ordered = known_order(facts_, step.op, from))
       facts_.known[v] = only(DType::boolean, *ordered);
     const bool same_types = std::ranges::all_of(types, [&](DType type) { return type == step.dtype; });
@@ -158,9 +160,14 @@ class Knowledge {
     for (auto other = static_cast<LoopValue>(program_.first_instruction()); other < v; ++other) {
       const LoopInstruction &a = program_.instruction_of(other), &b = program_.instruction_of(v);
       if (a.op != b.op || a.dtype != b.dtype || facts_.stands_for[other] != other || number_[other]) continue;
+      const auto reads = [&](std::size_t operand, std::size_t at) {
+        return facts_.operand_of(other, operand) == from[at];
+      };
       std::size_t i = 0;
-      while (i < from.size() && facts_.operand_of(other, i) == from[i]) ++i;
-      if (i == from.size()) return other;
+      while (i < from.size() && reads(i, i)) ++i;
+      const bool crossed =
+          from.size() == 2 && definition(a.op).is(Traits::is_commutative) && reads(0, 1) && reads(1, 0);
+      if (i == from.size() || (crossed && facts_.is_integer(v))) return other;
     }
     return std::nullopt;
   }

@@ -141,25 +141,38 @@ class RowPlanner {
     return exceeds_caches_;
   }
 
-  /// Inputs that lie transposed are copied a block at a time, if blocks may be so high that most of the cache lines
-  /// that the copies read is used at once. Of short rows these lines stay in the nearest cache until the next rows read
-  /// them, and where wide elements are in a cache already, gathering them takes no longer.
+  /// Inputs that lie transposed are copied a block at a time, of as many rows as fill the cache lines that the copies
+  /// read, if they fit, and of four at least. Of short rows these lines stay in the nearest cache until the next rows
+  /// read them.
   void find_transposed(double row_bytes) {
-    constexpr std::int64_t shortest = 64, lines = 16;
+    constexpr std::int64_t shortest = 64, least_rows = 4;
     if (plan_.length < shortest) return;
     transposed_.resize(inputs_.size());
     std::size_t found = 0;
+    std::int64_t rows = 8;
     double bytes = row_bytes;
     for (std::size_t i = 0; i < inputs_.size() && found < RowPlan::most_copies; ++i) {
       const core::Operand operand{types_[i], core::broadcast_to(inputs_[i].view, group_.shape)};
-      if (!whole_[i] || (size_of(types_[i]) == 8 && !exceeds_caches_)) continue;
+      if (!whole_[i] || gathers_as_fast(operand)) continue;
       if ((transposed_[i] = prepare_transposed_rows(operand, plan_.length)) == nullptr) continue;
       ++found;
+      if (size_of(types_[i]) < 8) rows = 16;
       bytes += static_cast<double>(copied_row_bytes(types_[i], plan_.length));
     }
     if (found == 0) return;
-    if (plan_.rows < lines || static_cast<double>(lines) * bytes > bytes_of_read_rows) return transposed_.clear();
-    plan_.block_rows = std::max(plan_.block_rows / lines, std::int64_t{1}) * lines;
+    while (rows > least_rows && static_cast<double>(rows) * bytes > bytes_of_read_rows) rows /= 2;
+    if (plan_.rows < rows || static_cast<double>(rows) * bytes > bytes_of_read_rows) return transposed_.clear();
+    plan_.block_rows = std::max(plan_.block_rows / rows, std::int64_t{1}) * rows;
+  }
+
+  /// Whether wide elements lie in a cache, are read once, and do not fall into a few of its sets.
+  bool gathers_as_fast(const core::Operand& operand) const {
+    const std::int64_t width = static_cast<std::int64_t>(size_of(operand.dtype)), sets_bytes = 512;
+    if (width < 8 || exceeds_caches_ || operand.view.strides.back() * width % sets_bytes == 0) return false;
+    for (std::size_t depth = 1; depth <= deepest(); ++depth) {
+      if (work_at(depth) != 0) return false;
+    }
+    return true;
   }
 
   /// Copies the inputs of a part that lie transposed, that no level before has copied and that are not copied anyway.

@@ -51,6 +51,13 @@ TEST_CASE("constants added to integers one after the other are added at once") {
   CHECK(builder.code()[builder.apply(Op::add, Lane::f32, rounded, number(-1e8F))].operands[0] == rounded);
 }
 
+TEST_CASE("integers that meet themselves leave nothing, of infinity and NaN there is something left") {
+  jit::CodeBuilder builder(true);
+  const Value x = builder.load(0, Lane::i32, false), z = builder.load(1, Lane::f32, false);
+  CHECK(builder.apply(Op::bit_xor, Lane::i32, x, x) == whole(builder, 0));
+  CHECK(builder.code()[builder.apply(Op::subtract, Lane::f32, z, z)].op == Op::subtract);
+}
+
 TEST_CASE("what is made of a choice between constants is one choice, of two bounds the tighter, wherever they stand") {
   jit::CodeBuilder builder(true);
   const Value x = builder.load(0, Lane::i32, false), zero = whole(builder, 0);

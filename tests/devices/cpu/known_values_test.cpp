@@ -107,6 +107,9 @@ TEST_CASE("sums and products by numbers that come to less are less") {
          return b.apply(fma, type, {0, number(b, 5), two(b, multiply, 0, number(b, -5))});
        },
        "v0=maximum(0,0) -> v0"},
+      {[&](B& b) { return two(b, add, two(b, bitwise_xor, 0, 0), 1); }, "v0=square(x1) -> v0"},
+      {[&](B& b) { return two(b, bitwise_xor, two(b, maximum, 0, 1), two(b, maximum, 1, 0)); },
+       "v0=maximum(0,0) -> v0"},
       // A product takes longer than a shift and a sum.
       {[&](B& b) { return two(b, add, two(b, left_shift, 0, number(b, 3)), 0); },
        "v0=left_shift(x0,3); v1=add(v0,x0); v2=square(v1) -> v2"},
@@ -136,6 +139,24 @@ TEST_CASE("what a condition says of its operands is known where it holds") {
   const core::LoopValue it = ordered.apply(OpId::where, type, {always, 1, 0});
   const core::LoopValue result = ordered.apply(OpId::square, type, {it});
   CHECK(without_known(ordered.finish({&result, 1}), {type, type}, false) == "v0=square(x1) -> v0");
+}
+
+TEST_CASE("of conditions that are made of one another no more than a few are looked into") {
+  auto compiled = compile([](Tensor<Lazy> x, Tensor<Lazy> y) {
+    Tensor<Lazy> now = less(x, y), before = greater(y, 5);
+    for (int i = 0; i < 60; ++i) {
+      const Tensor<Lazy> next = logical_and(now, before);
+      before = now;
+      now = next;
+    }
+    return where(now, x, y) + 1;
+  });
+  const auto x = Tensor<Lazy>::arange(40).astype(DType::i32), y = 3 * x % 17;
+  const Numbers given = numbers_of(y), found = numbers_of(compiled(x, y));
+  for (std::size_t i = 0; i < 40; ++i) {
+    const auto here = static_cast<std::int64_t>(i);
+    CHECK(found[i] == (here < given[i] && given[i] > 5 ? here : given[i]) + 1);
+  }
 }
 
 TEST_CASE("a choice within a branch of another by the same condition is made") {
