@@ -271,9 +271,18 @@ std::vector<bool> whole_ends(const LoopAttributes& loop, std::span<const Shape> 
   return ends;
 }
 
-}  // namespace
-
-namespace {
+/// However an input lies that is no longer read, the others' elements follow one another as they did.
+void forget_unread_layouts(BoundLoop& bound) {
+  const LoopProgram& program = bound.loop.program;
+  std::vector<bool> read(program.values());
+  for (const LoopValue output : program.outputs) read[output] = true;
+  for (std::size_t v = program.first_instruction(); v < program.values(); ++v) {
+    for (const LoopValue operand : program.operands_of(v)) read[operand] = true;
+  }
+  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+    if (!read[i]) std::ranges::fill(bound.inputs[i].view.strides, 0);
+  }
+}
 
 /// Whether there was anything to drop.
 bool drop_once(BoundLoop& bound) {
@@ -290,19 +299,7 @@ bool drop_once(BoundLoop& bound) {
   if (!rest.axes.empty() && whole_ends(rest, bound.given, always) != whole_ends(bound.loop, bound.given, not_known))
     return false;
   bound.loop = std::move(rest);
-  // However what is not read lies, nobody's elements follow it.
-  std::vector<bool> read(bound.inputs.size());
-  for (std::size_t v = bound.loop.program.first_instruction(); v < bound.loop.program.values(); ++v) {
-    for (const LoopValue operand : bound.loop.program.operands_of(v)) {
-      if (operand < read.size()) read[operand] = true;
-    }
-  }
-  for (const LoopValue output : bound.loop.program.outputs) {
-    if (output < read.size()) read[output] = true;
-  }
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!read[i]) std::ranges::fill(bound.inputs[i].view.strides, 0);
-  }
+  forget_unread_layouts(bound);
   return true;
 }
 
