@@ -11,17 +11,6 @@ bool is_comparison(OpId op) {
   using enum OpId;
   return op == equal || op == not_equal || op == less || op == less_equal || op == greater || op == greater_equal;
 }
-/// The comparison of the operands in the other order.
-OpId mirrored(OpId op) {
-  switch (op) {
-    case OpId::less: return OpId::greater;
-    case OpId::less_equal: return OpId::greater_equal;
-    case OpId::greater: return OpId::less;
-    case OpId::greater_equal: return OpId::less_equal;
-    default: return op;
-  }
-}
-
 bool is_non_negative(const IntegerFacts& facts, LoopValue v) { return facts.known[v] && facts.known[v]->low >= 0; }
 /// Whether the value is no larger than its operand.
 bool is_upper_limit(const IntegerFacts& facts, LoopValue v, std::size_t i) {

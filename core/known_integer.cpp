@@ -271,6 +271,16 @@ OpId opposite(OpId comparison) {
 
 }  // namespace
 
+OpId mirrored(OpId comparison) {
+  switch (comparison) {
+    case OpId::less: return OpId::greater;
+    case OpId::less_equal: return OpId::greater_equal;
+    case OpId::greater: return OpId::less;
+    case OpId::greater_equal: return OpId::less_equal;
+    default: return comparison;
+  }
+}
+
 std::optional<KnownInteger> known_where(OpId comparison, bool holds, const KnownInteger& a, const KnownInteger& b) {
   KnownInteger known = a;
   const auto at_most = [&](Wide most) { known.high = static_cast<std::int64_t>(std::min<Wide>(known.high, most)); };

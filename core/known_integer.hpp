@@ -30,6 +30,9 @@ std::optional<KnownInteger> only(DType type, std::int64_t number);
 std::optional<KnownInteger> known_result(OpId op, DType result, std::span<const DType> types,
                                          std::span<const std::optional<KnownInteger>> operands);
 
+/// The comparison that says of (b, a) what this one says of (a, b).
+OpId mirrored(OpId comparison);
+
 /// What is known of `a` where comparing it with `b` gives `holds`; nothing where that cannot be.
 std::optional<KnownInteger> known_where(OpId comparison, bool holds, const KnownInteger& a, const KnownInteger& b);
 

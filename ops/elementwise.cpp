@@ -1,5 +1,6 @@
 // Element-wise operators: the operand rules, the typed front, and the table rows, all expanded from the list.
 #include "tyto/elementwise.hpp"
+#include "core/known_integer.hpp"
 #include "core/op_ids.hpp"
 
 #include <array>
@@ -227,17 +228,6 @@ Value compare_across_signs(OpId op, const Value& natural, const Value& whole) {
   return apply(OpId::logical_and, apply(OpId::greater_equal, number, weak_scalar(0)), same_sign);
 }
 
-/// The comparison that says of (b, a) what `op` says of (a, b).
-OpId turned(OpId op) {
-  switch (op) {
-    case OpId::less: return OpId::greater;
-    case OpId::less_equal: return OpId::greater_equal;
-    case OpId::greater: return OpId::less;
-    case OpId::greater_equal: return OpId::less_equal;
-    default: return op;
-  }
-}
-
 }  // namespace
 
 Value emit_elementwise(OpId op, std::span<Value> operands) {
@@ -250,7 +240,8 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   if (def.domain <= Domain::comparison && alike(def, operands)) return emit_resolved(op, operands);
   if (def.domain == Domain::comparison && operands.size() == 2) {
     if (are_across_signs(operands[0], operands[1])) return compare_across_signs(op, operands[0], operands[1]);
-    if (are_across_signs(operands[1], operands[0])) return compare_across_signs(turned(op), operands[1], operands[0]);
+    if (are_across_signs(operands[1], operands[0]))
+      return compare_across_signs(core::mirrored(op), operands[1], operands[0]);
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
