@@ -14,6 +14,7 @@
 #include "devices/opencl/fourier.hpp"
 #include "devices/opencl/indexed_elements.hpp"
 #include "devices/opencl/joined_kernel.hpp"
+#include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/linear_algebra.hpp"
 #include "devices/opencl/loop_watch.hpp"
 #include "devices/opencl/mathematics.hpp"

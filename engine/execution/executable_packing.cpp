@@ -5,6 +5,10 @@
 
 namespace tyto::run {
 
+using core::GraphNode;
+using core::OpId;
+using core::Port;
+
 // Weights that the run itself does not change are packed when they have changed since the session packed them last.
 bool ExecutableBuilder::keeps_packed(const GraphNode& node) const {
   if (node.op != OpId::pack_weights) return false;
