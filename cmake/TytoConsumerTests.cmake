@@ -1,5 +1,5 @@
 # Tests that build other people's projects: the consumer in three ways, and each example, against an installed copy.
-if(TYTO_SANITIZE)
+if(TYTO_SANITIZE OR NOT TYTO_INSTALL)
   return()
 endif()
 set(consumer "${PROJECT_SOURCE_DIR}/tests/consumer")
@@ -35,6 +35,11 @@ add_test(NAME consumer.add_subdirectory COMMAND ${build_and_test}
   --build-and-test "${consumer}" "${work}/add_subdirectory"
   --build-options ${taking_tools} "-DCONSUMER_TYTO_SOURCE=${PROJECT_SOURCE_DIR}" ${same_options}
   --test-command consumer)
+# A project that has Tyto as a part installs its own files alone, unless it asks for Tyto's too (TYTO_INSTALL).
+add_test(NAME consumer.install_of_parent COMMAND "${consumer}/check_install_of_parent.sh"
+  "${CMAKE_COMMAND}" "${work}/add_subdirectory" $<CONFIG> "${work}/install_of_parent")
+set_tests_properties(consumer.add_subdirectory PROPERTIES FIXTURES_SETUP parent)
+set_tests_properties(consumer.install_of_parent PROPERTIES FIXTURES_REQUIRED parent)
 
 file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/CMakeLists.txt")
 foreach(example IN LISTS examples)

@@ -140,10 +140,9 @@ target_compile_definitions(tyto_build_facts INTERFACE
   $<$<BOOL:${TYTO_HAVE_XBYAK}>:TYTO_HAVE_XBYAK=1>)
 
 function(tyto_say_what_is_built)
-  if(NOT PROJECT_IS_TOP_LEVEL)
-    return()
+  if(PROJECT_IS_TOP_LEVEL)
+    message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, PNG ${TYTO_HAVE_PNG}, JPEG ${TYTO_HAVE_JPEG}, JIT ${TYTO_HAVE_XBYAK}, instruction sets ${TYTO_INSTRUCTION_SETS}")
   endif()
-  message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, PNG ${TYTO_HAVE_PNG}, JPEG ${TYTO_HAVE_JPEG}, JIT ${TYTO_HAVE_XBYAK}, instruction sets ${TYTO_INSTRUCTION_SETS}")
   foreach(line IN LISTS TYTO_LEFT_OUT)
     message(STATUS "Tyto leaves out ${line}")
   endforeach()

@@ -121,7 +121,9 @@ function(tyto_program folder)
   target_include_directories(${target} PRIVATE "${view}")
   target_link_libraries(${target} PRIVATE tyto::tyto tyto_flags ${arg_LINKS})
   tyto_unity(${target})
-  install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tyto)
+  if(TYTO_INSTALL)
+    install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tyto)
+  endif()
 endfunction()
 
 # Adds every folder under `parent` that has a CMakeLists.txt of its own.

@@ -3,6 +3,7 @@ option(TYTO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_CLI "Build the program `tyto`" ${PROJECT_IS_TOP_LEVEL})
+option(TYTO_INSTALL "Install Tyto along with the project that it is part of" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_UNITY "Compile the files of a folder several at a time, with standard headers precompiled" ON)
 option(TYTO_NATIVE "Compile everything for this very processor (the result may not run on another)" OFF)
 set(TYTO_INSTRUCTION_SETS "all" CACHE STRING

@@ -6,3 +6,9 @@ cmake=$1 build=$2 configuration=$3 destination=$4
 rm -rf "$destination" "$destination.staged"
 "$cmake" --install "$build" --config "$configuration" --component tyto --prefix "$destination.staged"
 mv "$destination.staged" "$destination"
+for file in LICENSE THIRD_PARTY_NOTICES; do
+  [ -n "$(find "$destination" -name $file)" ] || {
+    echo "$file is not part of the installed copy"
+    exit 1
+  }
+done
