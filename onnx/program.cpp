@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "onnx/element_types.hpp"
+#include "onnx/node_order.hpp"
 
 namespace tyto::onnx {
 
@@ -41,6 +42,15 @@ NodeMessage instance_of(const NodeMessage& node, const FunctionMessage& function
 }
 
 }  // namespace
+
+template <class Nodes>
+void Program::add_nodes(const Nodes& nodes) {
+  std::vector<const NodeMessage*> as_listed;
+  as_listed.reserve(nodes.size());
+  for (const NodeMessage& node : nodes) as_listed.push_back(&node);
+  steps_.reserve(nodes.size());
+  for (const NodeMessage* node : in_order(weights_.file(), as_listed)) steps_.push_back(step_of(*node));
+}
 
 Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weights, Program* outer)
     : scope_(std::move(scope)), weights_(weights), outer_(outer) {
@@ -86,13 +96,12 @@ Program::Program(const FunctionMessage& function, const NodeMessage& call, Opera
   if (!function.operator_sets.empty()) scope_.versions.clear();
   for (const OperatorSet& set : function.operator_sets) scope_.versions[canonical_domain(set.domain)] = set.version;
   for (const std::string_view name : function.inputs) input_slots_.push_back(define(name));
-  std::vector<NodeMessage> nodes;
   if ((*scope_.budget -= static_cast<std::int64_t>(function.nodes.size())) < 0) {
     refuse(weights_.file(),
            "its functions call one another so often that they make more nodes than the file has bytes");
   }
   for (const NodeMessage& node : function.nodes) instances_.push_back(instance_of(node, function, call));
-  for (const NodeMessage& node : instances_) steps_.push_back(step_of(node));
+  add_nodes(instances_);
   for (const std::string_view name : function.outputs) {
     const std::int32_t slot = slot_of(name);
     if (slot == none) {
@@ -130,19 +139,13 @@ std::int32_t Program::slot_of(std::string_view name) {
   return slot;
 }
 
-void Program::add_nodes(const std::vector<NodeMessage>& nodes) {
-  steps_.reserve(nodes.size());
-  for (const NodeMessage& node : nodes) steps_.push_back(step_of(node));
-}
-
 Program::Step Program::step_of(const NodeMessage& node) {
   Step step;
   step.node = &node;
   for (const std::string_view name : node.inputs) {
     step.inputs.push_back(name.empty() ? none : slot_of(name));
     if (!name.empty() && step.inputs.back() == none) {
-      refuse(weights_.file(), described(node), ": its input ", quoted(name),
-             " is computed nowhere before it; nodes come in an order in which each follows its inputs");
+      refuse(weights_.file(), described(node), ": its input ", quoted(name), " is computed nowhere");
     }
   }
   const std::string_view domain = canonical_domain(node.domain);

@@ -20,7 +20,7 @@ namespace tyto::onnx {
 struct OperatorScope {
   std::map<std::string_view, std::int64_t> versions;
   const std::vector<FunctionMessage>* functions = nullptr;
-  int depth = 0;                   // of functions that call functions
+  int depth = 0;  // of functions that call functions
   std::int64_t* budget = nullptr;  // nodes that calls of functions may still become: a few lines could make billions
 };
 
@@ -72,7 +72,8 @@ class Program {
  private:
   Program(const FunctionMessage& function, const NodeMessage& call, OperatorScope scope, Weights& weights);
 
-  void add_nodes(const std::vector<NodeMessage>& nodes);
+  template <class Nodes>
+  void add_nodes(const Nodes& nodes);
   Step step_of(const NodeMessage& node);
   void add_function(Step& step, const FunctionMessage& function);
   std::int32_t define(std::string_view name);
