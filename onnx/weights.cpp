@@ -2,6 +2,7 @@
 // folder and nowhere else.
 #include "onnx/weights.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -108,6 +109,16 @@ std::uint64_t number_in(const std::string& where, std::string_view text) {
   return number;
 }
 
+// Whether a path without links, `.` and `..` lies in a folder or below it, wherever links lead that the folder's name
+// goes through.
+bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(folder, error);
+  if (error) return false;
+  const auto [part, rest] = std::mismatch(real.begin(), real.end(), path.begin(), path.end());
+  return part == real.end() && rest != path.end();
+}
+
 }  // namespace
 
 bool has_subnormals(std::span<const std::byte> numbers) {
@@ -135,9 +146,27 @@ std::string Weights::unsupported(const TensorMessage& message) {
   return "";
 }
 
-// What a file names must not reach outside of the model's folder, by no path and by no link.
-Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t needed) {
+// What a file names must not reach outside of the model's folder, by no path and by no link. Caches of models consist
+// of links, the model's file one of them: then what lies beside the file that it stands for is the model's, too.
+std::shared_ptr<const MappedFile> Weights::opened(const std::string& where, std::string_view location) const {
   namespace fs = std::filesystem;
+  if (folder_.empty()) refuse(where, "is in the file ", quoted(location), ", and a model in memory has no folder");
+  if (location.find('\0') != std::string_view::npos) refuse(where, "is in a file whose name holds a zero byte");
+  const fs::path relative(location);
+  if (relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end()) {
+    refuse(where, "is in ", quoted(location), "; only paths below the model's folder are read");
+  }
+  std::error_code error;
+  const fs::path path = fs::canonical(folder_ / relative, error);
+  if (error) refuse(where, "is in ", quoted(location), ", which cannot be opened: ", error.message());
+  if (!lies_below(path, folder_) && !lies_below(path, fs::canonical(file_, error).parent_path())) {
+    refuse(where, "is in ", quoted(location), ", which a link leads to ", quoted(path.string()),
+           ", outside of the model's folder");
+  }
+  return std::make_shared<const MappedFile>(path.string(), false);
+}
+
+Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t needed) {
   const std::string where = file_ + ": " + quoted(message.name);
   std::string_view location;
   std::uint64_t offset = 0, length = needed;
@@ -147,24 +176,8 @@ Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t nee
     if (key == "length") length = number_in(where, value);
   }
   if (location.empty()) refuse(where, "is in another file, which it does not name");
-  if (folder_.empty()) refuse(where, "is in the file ", quoted(location), ", and a model in memory has no folder");
-  if (location.find('\0') != std::string_view::npos) refuse(where, "is in a file whose name holds a zero byte");
-  const fs::path relative(location);
-  if (relative.is_absolute())
-    refuse(where, "is in ", quoted(location), "; only paths below the model's folder are read");
-  fs::path at(folder_);
-  for (auto part = relative.begin(); part != relative.end(); ++part) {
-    if (*part == "..") refuse(where, "is in ", quoted(location), "; only paths below the model's folder are read");
-    at /= *part;
-    std::error_code error;
-    if (fs::is_symlink(fs::symlink_status(at, error))) {
-      refuse(where, "is in ", quoted(location), ", which a symbolic link leads to; links are not followed");
-    }
-  }
-  auto known = others_.find(at.string());
-  if (known == others_.end()) {
-    known = others_.emplace(at.string(), std::make_shared<const MappedFile>(at.string(), false)).first;
-  }
+  auto known = others_.find(location);
+  if (known == others_.end()) known = others_.emplace(location, opened(where, location)).first;
   const std::shared_ptr<const MappedFile>& file = known->second;
   const std::span<const std::byte> all = file->bytes();
   if (length != needed) refuse(where, "has ", length, " bytes of external data, its shape needs ", needed);

@@ -49,11 +49,12 @@ class Weights {
     std::shared_ptr<const MappedFile> owner;
   };
   Bytes external(const TensorMessage& message, std::uint64_t needed);
+  std::shared_ptr<const MappedFile> opened(const std::string& where, std::string_view location) const;
 
   std::string file_;
   std::shared_ptr<const MappedFile> mapping_;
   std::string folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>> others_;
+  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> others_;  // by the name that the model says
   bool lazy_;
   std::map<const TensorMessage*, std::weak_ptr<const Tensor<Any>>> copies_;
   std::vector<std::shared_ptr<const Tensor<Any>>> kept_;
