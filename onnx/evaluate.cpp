@@ -11,7 +11,7 @@ namespace {
 
 /// Runs `f`; what it throws, of whatever type, names the place.
 template <class F>
-auto naming(const std::string& place, const F& f) {
+auto naming(const std::string& place, const Limits& limits, const F& f) {
   const auto told = [&](const Error& error) {
     const std::string message = error.what();
     return message.starts_with(place) ? message : core::text(place, ": ", message);
@@ -30,6 +30,8 @@ auto naming(const std::string& place, const F& f) {
     throw ValueError(told(error));
   } catch (const GraphError& error) {
     throw GraphError(told(error));
+  } catch (const core::AllocationRefused& refused) {
+    limits.refuse(place, refused);
   } catch (const std::bad_alloc&) {
     throw DeviceError(core::text(place, ": there is no memory for what it makes"));
   } catch (const std::length_error&) {
@@ -53,8 +55,9 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
         return input.known || !input.there();
       }));
   const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
-                          [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
-  return naming(call.where(), [&] {
+                          *scope_.limits, [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
+  const std::string place = call.where();
+  return naming(place, *scope_.limits, [&] {
     Outputs outputs = step.row->apply(call);
     call.check_attributes();
     // What holds a graph says for itself what is known: the graph reads more than the node's inputs.
@@ -67,7 +70,10 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
         });
       }
     }
-    for (Operand& output : outputs) keep_bits(call, output);
+    for (Operand& output : outputs) {
+      keep_bits(call, output);
+      if (output.tensor.defined()) scope_.limits->check_result(place, output.tensor);
+    }
     return outputs;
   });
 }

@@ -59,7 +59,7 @@ ModelInfo info_of(const ModelMessage& model) {
   return info;
 }
 
-OperatorScope scope_of(const std::string& file, const ModelMessage& model, std::int64_t& budget) {
+OperatorScope scope_of(const std::string& file, const ModelMessage& model, Limits& limits, std::int64_t& budget) {
   OperatorScope scope;
   for (const OperatorSet& set : model.operator_sets) {
     const std::string_view domain = canonical_domain(set.domain);
@@ -70,6 +70,7 @@ OperatorScope scope_of(const std::string& file, const ModelMessage& model, std::
   // Operators of ONNX Runtime's own are used without saying so by some exporters.
   scope.versions.emplace("com.microsoft", 1);
   scope.functions = &model.functions;
+  scope.limits = &limits;
   scope.budget = &budget;
   const auto version = scope.versions.find("");
   if (version != scope.versions.end() && version->second > newest_operator_set) {
@@ -79,6 +80,19 @@ OperatorScope scope_of(const std::string& file, const ModelMessage& model, std::
 }
 
 class Model final : public detail::OnnxCore {
+  /// f() in no more memory than the model may take, with its iterations counted from 0.
+  template <class F>
+  auto within_limits(const F& f) {
+    limits_.set_iterations(0);
+    if (!limits_.bounds_bytes()) return f();
+    const core::AllocationLimit limit(limits_.bytes_left());
+    try {
+      return f();
+    } catch (const core::AllocationRefused& refused) {
+      limits_.refuse_plan(weights_.file(), refused);
+    }
+  }
+
  public:
   Model(const std::string& file, std::shared_ptr<const MappedFile> mapping, std::vector<std::byte> copy,
         const std::string& folder, const OnnxOptions& options, bool lazy)
@@ -86,12 +100,13 @@ class Model final : public detail::OnnxCore {
         copy_(std::move(copy)),
         weights_(file, mapping_, folder, lazy),
         message_(read_model(file, mapping_ ? mapping_->bytes() : std::span<const std::byte>(copy_))),
+        limits_(options),
         budget_(static_cast<std::int64_t>((mapping_ ? mapping_->bytes().size() : copy_.size()))),
-        program_(*message_.graph, scope_of(file, message_, budget_), weights_),
+        program_(*message_.graph, scope_of(file, message_, limits_, budget_), weights_),
         info_(info_of(message_)),
         lazy_(lazy),
         options_(options),
-        segments_(program_, options.compile) {
+        segments_(program_, options.compile, limits_) {
     program_.check_supported();
     if (!options.keep_subnormals) drops_subnormals_ = holds_subnormals();
     for (const Operand& operand : program_.start()) {
@@ -115,6 +130,19 @@ class Model final : public detail::OnnxCore {
   std::vector<GraphReport> reports() const override { return segments_.reports(); }
 
   NamedList<Value> call(const NamedList<Value>& given) override {
+    return within_limits([&] { return called(given); });
+  }
+
+  Graph graph(const NamedList<Shape>& shapes) override {
+    return within_limits([&] {
+      Graph whole = recorded(shapes);
+      if (limits_.bounds_bytes()) whole.prepare();
+      return whole;
+    });
+  }
+
+ private:
+  NamedList<Value> called(const NamedList<Value>& given) {
     std::optional<SubnormalsAsZeros> scope;
     if (drops_subnormals_) scope.emplace();
     fold();
@@ -130,7 +158,7 @@ class Model final : public detail::OnnxCore {
     return results_of(slots);
   }
 
-  Graph graph(const NamedList<Shape>& shapes) override {
+  Graph recorded(const NamedList<Shape>& shapes) {
     fold();
     GraphSpec spec;
     NamedList<Value> placeholders;
@@ -150,7 +178,6 @@ class Model final : public detail::OnnxCore {
     return Graph(spec, options_.compile);
   }
 
- private:
   bool holds_subnormals() {
     bool found = false;
     const auto look = [&](std::span<const std::byte> numbers) {
@@ -384,6 +411,7 @@ class Model final : public detail::OnnxCore {
   std::vector<std::byte> copy_;
   Weights weights_;
   ModelMessage message_;
+  Limits limits_;
   std::int64_t budget_;
   Program program_;
   ModelInfo info_;

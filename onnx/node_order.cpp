@@ -13,16 +13,16 @@ namespace tyto::onnx {
 
 namespace {
 
-using Names = std::vector<std::string_view>;
+using NameList = std::vector<std::string_view>;
 
-void add_names_read(const NodeMessage& node, Names& names);
+void add_names_read(const NodeMessage& node, NameList& names);
 
 // What a graph inside of a node reads from around it: names that it does not define itself.
-void add_names_captured(const GraphMessage& graph, Names& names) {
+void add_names_captured(const GraphMessage& graph, NameList& names) {
   std::unordered_set<std::string_view> own;
   for (const TensorMessage& tensor : graph.initialisers) own.insert(tensor.name);
   for (const ValueMessage& input : graph.inputs) own.insert(input.name);
-  Names read;
+  NameList read;
   for (const NodeMessage& node : graph.nodes) {
     own.insert(node.outputs.begin(), node.outputs.end());
     add_names_read(node, read);
@@ -33,7 +33,7 @@ void add_names_captured(const GraphMessage& graph, Names& names) {
   }
 }
 
-void add_names_read(const NodeMessage& node, Names& names) {
+void add_names_read(const NodeMessage& node, NameList& names) {
   names.insert(names.end(), node.inputs.begin(), node.inputs.end());
   for (const AttributeMessage& attribute : node.attributes) {
     if (attribute.graph) add_names_captured(*attribute.graph, names);
@@ -60,7 +60,7 @@ class Walk {
   enum class State : std::uint8_t { unseen, open, done };
   struct Visit {
     std::size_t node;
-    Names reads;
+    NameList reads;
     std::size_t next = 0;
   };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx/limits.hpp"
 #include "onnx/message.hpp"
 #include "onnx/model_file.hpp"
 #include "onnx/operand.hpp"
@@ -79,13 +80,14 @@ class OperatorCall {
   using FindBody = std::function<Body(const GraphMessage&)>;
 
   OperatorCall(const NodeMessage& node, RowFunction function, std::int64_t version, std::vector<Operand> inputs,
-               bool lazy, Weights& weights, FindBody find_body = {})
+               bool lazy, Weights& weights, Limits& limits, FindBody find_body = {})
       : node_(node),
         function_(function),
         version_(version),
         inputs_(std::move(inputs)),
         lazy_(lazy),
         weights_(weights),
+        limits_(limits),
         find_body_(std::move(find_body)),
         read_(node.attributes.size(), false) {}
 
@@ -149,6 +151,15 @@ class OperatorCall {
   /// Refuses attributes that nobody asked for: they would be disregarded silently.
   void check_attributes() const;
 
+  // Limits of the model.
+  bool bounds_iterations() const { return limits_.bounds_iterations(); }
+  /// Counts iterations that are about to run; LimitError where they are too many.
+  void add_iterations(std::int64_t count) const {
+    if (limits_.bounds_iterations()) limits_.add_iterations(where(), count);
+  }
+  /// While it lives, a body is recorded that will run so often.
+  Limits::Body repeated(std::int64_t times) const { return {limits_, times}; }
+
   /// Throws IoError that names file, node and operator.
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
@@ -168,6 +179,7 @@ class OperatorCall {
   std::vector<Operand> inputs_;
   bool lazy_;
   Weights& weights_;
+  Limits& limits_;
   FindBody find_body_;
   mutable std::vector<bool> read_;
 };

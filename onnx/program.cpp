@@ -63,6 +63,8 @@ Program::Program(const GraphMessage& graph, OperatorScope scope, Weights& weight
     if (const std::string why = Weights::unsupported(tensor); !why.empty()) {
       problems_.push_back(core::text("initialiser ", quoted(tensor.name), ": ", why));
     } else {
+      scope_.limits->add_weights(core::text(weights_.file(), ": initialiser ", quoted(tensor.name)),
+                                 weights_.byte_count(tensor));
       bind(slot, weights_.stored_operand(tensor));
     }
   }

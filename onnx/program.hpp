@@ -21,6 +21,7 @@ struct OperatorScope {
   std::map<std::string_view, std::int64_t> versions;
   const std::vector<FunctionMessage>* functions = nullptr;
   int depth = 0;  // of functions that call functions
+  Limits* limits = nullptr;
   std::int64_t* budget = nullptr;  // nodes that calls of functions may still become: a few lines could make billions
 };
 

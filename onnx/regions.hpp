@@ -14,6 +14,10 @@ Outputs recorded(const OperatorCall& call, const F& record) {
     return record();
   } catch (const DataDependence&) {
     throw;
+  } catch (const LimitError&) {
+    throw;
+  } catch (const core::AllocationRefused&) {
+    throw;
   } catch (const Error& error) {
     throw DataDependence(
         core::text(call.where(), ": data decides what it does, and a graph cannot hold it: ", error.what()));

@@ -76,6 +76,7 @@ Array along_axis_by_weights(const Array& x, const ResizedAxis& axis, const Resiz
   if (axis.to > (std::int64_t{1} << 40) / axis.from) {
     throw ShapeError(core::text("axis ", axis.axis, " of ", axis.from, " to length ", axis.to));
   }
+  require_numbers(axis.to, axis.from);
   matrix.reserve(static_cast<std::size_t>(axis.to * axis.from));  // or fail at once
   std::vector<std::int64_t> outside;
   for (std::int64_t i = 0; i < axis.to; ++i) {

@@ -10,6 +10,12 @@ struct Cut {
   std::size_t step;
 };
 
+/// What is kept of a recording: how its results are made up, and the iterations that its loops do in each call.
+struct Recorded {
+  Layout layout;
+  std::int64_t iterations;
+};
+
 }  // namespace
 
 void Segments::run(Slots& slots) {
@@ -58,6 +64,7 @@ void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
   for (const std::int32_t slot : segment->arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
   const Layout layout = layout_of(arguments);
   segment->last = &segment->functions.try_emplace(layout, options_).first->second;
+  const std::int64_t iterations = limits_.iterations();
   detail::Results& computed = segment->last->call(values_of(arguments), {}, [&](const std::vector<Value>& inputs) {
     ++recordings_;
     Slots recorded = slots;
@@ -69,15 +76,18 @@ void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
       try {
         program_.run(recorded, i, i + 1, true);
       } catch (const DataDependence&) {
+        limits_.set_iterations(iterations);
         throw Cut{i};
       }
     }
     std::vector<Operand> results;
     for (const std::int32_t slot : segment->results) results.push_back(recorded[static_cast<std::size_t>(slot)]);
-    return detail::Results{values_of(results), std::make_shared<Layout>(layout_of(results))};
+    return detail::Results{values_of(results),
+                           std::make_shared<Recorded>(layout_of(results), limits_.iterations() - iterations)};
   });
-  std::vector<Operand> results =
-      operands_from(*std::static_pointer_cast<const Layout>(computed.structure), computed.values, false);
+  const Recorded& known = *std::static_pointer_cast<const Recorded>(computed.structure);
+  limits_.set_iterations(iterations + known.iterations);
+  std::vector<Operand> results = operands_from(known.layout, computed.values, false);
   computed.values.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
     slots[static_cast<std::size_t>(segment->results[i])] = std::move(results[i]);

@@ -15,7 +15,8 @@ namespace tyto::onnx {
 
 class Segments {
  public:
-  Segments(const Program& program, CompileOptions options) : program_(program), options_(std::move(options)) {}
+  Segments(const Program& program, CompileOptions options, Limits& limits)
+      : program_(program), options_(std::move(options)), limits_(limits) {}
 
   /// Runs the whole program; slots hold the inputs, and then the outputs.
   void run(Slots& slots);
@@ -41,6 +42,7 @@ class Segments {
 
   const Program& program_;
   CompileOptions options_;
+  Limits& limits_;
   std::size_t recordings_ = 0;
   std::set<std::size_t> at_once_;  // steps that were found to need elements of what is computed; none is foreseen
   std::map<std::size_t, std::unique_ptr<Segment>> segments_;  // by first step

@@ -30,7 +30,7 @@ Shape shape_of(const std::string& where, const TensorMessage& message) {
   return Shape(std::span(message.lengths));
 }
 
-std::uint64_t byte_count(const std::string& where, const Shape& shape, DType dtype) {
+std::uint64_t bytes_of(const std::string& where, const Shape& shape, DType dtype) {
   Wide bytes = size_of(dtype);
   bool empty = false;
   for (const std::int64_t length : shape) {
@@ -66,7 +66,7 @@ std::vector<E> narrowed(const std::vector<N>& numbers) {
 
 template <class E, class N>
 Tensor<Any> listed(const std::string& where, const std::vector<N>& numbers, const Shape& shape, DType dtype) {
-  if (numbers.size() * size_of(dtype) != byte_count(where, shape, dtype)) {
+  if (numbers.size() * size_of(dtype) != bytes_of(where, shape, dtype)) {
     refuse(where, "has ", numbers.size(), " numbers for shape ", shape);
   }
   const std::vector<E> elements = narrowed<E>(numbers);
@@ -160,7 +160,7 @@ std::shared_ptr<const MappedFile> Weights::opened(const std::string& where, std:
   const fs::path path = fs::canonical(folder_ / relative, error);
   if (error) refuse(where, "is in ", quoted(location), ", which cannot be opened: ", error.message());
   if (!lies_below(path, folder_) && !lies_below(path, fs::canonical(file_, error).parent_path())) {
-    refuse(where, "is in ", quoted(location), ", which a link leads to ", quoted(path.string()),
+    refuse(where, "is in ", quoted(location), ", which a link leads to ", onnx::quoted(path.string()),
            ", outside of the model's folder");
   }
   return std::make_shared<const MappedFile>(path.string(), false);
@@ -188,13 +188,19 @@ Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t nee
   return {all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), file};
 }
 
+std::size_t Weights::byte_count(const TensorMessage& message) const {
+  const std::string where = file_ + ": " + quoted(message.name);
+  const std::optional<DType> dtype = dtype_from(message.element_type);
+  return dtype ? bytes_of(where, shape_of(where, message), *dtype) : 0;
+}
+
 Tensor<Any> Weights::tensor(const TensorMessage& message) {
   const std::string where = file_ + ": " + quoted(message.name);
   const std::optional<DType> dtype = dtype_from(message.element_type);
   if (!dtype) refuse(where, "has ", unsupported(message), ", which Tyto has not");
   const Shape shape = shape_of(where, message);
   const int bits = packed_bits(message.element_type);
-  const std::uint64_t whole = byte_count(where, shape, *dtype);
+  const std::uint64_t whole = bytes_of(where, shape, *dtype);
   const auto in_byte = static_cast<std::uint64_t>(bits == 0 ? 1 : 8 / bits);
   const std::uint64_t needed = whole / in_byte + (whole % in_byte != 0 ? 1 : 0);
   if (!message.has_raw && !message.external) {
@@ -243,7 +249,7 @@ Operand Weights::stored_operand(const TensorMessage& message) {
     return operand(message);
   }
   const std::string where = file_ + ": " + quoted(message.name);
-  if (byte_count(where, shape_of(where, message), *dtype) != message.raw.size()) return operand(message);  // throws
+  if (bytes_of(where, shape_of(where, message), *dtype) != message.raw.size()) return operand(message);  // throws
   Operand later;
   later.known = true;
   later.stored = &message;
@@ -268,7 +274,7 @@ std::span<const std::byte> Weights::external_bytes(const TensorMessage& message)
   const std::optional<DType> dtype = dtype_from(message.element_type);
   if (!message.external || !dtype || packed_bits(message.element_type) != 0) return {};
   try {
-    return external(message, byte_count(where, shape_of(where, message), *dtype)).bytes;  // others_ keeps the file
+    return external(message, bytes_of(where, shape_of(where, message), *dtype)).bytes;  // others_ keeps the file
   } catch (const IoError&) {
     return {};
   }

@@ -27,6 +27,8 @@ class Weights {
 
   /// Why the tensor cannot be had, for a list of all that is unsupported; empty when it can.
   static std::string unsupported(const TensorMessage& message);
+  /// Bytes of its elements as they are held here. Throws IoError for a shape that none has.
+  std::size_t byte_count(const TensorMessage& message) const;
   /// Throws IoError where type, shape and bytes do not agree.
   Tensor<Any> tensor(const TensorMessage& message);
   /// The same, with what its type does not say.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/allocation_limit.hpp"
 #include "core/copy_bytes.hpp"
 #include "core/joined_launches.hpp"
 #include "core/op_ids.hpp"
@@ -40,6 +41,7 @@ class CpuDevice final : public core::Device, public core::JoinedLaunches {
   const core::DeviceProperties& properties() const override { return properties_; }
 
   core::BufferRef allocate(std::size_t bytes) override {
+    core::AllocationLimit::require(*this, bytes);
     const Block block = allocate_memory(bytes);
     auto buffer = std::make_shared<core::Buffer>(this, block.memory, bytes, release_block);
     if (block.zeroed) buffer->set_began_zeroed();

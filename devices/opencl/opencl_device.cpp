@@ -7,6 +7,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "core/allocation_limit.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/convolution.hpp"
@@ -83,6 +84,7 @@ OpenClDevice::OpenClDevice(std::string name, cl_device_id id, Style style, std::
 }
 
 core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
+  core::AllocationLimit::require(*this, bytes);
   if (bytes > context_.max_buffer) {
     throw DeviceError(text(context_.name, ": cannot allocate ", bytes, " bytes: the largest buffer of this device is ",
                            context_.max_buffer, " bytes"));

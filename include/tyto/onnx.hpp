@@ -57,6 +57,12 @@ struct ModelInfo {
   std::int64_t parameter_bytes = 0;
 };
 
+/// A model asks for more than `max_bytes` or `max_iterations` allow; the message names the node.
+class LimitError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// How a model is read.
 struct OnnxOptions {
   /// Shapes of inputs that the file leaves open. When they settle those of all inputs, the model is made ready when it
@@ -70,6 +76,12 @@ struct OnnxOptions {
   /// Processors take up to a hundred times as long for such numbers, so that otherwise they count as zeros then
   /// (SubnormalsAsZeros). A model that is recorded into another graph runs as that does.
   bool keep_subnormals = false;
+  /// For models of strangers: the bytes that a model may take at a time, its weights and what a call computes (in lazy
+  /// mode its plan) together; 0: no limit. LimitError comes before memory is taken.
+  std::size_t max_bytes = 0;
+  /// The iterations that all loops of a model may do in one call, loops within loops included; 0: no limit. A loop
+  /// whose count the data decides is then computed at its place.
+  std::int64_t max_iterations = 0;
 };
 
 namespace detail {

@@ -87,6 +87,7 @@ Outputs unrolled(const OperatorCall& call, const Body& body, std::size_t carries
   const auto iterate = [&](std::int64_t number) {
     std::vector<Operand> inputs{{Array::full({}, number, DType::i64), true}, truth()};
     inputs.insert(inputs.end(), values.begin(), values.end());
+    call.add_iterations(1);
     return body.run(std::move(inputs), lazy);
   };
   bool goes_on = true;
@@ -134,6 +135,12 @@ Outputs loop(const OperatorCall& call) {
     throw DataDependence(core::text(call.where(), ": data decides how often it runs, and so how many rows its output ",
                                     carries + 1, " has; work in eager mode"));
   }
+  if (lazy && !exact && call.bounds_iterations()) {
+    throw DataDependence(
+        core::text(call.where(), ": data decides how often it runs, and max_iterations counts; work in eager mode"));
+  }
+  if (lazy) call.add_iterations(trips.most);
+  const Limits::Body repeated = call.repeated(lazy ? trips.most : 1);
   LoopCall given{.name = "Loop", .mode = lazy ? RegionMode::lazy : RegionMode::eager};
   for (std::size_t i = 0; i < carries; ++i) given.carries.push_back(call[i + 2].value());
   given.range.emplace(0, !lazy || trips.exact ? Count(trips.most) : counted(call, trips));
@@ -144,6 +151,7 @@ Outputs loop(const OperatorCall& call) {
   // A loop that does not run is recorded in eager mode, too, for the types of its rows.
   const bool known = !lazy && trips.most > 0;
   given.body = [&](const std::vector<Value>& inside) {
+    if (known) call.add_iterations(1);
     std::vector<Operand> inputs{{Array(inside[carries]), known}, truth()};
     for (std::size_t i = 0; i < carries; ++i) inputs.emplace_back(Array(inside[i]), known);
     std::vector<Value> values = values_of(body.run(std::move(inputs), !known));
@@ -165,6 +173,7 @@ Outputs loop(const OperatorCall& call) {
 
 /// A Scan's body, and which rows it runs over in which direction. With `reverse` the loop begins with the last row.
 struct Rows {
+  const OperatorCall& call;
   const Body& body;
   std::size_t states;
   bool known;
@@ -178,6 +187,9 @@ LoopResults scanned(const Rows& rows, std::vector<Value> states, std::vector<Val
                  .carries = std::move(states),
                  .stacks = std::move(stacks)};
   given.options.reverse = rows.reverse;
+  const std::int64_t count = axis_length(Array(given.stacks.at(0)), 0);
+  rows.call.add_iterations(count);
+  const Limits::Body repeated = rows.call.repeated(rows.known ? 1 : count);
   given.body = [&](const std::vector<Value>& inside) {
     return values_of(rows.body.run(operands_of(inside, rows.known), !rows.known));
   };
@@ -228,7 +240,8 @@ Outputs scan_along_axes(const OperatorCall& call) {
     stacks.push_back(stack.value());
   }
   const auto run = [&] {
-    const LoopResults done = scanned({body, operands.states, !lazy && !empty, lazy, reverse != 0}, states, stacks);
+    const LoopResults done =
+        scanned({call, body, operands.states, !lazy && !empty, lazy, reverse != 0}, states, stacks);
     std::vector<Value> values = done.carries;
     for (std::size_t i = 0; i < done.stacks.size(); ++i) {
       Array stack(done.stacks[i]);
@@ -259,12 +272,13 @@ Outputs scan_of_examples(const OperatorCall& call) {
     all.push_back(operand.value());
   }
   const auto run = [&] {
+    const Limits::Body repeated = call.repeated(lazy || empty ? axis_length(Array(all.at(0)), 0) : 1);
     LoopCall examples{.name = "Scan", .mode = lazy ? RegionMode::lazy : RegionMode::eager, .stacks = all};
     examples.body = [&](const std::vector<Value>& inside) {
       const auto middle = inside.begin() + static_cast<std::ptrdiff_t>(operands.states);
       const bool recording = lazy || empty;
-      LoopResults done =
-          scanned({body, operands.states, !recording, recording}, {inside.begin(), middle}, {middle, inside.end()});
+      LoopResults done = scanned({call, body, operands.states, !recording, recording}, {inside.begin(), middle},
+                                 {middle, inside.end()});
       done.carries.insert(done.carries.end(), done.stacks.begin(), done.stacks.end());
       return done.carries;
     };

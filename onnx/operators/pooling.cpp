@@ -33,6 +33,7 @@ Array side_by_side(const Array& x, const Windows& w, const Scalar& fill) {
     after.push_back(w.after[i]);
   }
   const Array padded = pad(x, before, after, PaddingMode::constant, fill);
+  require_numbers(w.size());
   std::vector<Array> elements;
   IntList at(w.axes(), 0);
   for (std::int64_t k = 0; k < w.size(); ++k) {
@@ -66,6 +67,7 @@ Array covered(const Shape& input, const Windows& w, bool count_padding) {
   for (std::size_t i = 0; i < w.axes(); ++i) {
     const std::int64_t begin = count_padding ? 0 : w.before[i];
     const std::int64_t end = w.before[i] + input[i + 2] + (count_padding ? w.counted_after[i] : 0);
+    require_numbers(w.results[i]);
     std::vector<float> along;
     for (std::int64_t k = 0; k < w.results[i]; ++k) {
       // Taps j of the window that lie in [begin, end).

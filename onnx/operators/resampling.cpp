@@ -119,6 +119,7 @@ struct BoxSamples {
 };
 
 BoxSamples samples_along(double begin, double end, std::int64_t results, std::int64_t samples, std::int64_t length) {
+  require_numbers(results, 4 * samples);
   BoxSamples all_samples;
   const double last = static_cast<double>(length - 1), step = (end - begin) / static_cast<double>(results * samples);
   for (std::int64_t i = 0; i < results * samples; ++i) {
@@ -160,6 +161,7 @@ struct BoxEdges {
 // What each element along an axis counts in the mean of all samples of each result: (results, length). Samples beside
 // the picture count nothing and are not looked at, since a box may be as long as it likes.
 Array mean_weights(const BoxEdges& box, std::int64_t results, std::int64_t samples, std::int64_t length, DType dtype) {
+  require_numbers(results, length);
   std::vector<double> matrix(static_cast<std::size_t>(results * length), 0);
   const auto total = static_cast<double>(results * samples), last = static_cast<double>(length - 1);
   const double step = (box.end - box.begin) / total;
@@ -294,6 +296,7 @@ Outputs largest_in_boxes(const OperatorCall& call) {
       const auto last = static_cast<double>(axis_length(x, axis + 2));
       const auto edge = [&](double place) { return static_cast<std::int64_t>(std::clamp(low + place, 0.0, last)); };
       AxisParts all_parts;
+      require_numbers(2 * size[axis]);
       all_parts.begin.reserve(static_cast<std::size_t>(size[axis]));  // or fail at once
       all_parts.end.reserve(static_cast<std::size_t>(size[axis]));
       for (std::int64_t k = 0; k < size[axis]; ++k) {

@@ -77,6 +77,7 @@ Outputs mapped(const OperatorCall& call) {
     call.refuse("its body takes ", body.inputs, " values; with ", call.input_count(), " inputs it must take as many");
   }
   std::vector<std::vector<Operand>> results(body.outputs);
+  call.add_iterations(std::ssize(call.sequence(0)));
   for (std::size_t at = 0; at < call.sequence(0).size(); ++at) {
     std::vector<Operand> inputs;
     for (std::size_t i = 0; i < call.input_count(); ++i) {

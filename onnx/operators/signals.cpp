@@ -21,6 +21,7 @@ Outputs cosine_window(const OperatorCall& call, const std::vector<double>& a) {
   const std::optional<DType> dtype = dtype_from(type);
   if (!dtype || size < 0) call.refuse("a window of ", size, " elements of type ", element_type_name(type));
   std::vector<double> values;
+  require_numbers(size);
   values.reserve(static_cast<std::size_t>(size));  // or fail at once
   for (std::int64_t i = 0; i < size; ++i) {
     double value = 0;
@@ -46,6 +47,7 @@ Waves waves(std::int64_t length, std::int64_t frequencies, std::int64_t period, 
   std::vector<double> cosines, sines;
   const auto count = static_cast<double>(length) * static_cast<double>(frequencies);
   if (count > 0x1p40) throw ValueError(core::text("a transform of ", length, " numbers into ", frequencies));
+  require_numbers(2 * length, frequencies);
   cosines.reserve(static_cast<std::size_t>(length * frequencies));
   sines.reserve(cosines.capacity());
   for (std::int64_t i = 0; i < length; ++i) {
@@ -134,6 +136,7 @@ Outputs short_time_transform(const OperatorCall& call) {
     call.refuse("frames of ", length, " every ", step, " of ", x.shape());
   const std::int64_t frames = (axis_length(x, 1) - length) / step + 1;
   std::vector<std::int64_t> places;
+  require_numbers(frames, length);
   places.reserve(static_cast<std::size_t>(frames * length));
   for (std::int64_t f = 0; f < frames; ++f) {
     for (std::int64_t i = 0; i < length; ++i) places.push_back(f * step + i);
@@ -156,6 +159,7 @@ Outputs mel_weights(const OperatorCall& call) {
   // Frequencies are not negative, and the edges are counted in integers.
   if (!(low >= 0 && low <= high && high <= 0x1p31)) call.refuse("frequencies from ", low, " to ", high);
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  require_numbers(spectrum, bins);
   std::vector<double> weights(static_cast<std::size_t>(spectrum * bins), 0);
   std::vector<std::int64_t> edges;
   const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 2);

@@ -10,7 +10,7 @@
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace tyto::onnx_tests {
+namespace tyto::onnx_tests::external_weights_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,7 +129,7 @@ TEST_CASE("links out of the model's folder are refused, whichever part of the pa
     CAPTURE(location);
     write_model(path, location);
     const std::string refused = refused_file(path);
-    CHECK(refused.starts_with(where + location + "', which a link leads to '"));
+    CHECK_MESSAGE(refused.starts_with(where + location + "', which a link leads to '"), refused);
     CHECK(refused.ends_with("w.bin', outside of the model's folder"));
   }
   fs::remove_all(neighbour);
@@ -146,4 +146,4 @@ TEST_CASE("links out of the model's folder are refused, whichever part of the pa
   CHECK(refused_file(folder / "inner/m.onnx").ends_with("outside of the model's folder"));
 }
 
-}  // namespace tyto::onnx_tests
+}  // namespace tyto::onnx_tests::external_weights_test

@@ -7,7 +7,7 @@
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
 
-namespace tyto::onnx_tests {
+namespace tyto::onnx_tests::node_order_test {
 namespace {
 
 std::string refusal(const std::string& bytes) {
@@ -105,4 +105,4 @@ TEST_CASE("a long chain in reverse order and a node of many readers are sorted")
   CHECK(f({{"x", Tensor<Eager>{0.5}}})["y"].to_vector<float>() == std::vector<float>{length + 0.5F});
 }
 
-}  // namespace tyto::onnx_tests
+}  // namespace tyto::onnx_tests::node_order_test
