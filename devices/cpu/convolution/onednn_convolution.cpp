@@ -29,10 +29,10 @@ bool every_position_sees_input(const ConvolutionProblem& problem) {
 }
 
 // Gradients of kernels of one tap, where strides leave over the end of an axis: unless the channels fill its vectors,
-// oneDNN 2.6's code for AVX2 takes the wrong positions then, and writes beyond its scratchpad.
+// oneDNN 2.6 to 3.7 write beyond their scratchpad then, and their code for AVX2 takes the wrong positions.
 bool leaves_ends_over(const ConvolutionProblem& problem) {
-  if (problem.pass != ConvolutionPass::backward_kernel || onednn::has_avx512()) return false;
-  constexpr std::int64_t lanes = 8;
+  if (problem.pass != ConvolutionPass::backward_kernel) return false;
+  const std::int64_t lanes = onednn::has_avx512() ? 16 : 8;
   if (problem.in_channels / problem.groups % lanes == 0) return false;
   return std::ranges::all_of(problem.axes, [](const WindowAxis& axis) { return axis.kernel == 1; }) &&
          std::ranges::any_of(problem.axes, [](const WindowAxis& axis) { return (axis.input - 1) % axis.stride != 0; });
