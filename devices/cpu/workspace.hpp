@@ -3,31 +3,62 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace tyto::cpu {
 
 /// Every part starts on a cache line, as every arena block does.
 inline constexpr std::size_t workspace_alignment = 64;
 
+/// So many bytes, up to the end of their last cache line.
+constexpr std::size_t whole_lines(std::size_t bytes) noexcept {
+  return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+}
+
+/// Bytes that belong to no part.
+struct WorkspaceFence {
+  std::size_t begin, end;
+};
+
 class WorkspaceLayout {
  public:
+  /// Bytes left free behind every part; tests ask for some, to see that a kernel writes nothing there.
+  static inline std::size_t fence_bytes = 0;
+
   /// Offset of a new part of so many bytes.
-  std::size_t reserve(std::size_t bytes) noexcept {
-    const std::size_t offset = bytes_;
-    bytes_ += (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+  std::size_t reserve(std::size_t bytes) {
+    const std::size_t offset = whole_lines(bytes_);
+    bytes_ = offset + bytes;
+    if (fence_bytes != 0) add_fence();
+    return offset;
+  }
+
+  /// Offset of a new part that is cut into parts itself.
+  std::size_t reserve(const WorkspaceLayout& parts) {
+    const std::size_t offset = reserve(parts.bytes());
+    for (const WorkspaceFence& fence : parts.fences_) fences_.push_back({offset + fence.begin, offset + fence.end});
     return offset;
   }
 
   /// Offset of `count` equal parts of so many bytes, one a thread; `stride` receives their distance.
-  std::size_t reserve_each(std::size_t count, std::size_t bytes, std::size_t& stride) noexcept {
-    stride = (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
-    return reserve(stride * count);
+  std::size_t reserve_each(std::size_t count, std::size_t bytes, std::size_t& stride) {
+    stride = whole_lines(bytes) + fence_bytes;
+    const std::size_t offset = whole_lines(bytes_);
+    for (std::size_t part = 0; part < count; ++part) reserve(bytes);
+    return offset;
   }
 
   std::size_t bytes() const noexcept { return bytes_; }
+  const std::vector<WorkspaceFence>& fences() const noexcept { return fences_; }
 
  private:
+  void add_fence() {
+    fences_.push_back({bytes_, whole_lines(bytes_) + fence_bytes});
+    bytes_ = fences_.back().end;
+  }
+
   std::size_t bytes_ = 0;
+  std::vector<WorkspaceFence> fences_;
 };
 
 template <class T>

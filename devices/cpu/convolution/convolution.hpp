@@ -53,6 +53,7 @@ struct ConvolutionArguments {
 };
 
 class ConvolutionRoutine;
+class WorkspaceLayout;
 
 /// A prepared convolution. Copies share what was prepared; one may run on several threads at once with separate
 /// workspaces.
@@ -63,6 +64,9 @@ class Convolution {
   std::size_t workspace_bytes() const noexcept;
   /// Bytes of the kernel in packed form; 0 unless the problem asked for it.
   std::size_t packed_bytes() const noexcept;
+  /// How both are cut into parts.
+  const WorkspaceLayout& workspace() const noexcept;
+  const WorkspaceLayout& packed() const noexcept;
   /// Brings a dense kernel into packed form (64-byte aligned).
   void pack(const void* kernel, void* packed) const;
   void run(const ConvolutionArguments& arguments) const;

@@ -5,18 +5,23 @@
 #include <memory>
 
 #include "devices/cpu/convolution/convolution.hpp"
+#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
 class ConvolutionRoutine {
  public:
   virtual ~ConvolutionRoutine() = default;
-  virtual std::size_t workspace_bytes() const noexcept = 0;
-  virtual std::size_t packed_bytes() const noexcept { return 0; }
+  const WorkspaceLayout& workspace() const noexcept { return space_; }
+  const WorkspaceLayout& packed() const noexcept { return packed_space_; }
   virtual void pack(const void* /*kernel*/, void* /*packed*/) const {}
   virtual void run(const ConvolutionArguments& arguments) const = 0;
   virtual bool takes_loop() const noexcept { return false; }
   virtual const char* name() const noexcept = 0;
+
+ protected:
+  // Laid out by the constructors of those who use them.
+  WorkspaceLayout space_, packed_space_;
 };
 
 /// A problem brought to three axes; missing outer axes have one element.

@@ -24,8 +24,6 @@ class DepthwiseConvolution final : public DirectConvolution {
     tables_ = space_.reserve_each(static_cast<std::size_t>(threads_), 2 * most_addresses * sizeof(T*), tables_stride_);
   }
 
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
   void run(const ConvolutionArguments& arguments) const override {
     run_team(threads_, [&](Team team) {
       T** const table = at<T*>(arguments.workspace, tables_ + static_cast<std::size_t>(team.member) * tables_stride_);
@@ -169,7 +167,6 @@ class DepthwiseConvolution final : public DirectConvolution {
   int threads_;
   std::vector<std::int64_t> runs_;
   std::int64_t x_step_ = 1;
-  WorkspaceLayout space_;
   std::size_t tables_ = 0, tables_stride_ = 0;
 };
 

@@ -10,12 +10,13 @@ namespace tyto::cpu {
 
 class DirectConvolution : public ConvolutionRoutine {
  public:
-  std::size_t packed_bytes() const noexcept override { return problem_.packed_kernel ? kernel_bytes() : 0; }
   void pack(const void* kernel, void* packed) const override { std::memcpy(packed, kernel, kernel_bytes()); }
 
  protected:
   explicit DirectConvolution(const ConvolutionProblem& problem)
-      : problem_(problem), g_(problem), window_pairs_(window_pairs_of(g_.axes, pairs_of(problem.pass))) {}
+      : problem_(problem), g_(problem), window_pairs_(window_pairs_of(g_.axes, pairs_of(problem.pass))) {
+    if (problem.packed_kernel) packed_space_.reserve(kernel_bytes());
+  }
 
   ConvolutionProblem problem_;
   Geometry g_;

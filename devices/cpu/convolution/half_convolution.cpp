@@ -26,18 +26,13 @@ class HalfConvolution final : public ConvolutionRoutine {
     result_ = HalfCopy::reserve(space_, forward    ? g_.output_elements()
                                         : by_input ? g_.input_elements()
                                                    : g_.kernel_elements());
-    inner_space_ = space_.reserve(inner_->workspace_bytes());
+    inner_space_ = space_.reserve(inner_->workspace());
     if (problem.packed_kernel) {
       // The packed form, followed by room for the f32 copy that packing passes through.
-      WorkspaceLayout layout;
-      layout.reserve(inner_->packed_bytes());
-      packing_copy_ = layout.reserve(static_cast<std::size_t>(g_.kernel_elements()) * sizeof(float));
-      packed_bytes_ = layout.bytes();
+      packed_space_.reserve(inner_->packed());
+      packing_copy_ = packed_space_.reserve(static_cast<std::size_t>(g_.kernel_elements()) * sizeof(float));
     }
   }
-
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-  std::size_t packed_bytes() const noexcept override { return packed_bytes_; }
 
   void pack(const void* kernel, void* packed) const override {
     float* copy = at<float>(packed, packing_copy_);
@@ -85,9 +80,8 @@ class HalfConvolution final : public ConvolutionRoutine {
   Geometry g_;
   int threads_;
   std::unique_ptr<ConvolutionRoutine> inner_;
-  WorkspaceLayout space_;
   HalfCopy input_, kernel_, gradient_, result_;
-  std::size_t inner_space_ = 0, packing_copy_ = 0, packed_bytes_ = 0;
+  std::size_t inner_space_ = 0, packing_copy_ = 0;
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "devices/cpu/convolution/convolution_routine.hpp"
 #include "devices/cpu/tile/panel_product.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
@@ -33,8 +32,6 @@ class KernelGradient final : public ConvolutionRoutine {
     panels_ = space_.reserve_each(members, static_cast<std::size_t>(layout_.width * block_pixels_) * sizeof(T),
                                   panels_stride_);
   }
-
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
 
   void run(const ConvolutionArguments& arguments) const override {
     if (g_.kernel_elements() == 0) return;
@@ -136,7 +133,6 @@ class KernelGradient final : public ConvolutionRoutine {
   int threads_;
   std::int64_t rows_ = 0, pixels_ = 0, block_rows_ = 0, block_pixels_ = 0;
   PanelLayout layout_;
-  WorkspaceLayout space_;
   std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0;
 };
 

@@ -17,8 +17,6 @@ class LoopConvolution final : public DirectConvolution {
   LoopConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
       : DirectConvolution(problem), threads_(convolution_threads(problem, choice, 1.0)) {}
 
-  std::size_t workspace_bytes() const noexcept override { return 0; }
-
   void run(const ConvolutionArguments& arguments) const override {
     run_team(threads_, [&](Team team) {
       switch (problem_.pass) {

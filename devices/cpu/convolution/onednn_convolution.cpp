@@ -10,7 +10,6 @@
 #include "devices/cpu/onednn/primitive.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/tile/tile.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
@@ -203,46 +202,25 @@ class OnednnConvolution final : public ConvolutionRoutine {
       }
     }
     const bool by_kernel = problem.pass == ConvolutionPass::backward_kernel;
-    asked_bytes_ = asked.get_size();
     scratchpad_ =
         space_.reserve(std::max(main_->scratchpad_bytes(), apart_ ? apart_->scratchpad_bytes() : std::size_t{0}));
     spread_ = problem.pass == ConvolutionPass::forward && g_.result_pitch != g_.out_channels;
     if (spread_ || (problem.scale && problem.residual)) {
       dense_ = space_.reserve(static_cast<std::size_t>(g_part_.output_elements()) * sizeof(float));
     }
-    const bool same_layout = asked == terms.kernel;
-    if (problem.packed_kernel || !same_layout) {
-      if (problem.packed_kernel) {
-        reorder_.emplace(onednn::packing_reorder(terms.kernel, asked, threads_, layout_threads));
-      } else {
-        reorder_.emplace(by_kernel ? onednn::reorder(asked, terms.kernel, threads_)
-                                   : onednn::reorder(terms.kernel, asked, threads_));
-      }
-      if (!problem.packed_kernel) {
-        reordered_ = space_.reserve(asked_bytes_);
-        reorder_scratchpad_ = space_.reserve(reorder_->scratchpad_bytes());
-      }
+    if (problem.packed_kernel) {
+      packing_.emplace(terms.kernel, asked, threads_, layout_threads, packed_space_);
+    } else if (asked != terms.kernel) {
+      reorder_.emplace(by_kernel ? onednn::reorder(asked, terms.kernel, threads_)
+                                 : onednn::reorder(terms.kernel, asked, threads_));
+      reordered_ = space_.reserve(asked.get_size());
+      reorder_scratchpad_ = space_.reserve(reorder_->scratchpad_bytes());
     }
   }
 
   bool is_reference_code() const noexcept { return reference_; }
 
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
-  std::size_t packed_bytes() const noexcept override {
-    if (!problem_.packed_kernel) return 0;
-    WorkspaceLayout layout;
-    layout.reserve(asked_bytes_);
-    layout.reserve(reorder_->scratchpad_bytes());
-    return layout.bytes();
-  }
-
-  void pack(const void* kernel, void* packed) const override {
-    WorkspaceLayout layout;
-    layout.reserve(asked_bytes_);
-    reorder_->run({const_cast<void*>(kernel), packed}, at<std::byte>(packed, layout.bytes()));
-    onednn::clear_rest(packed, asked_bytes_, packed_bytes());
-  }
+  void pack(const void* kernel, void* packed) const override { packing_->run(kernel, packed); }
 
   void run(const ConvolutionArguments& arguments) const override {
     // oneDNN's interface has no const addresses; it does not write to sources.
@@ -256,7 +234,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
       return;
     }
     void* kernel = const_cast<void*>(arguments.kernel);
-    if (reorder_ && !problem_.packed_kernel) {
+    if (reorder_) {
       void* const asked = at<std::byte>(arguments.workspace, reordered_);
       reorder_->run({kernel, asked}, at<std::byte>(arguments.workspace, reorder_scratchpad_));
       kernel = asked;
@@ -369,8 +347,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
   std::optional<onednn::Primitive> main_;
   std::optional<onednn::Primitive> apart_;  // adds no residual
   std::optional<onednn::Primitive> reorder_;
-  std::size_t asked_bytes_ = 0;
-  WorkspaceLayout space_;
+  std::optional<onednn::Packing> packing_;
   std::size_t scratchpad_ = 0, reordered_ = 0, reorder_scratchpad_ = 0;
 };
 

@@ -78,10 +78,8 @@ class PanelConvolution final : public ConvolutionRoutine {
     scratch_ = space_.reserve_each(members, static_cast<std::size_t>(scratch) * sizeof(T), scratch_stride_);
     tables_ = space_.reserve_each(members, table_bytes, tables_stride_);
     patches_ = space_.reserve_each(members, patch_bytes, patches_stride_);
+    if (problem.packed_kernel) packed_space_.reserve(packed_size());
   }
-
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-  std::size_t packed_bytes() const noexcept override { return problem_.packed_kernel ? packed_size() : 0; }
 
   void pack(const void* kernel, void* packed) const override {
     run_team(threads_, [&](Team team) { pack_share(static_cast<const T*>(kernel), static_cast<T*>(packed), team); });
@@ -359,7 +357,6 @@ class PanelConvolution final : public ConvolutionRoutine {
   std::vector<Phase<T>> phases_;
   std::int64_t packed_group_ = 0;  // packed elements of one group
   std::vector<T> zeros_;
-  WorkspaceLayout space_;
   bool on_the_fly_ = false;
   std::size_t packed_ = 0, scratch_ = 0, scratch_stride_ = 0;
   std::size_t tables_ = 0, tables_stride_ = 0, patches_ = 0, patches_stride_ = 0;

@@ -42,8 +42,6 @@ class DotMatmul final : public MatmulRoutine {
     if (steps_ && steps_->a == 0) steps_.reset();
   }
 
-  std::size_t workspace_bytes() const noexcept override { return 0; }
-
   void run(const MatmulArguments& arguments) const override {
     const std::int64_t batches = batch_count(problem_);
     run_team(threads_, [&](Team team) {

@@ -6,7 +6,6 @@
 #include "devices/cpu/half_precision.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/threads.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
@@ -21,11 +20,10 @@ class EpilogueMatmul final : public MatmulRoutine {
     const std::int64_t rows = batch_count(problem) * problem.m;
     const std::int64_t sums = problem.accumulate ? rows * problem.n : 0;
     sums_ = space_.reserve(static_cast<std::size_t>(sums) * sizeof(std::uint16_t));
-    inner_ = space_.reserve(product_->workspace_bytes());
+    inner_ = space_.reserve(product_->workspace());
+    packed_space_ = product_->packed();
   }
 
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-  std::size_t packed_bytes() const noexcept override { return product_->packed_bytes(); }
   void pack(const void* b, void* packed) const override { product_->pack(b, packed); }
   bool order_depends_on_strides() const noexcept override { return product_->order_depends_on_strides(); }
   const char* name() const noexcept override { return product_->name(); }
@@ -60,7 +58,6 @@ class EpilogueMatmul final : public MatmulRoutine {
   MatmulProblem problem_;
   int threads_;
   std::unique_ptr<MatmulRoutine> product_;
-  WorkspaceLayout space_;
   std::size_t sums_ = 0, inner_ = 0;
 };
 

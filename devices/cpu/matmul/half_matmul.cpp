@@ -6,7 +6,6 @@
 #include "devices/cpu/half_precision.hpp"
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/threads.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
@@ -75,20 +74,16 @@ class HalfMatmul final : public MatmulRoutine {
     a_offset_ = space_.reserve(floats(a_.elements));
     b_offset_ = space_.reserve(problem.packed_b ? 0 : floats(b_.elements));
     c_offset_ = space_.reserve(floats(c_.elements));
-    inner_offset_ = space_.reserve(inner_->workspace_bytes());
-  }
-
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
-  // Packed: the tiles' form, followed by room for the dense f32 copy that packing passes through.
-  std::size_t packed_bytes() const noexcept override {
-    return problem_.packed_b ? inner_->packed_bytes() + workspace_alignment + floats(b_.elements) : 0;
+    inner_offset_ = space_.reserve(inner_->workspace());
+    if (problem.packed_b) {
+      // The tiles' form, followed by room for the dense f32 copy that packing passes through.
+      packed_space_.reserve(inner_->packed());
+      packing_copy_ = packed_space_.reserve(floats(b_.elements));
+    }
   }
 
   void pack(const void* b, void* packed) const override {
-    const std::size_t place =
-        (inner_->packed_bytes() + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
-    float* copy = at<float>(packed, place);
+    float* copy = at<float>(packed, packing_copy_);
     widen_copy(b_, b, copy, Team{});
     inner_->pack(copy, packed);
   }
@@ -141,8 +136,7 @@ class HalfMatmul final : public MatmulRoutine {
   DenseCopy a_, b_, c_;
   int threads_;
   std::unique_ptr<MatmulRoutine> inner_;
-  WorkspaceLayout space_;
-  std::size_t a_offset_ = 0, b_offset_ = 0, c_offset_ = 0, inner_offset_ = 0;
+  std::size_t a_offset_ = 0, b_offset_ = 0, c_offset_ = 0, inner_offset_ = 0, packing_copy_ = 0;
 };
 
 }  // namespace

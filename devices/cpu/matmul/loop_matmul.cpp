@@ -13,11 +13,8 @@ class LoopMatmul final : public MatmulRoutine {
   using Arithmetic = WrappingArithmetic<T>;
 
   LoopMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), threads_(matmul_threads(problem, choice, 2.0)) {}
-
-  std::size_t workspace_bytes() const noexcept override { return 0; }
-  std::size_t packed_bytes() const noexcept override {
-    return problem_.packed_b ? static_cast<std::size_t>(problem_.k * problem_.n) * sizeof(T) : 0;
+      : problem_(problem), threads_(matmul_threads(problem, choice, 2.0)) {
+    if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(problem.k * problem.n) * sizeof(T));
   }
 
   void pack(const void* b, void* packed) const override {

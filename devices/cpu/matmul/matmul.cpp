@@ -120,9 +120,10 @@ MatmulProblem transposed(MatmulProblem problem) {
 /// Does a product by that of the transposed matrices.
 class TransposedMatmul final : public MatmulRoutine {
  public:
-  explicit TransposedMatmul(std::unique_ptr<MatmulRoutine> product) : product_(std::move(product)) {}
+  explicit TransposedMatmul(std::unique_ptr<MatmulRoutine> product) : product_(std::move(product)) {
+    space_ = product_->workspace();
+  }
 
-  std::size_t workspace_bytes() const noexcept override { return product_->workspace_bytes(); }
   void run(const MatmulArguments& arguments) const override {
     MatmulArguments swapped = arguments;
     std::swap(swapped.a, swapped.b);
@@ -258,8 +259,10 @@ Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) 
   return Matmul(choose(simplified(problem), choice));
 }
 
-std::size_t Matmul::workspace_bytes() const noexcept { return routine_->workspace_bytes(); }
-std::size_t Matmul::packed_bytes() const noexcept { return routine_->packed_bytes(); }
+std::size_t Matmul::workspace_bytes() const noexcept { return workspace().bytes(); }
+std::size_t Matmul::packed_bytes() const noexcept { return packed().bytes(); }
+const WorkspaceLayout& Matmul::workspace() const noexcept { return routine_->workspace(); }
+const WorkspaceLayout& Matmul::packed() const noexcept { return routine_->packed(); }
 void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed); }
 void Matmul::run(const MatmulArguments& arguments) const { routine_->run(arguments); }
 bool Matmul::takes_loop() const noexcept { return routine_->takes_loop(); }

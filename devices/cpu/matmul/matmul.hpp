@@ -54,6 +54,7 @@ struct MatmulArguments {
 
 /// What an implementation provides; seen by matmul's own files only.
 class MatmulRoutine;
+class WorkspaceLayout;
 
 /// A prepared product. Copies share what was prepared; one may run on several threads at once with separate workspaces.
 class Matmul {
@@ -63,6 +64,9 @@ class Matmul {
   std::size_t workspace_bytes() const noexcept;
   /// Bytes of b in packed form; 0 unless the problem asked for it.
   std::size_t packed_bytes() const noexcept;
+  /// How both are cut into parts.
+  const WorkspaceLayout& workspace() const noexcept;
+  const WorkspaceLayout& packed() const noexcept;
   /// Brings b, laid out as the problem says, into packed form (64-byte aligned).
   void pack(const void* b, void* packed) const;
   void run(const MatmulArguments& arguments) const;

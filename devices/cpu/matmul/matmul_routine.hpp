@@ -4,20 +4,25 @@
 #include <memory>
 
 #include "devices/cpu/matmul/matmul.hpp"
+#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
 class MatmulRoutine {
  public:
   virtual ~MatmulRoutine() = default;
-  virtual std::size_t workspace_bytes() const noexcept = 0;
-  virtual std::size_t packed_bytes() const noexcept { return 0; }
+  const WorkspaceLayout& workspace() const noexcept { return space_; }
+  const WorkspaceLayout& packed() const noexcept { return packed_space_; }
   virtual void pack(const void* /*b*/, void* /*packed*/) const {}
   virtual void run(const MatmulArguments& arguments) const = 0;
   virtual bool takes_loop() const noexcept { return false; }
   /// Whether the order in which terms are added, and with it the bits, may depend on how far rows lie apart.
   virtual bool order_depends_on_strides() const noexcept { return false; }
   virtual const char* name() const noexcept = 0;
+
+ protected:
+  // Laid out by the constructors of those who use them.
+  WorkspaceLayout space_, packed_space_;
 };
 
 /// Visits the points of a batch: the element offsets of its three matrices.

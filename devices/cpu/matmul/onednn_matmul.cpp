@@ -9,7 +9,6 @@
 #include "devices/cpu/onednn/primitive.hpp"
 #include "devices/cpu/threads.hpp"
 #include "devices/cpu/tile/tile.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
@@ -100,32 +99,17 @@ class OnednnMatmul final : public MatmulRoutine {
           threads_);
     }
     if (problem.packed_b) {
-      // oneDNN's reorder wants a scratchpad of its own; it lies behind the packed form and is used while packing only.
-      pack_.emplace(onednn::packing_reorder(b, packed, threads_, layout_threads));
-      packed_bytes_ = packed.get_size();
+      pack_.emplace(b, packed, threads_, layout_threads, packed_space_);
       keeps_layout_ = packed == b;
     }
+    space_.reserve(product_->scratchpad_bytes());
   }
 
   /// Whether the layout that oneDNN asks for is the one that b has already.
   bool keeps_layout() const noexcept { return keeps_layout_; }
 
-  std::size_t workspace_bytes() const noexcept override { return product_->scratchpad_bytes(); }
-
-  std::size_t packed_bytes() const noexcept override {
-    if (!pack_) return 0;
-    WorkspaceLayout layout;
-    layout.reserve(packed_bytes_);
-    layout.reserve(pack_->scratchpad_bytes());
-    return layout.bytes();
-  }
-
   void pack(const void* b, void* packed) const override {
-    if (!pack_) return;
-    WorkspaceLayout layout;
-    layout.reserve(packed_bytes_);
-    pack_->run({const_cast<void*>(b), packed}, at<std::byte>(packed, layout.reserve(0)));
-    onednn::clear_rest(packed, packed_bytes_, packed_bytes());
+    if (pack_) pack_->run(b, packed);
   }
 
   void run(const MatmulArguments& arguments) const override {
@@ -164,8 +148,7 @@ class OnednnMatmul final : public MatmulRoutine {
   MatmulProblem problem_;
   int threads_;
   std::optional<onednn::Primitive> product_;
-  std::optional<onednn::Primitive> pack_;
-  std::size_t packed_bytes_ = 0;
+  std::optional<onednn::Packing> pack_;
   bool keeps_layout_ = false;
 };
 

@@ -14,8 +14,6 @@ class PairMatmul final : public MatmulRoutine {
   PairMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, 10.0)) {}
 
-  std::size_t workspace_bytes() const noexcept override { return 0; }
-
   void run(const MatmulArguments& arguments) const override {
     const std::int64_t batches = batch_count(problem_);
     run_team(threads_, [&](Team team) {

@@ -4,7 +4,6 @@
 #include "devices/cpu/matmul/matmul_routine.hpp"
 #include "devices/cpu/strided_copy.hpp"
 #include "devices/cpu/tile/panel_product.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 
@@ -59,12 +58,7 @@ class PanelMatmul final : public MatmulRoutine {
       dense_ = space_.reserve_each(by_batch_ ? members : 1, static_cast<std::size_t>(problem.m * problem.n * element),
                                    dense_stride_);
     }
-  }
-
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
-  std::size_t packed_bytes() const noexcept override {
-    return problem_.packed_b ? static_cast<std::size_t>(product_.packed_elements()) * sizeof(T) : 0;
+    if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(product_.packed_elements()) * sizeof(T));
   }
 
   void pack(const void* b, void* packed) const override {
@@ -197,7 +191,6 @@ class PanelMatmul final : public MatmulRoutine {
   bool transposes_ = false;  // a is copied so that its rows lie side by side
   StridedCopy transpose_;
   bool by_batch_ = false;  // members take points of the batch instead of parts of each
-  WorkspaceLayout space_;
   std::size_t left_ = 0, left_stride_ = 0, right_ = 0, right_stride_ = 0, tables_ = 0, tables_stride_ = 0, dense_ = 0,
               dense_stride_ = 0;
 };

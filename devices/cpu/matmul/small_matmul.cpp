@@ -36,8 +36,6 @@ class SmallMatmul final : public MatmulRoutine {
     steps_ = {problem.a.batch_strides.back(), problem.b.batch_strides.back(), problem.c.batch_strides.back()};
   }
 
-  std::size_t workspace_bytes() const noexcept override { return 0; }
-
   void run(const MatmulArguments& arguments) const override {
     if (points_ == 1) return multiply(arguments, {}, 1);
     run_team(threads_, [&](Team team) {

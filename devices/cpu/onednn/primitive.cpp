@@ -167,6 +167,9 @@ Primitive reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, 
                    {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, threads);
 }
 
+namespace {
+
+// Its scratchpad is as large as under `layout_threads`.
 Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads,
                           int layout_threads) {
   Primitive agreed = reorder(from, to, layout_threads);
@@ -175,8 +178,20 @@ Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::de
   return other.scratchpad_bytes() == agreed.scratchpad_bytes() ? std::move(other) : std::move(agreed);
 }
 
-void clear_rest(void* packed, std::size_t weights, std::size_t all) {
-  std::memset(static_cast<std::byte*>(packed) + weights, 0, all - weights);
+}  // namespace
+
+Packing::Packing(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads, int layout_threads,
+                 WorkspaceLayout& packed)
+    : reorder_(packing_reorder(from, to, threads, layout_threads)), weights_bytes_(to.get_size()) {
+  packed.reserve(whole_lines(weights_bytes_));
+  scratchpad_ = packed.reserve(reorder_.scratchpad_bytes());
+}
+
+void Packing::run(const void* weights, void* packed) const {
+  auto* const bytes = static_cast<std::byte*>(packed);
+  reorder_.run({const_cast<void*>(weights), packed}, bytes + scratchpad_);
+  std::memset(bytes + weights_bytes_, 0, whole_lines(weights_bytes_) - weights_bytes_);
+  std::memset(bytes + scratchpad_, 0, reorder_.scratchpad_bytes());
 }
 
 }  // namespace tyto::cpu::onednn

@@ -12,6 +12,7 @@
 #include <dnnl.hpp>
 
 #include "devices/cpu/tile/limits.hpp"
+#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu::onednn {
 
@@ -65,12 +66,18 @@ class Primitive {
 /// A reorder from one layout to another.
 Primitive reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads);
 
-/// A reorder that packs weights: its scratchpad is as large as under `layout_threads`, whatever `threads` is.
-Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads,
-                          int layout_threads);
+/// Brings weights into the layout that oneDNN asks for. How many bytes that takes depends on `layout_threads`, not on
+/// `threads`; what lies behind the weights is the same whenever the same weights are packed.
+class Packing {
+ public:
+  Packing(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads, int layout_threads,
+          WorkspaceLayout& packed);
+  void run(const void* weights, void* packed) const;
 
-/// Makes what lies behind packed weights, up to `all`, the same whenever the same weights are packed.
-void clear_rest(void* packed, std::size_t weights, std::size_t all);
+ private:
+  Primitive reorder_;
+  std::size_t weights_bytes_, scratchpad_;
+};
 
 /// True where oneDNN only has its plain reference code, hundreds of times slower, for one of the descriptions.
 template <class Description>

@@ -1,6 +1,7 @@
 // What the tests of heavy kernels share: fenced buffers, drawn values, tolerances, and the list of code paths to try.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -10,12 +11,16 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/instruction_set.hpp"
 #include "devices/cpu/kernel_choice.hpp"
+#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu::testing {
 
@@ -53,16 +58,25 @@ class Draw {
   std::uint64_t state_;
 };
 
-/// 64-byte aligned elements between two fences that a kernel must leave alone; fresh memory holds NaN or -1 patterns.
+/// 64-byte aligned elements between two fences that a kernel must leave alone, as is checked in the end; fresh memory
+/// holds NaN or -1 patterns.
 template <class T>
 class Fenced {
  public:
+  static constexpr std::size_t fence = 1024;
+  static constexpr unsigned char pattern = 0xa5;
+
   explicit Fenced(std::integral auto count)
       : count_(static_cast<std::size_t>(count)), bytes_(fence + count_ * sizeof(T) + fence) {
     const std::size_t whole = (bytes_ + 63) / 64 * 64;
     memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, whole)));
     std::memset(memory_.get(), pattern, whole);
     std::memset(memory_.get() + fence, std::is_same_v<T, bool> ? 0 : 0xff, count_ * sizeof(T));
+  }
+  Fenced(Fenced&&) = default;
+  Fenced& operator=(Fenced&&) = delete;
+  ~Fenced() {
+    if (memory_ != nullptr) CHECK_MESSAGE(fences_intact(), "a kernel wrote beyond a buffer");
   }
 
   Fenced copy() const {
@@ -81,6 +95,7 @@ class Fenced {
     for (std::int64_t i = 0; i < size(); ++i) data()[i] = from.value<T>();
   }
 
+ private:
   bool fences_intact() const {
     for (std::size_t i = 0; i < fence; ++i) {
       if (memory_.get()[i] != pattern || memory_.get()[bytes_ - 1 - i] != pattern) return false;
@@ -88,9 +103,6 @@ class Fenced {
     return true;
   }
 
- private:
-  static constexpr std::size_t fence = 256;
-  static constexpr unsigned char pattern = 0xa5;
   struct Free {
     void operator()(unsigned char* memory) const { std::free(memory); }
   };
@@ -98,8 +110,59 @@ class Fenced {
   std::unique_ptr<unsigned char, Free> memory_;
 };
 
-/// Workspaces and packed forms.
+/// A workspace whose parts are not looked at.
 using Bytes = Fenced<unsigned char>;
+
+/// Memory for what a kernel has laid out, with a fence behind each part.
+class FencedParts {
+ public:
+  explicit FencedParts(const WorkspaceLayout& layout) : fences_(layout.fences()), memory_(layout.bytes()) {
+    for (const WorkspaceFence& fence : fences_) {
+      std::memset(memory_.data() + fence.begin, memory_.pattern, fence.end - fence.begin);
+    }
+  }
+  FencedParts(FencedParts&&) = default;
+  FencedParts& operator=(FencedParts&&) = delete;
+  ~FencedParts() { CHECK_MESSAGE(fences_intact(), "a kernel wrote beyond a part of its workspace or packed operand"); }
+
+  unsigned char* data() { return memory_.data(); }
+
+ private:
+  bool fences_intact() const {
+    for (const WorkspaceFence& fence : fences_) {
+      const auto* const bytes = memory_.data();
+      if (!std::all_of(bytes + fence.begin, bytes + fence.end,
+                       [](unsigned char byte) { return byte == Bytes::pattern; })) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<WorkspaceFence> fences_;  // empty in what was moved from
+  Bytes memory_;
+};
+
+/// A kernel with memory of its own.
+template <class Kernel>
+struct FencedKernel {
+  explicit FencedKernel(Kernel prepared)
+      : kernel(std::move(prepared)), workspace(kernel.workspace()), packed(kernel.packed()) {}
+
+  Kernel kernel;
+  FencedParts workspace, packed;
+};
+
+/// What `prepare`, of products or convolutions, makes of a problem, with a fence behind every part of its memory.
+template <class Kernel, class Problem>
+FencedKernel<Kernel> fenced(Kernel (*prepare)(const Problem&, const KernelChoice&), const Problem& problem,
+                            const KernelChoice& choice) {
+  struct Fences {
+    Fences() { WorkspaceLayout::fence_bytes = Bytes::fence; }
+    ~Fences() { WorkspaceLayout::fence_bytes = 0; }
+  } fences_behind_parts;
+  return FencedKernel<Kernel>(prepare(problem, choice));
+}
 
 template <class T>
 double as_double(T value) {

@@ -114,8 +114,6 @@ TEST_CASE("dot products with weights of few bits are those with the numbers that
         }
       }
       CHECK(wrong == 0);
-      CHECK(y.fences_intact());
-      CHECK(arranged.fences_intact());
     }
   });
 }
@@ -152,7 +150,6 @@ TEST_CASE("panels of weights of few bits hold the numbers that they stand for, b
         }
       }
       CHECK(wrong == 0);
-      CHECK(to.fences_intact());
     }
   });
 }
