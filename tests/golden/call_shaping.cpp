@@ -57,7 +57,7 @@ void add_shaping_calls(Calls<M>& calls) {
   calls["trace"] = of_one<M>([](T x, A a) { return trace(x, a.at("k")); });
   calls["tril"] = of_one<M>([](T x, A a) { return tril(x, a.at("k")); });
   calls["triu"] = of_one<M>([](T x, A a) { return triu(x, a.at("k")); });
-  calls["concat"] = [](A a, const Tensors<M>& in) { return Tensors<M>{concat(in, a.at("axis"))}; };
+  calls["concat"] = [](A a, const Tensors<M>& in) { return Tensors<M>{tyto::concat(in, a.at("axis"))}; };
   calls["stack"] = [](A a, const Tensors<M>& in) { return Tensors<M>{stack(in, a.at("axis"))}; };
   calls["meshgrid"] = [](A, const Tensors<M>& in) { return meshgrid(in); };
   calls["split"] = [](A a, const Tensors<M>& in) {
