@@ -56,8 +56,8 @@ Descent adafactor(const AdafactorOptions& o) {
     const Array share = power(context.count, o.decay_power);
     Array estimate;
     if (gradient.ndim() > 1) {
-      const Array& rows = enter(context.state[0], mean(squares, -1, true), share);
-      const Array& columns = enter(context.state[1], mean(squares, -2, true), share);
+      const Array rows = enter(context.state[0], mean(squares, -1, true), share);
+      const Array columns = enter(context.state[1], mean(squares, -2, true), share);
       estimate = rows * columns / maximum(mean(rows, -2, true), least);
     } else {
       estimate = enter(context.state[0], squares, share);

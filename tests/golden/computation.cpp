@@ -133,11 +133,13 @@ Tensors<Eager> scattered(const Tensors<Eager>& inputs) {
 
 namespace {
 
+template <std::size_t>
+using Given = Tensor<Lazy>;
+
 template <std::size_t... i>
 Tensors<Lazy> call_compiled_with(const Function<Lazy>& f, const Tensors<Lazy>& inputs, const CompileOptions& options,
                                  std::index_sequence<i...>) {
-  auto compiled = tyto::compile(
-      [&f](const std::conditional_t<i == i, Tensor<Lazy>, void>&... given) { return f({given...}); }, options);
+  auto compiled = tyto::compile([&f](const Given<i>&... given) { return f({given...}); }, options);
   return compiled(inputs[i]...);
 }
 
