@@ -55,7 +55,8 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
         return input.known || !input.there();
       }));
   const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
-                          *scope_.limits, [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
+                          *scope_.limits, step.prepared,
+                          [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
   const std::string place = call.where();
   return naming(place, *scope_.limits, [&] {
     Outputs outputs = step.row->apply(call);

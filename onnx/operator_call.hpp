@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,12 +76,18 @@ struct Body {
   std::function<Operand(std::size_t output, std::vector<Operand>)> settled = {};
 };
 
+/// What a node's attributes were made into when it was first applied, and which of them were read for it.
+struct PreparedAttributes {
+  std::shared_ptr<const void> value;
+  std::vector<bool> read;
+};
+
 class OperatorCall {
  public:
   using FindBody = std::function<Body(const GraphMessage&)>;
 
   OperatorCall(const NodeMessage& node, RowFunction function, std::int64_t version, std::vector<Operand> inputs,
-               bool lazy, Weights& weights, Limits& limits, FindBody find_body = {})
+               bool lazy, Weights& weights, Limits& limits, PreparedAttributes& prepared, FindBody find_body = {})
       : node_(node),
         function_(function),
         version_(version),
@@ -88,6 +95,7 @@ class OperatorCall {
         lazy_(lazy),
         weights_(weights),
         limits_(limits),
+        prepared_(prepared),
         find_body_(std::move(find_body)),
         read_(node.attributes.size(), false) {}
 
@@ -146,6 +154,17 @@ class OperatorCall {
   void require_bounded(const char* attribute, std::int64_t number) const { require_bounded(attribute, {&number, 1}); }
   /// A graph that is an attribute.
   Body body(const char* attribute) const;
+  /// What `make()` makes of attributes alone; it is kept for other applications of the same node.
+  template <class F>
+  auto prepared(const F& make) const -> const decltype(make())& {
+    using Made = decltype(make());
+    if (prepared_.value == nullptr) {
+      prepared_.value = std::make_shared<const Made>(make());
+      prepared_.read = read_;
+    }
+    read_ = prepared_.read;
+    return *static_cast<const Made*>(prepared_.value.get());
+  }
   /// Says that an attribute may be there but changes nothing here.
   void ignore(const char* attribute) const { static_cast<void>(find(attribute)); }
   /// Refuses attributes that nobody asked for: they would be disregarded silently.
@@ -180,6 +199,7 @@ class OperatorCall {
   bool lazy_;
   Weights& weights_;
   Limits& limits_;
+  PreparedAttributes& prepared_;
   FindBody find_body_;
   mutable std::vector<bool> read_;
 };

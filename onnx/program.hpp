@@ -42,6 +42,7 @@ class Program {
     std::vector<std::int32_t> inputs = {};                                // slots; none for what is left out
     std::vector<std::int32_t> outputs = {};
     std::vector<std::int32_t> last_uses = {};  // slots that nobody reads after this step
+    mutable PreparedAttributes prepared = {};
   };
 
   /// The graph of a model, or one inside of a graph, which reads values of the `outer` one. Throws IoError for a graph
