@@ -22,7 +22,7 @@ namespace {
 
 ModelTensor described(const ValueMessage& value) {
   ModelTensor tensor{.name = std::string(value.name),
-                     .sequence = value.is_sequence,
+                     .sequence = value.is_sequence && value.holds_tensors,
                      .optional = value.is_optional,
                      .dtype = dtype_from(value.element_type),
                      .shape = {}};

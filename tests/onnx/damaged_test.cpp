@@ -8,9 +8,19 @@
 
 namespace tyto::onnx_tests {
 
+namespace {
+
+NamedList<Tensor<Eager>> stored_members() {
+  NamedList<Tensor<Eager>> members = read_npz<Tensor<Eager>>("tests/onnx/models.npz");
+  for (const auto& member : read_npz<Tensor<Eager>>("tests/onnx/classical_models.npz")) members.push_back(member);
+  return members;
+}
+
+}  // namespace
+
 TEST_CASE("models of damaged structure run or say what is wrong with them") {
   std::vector<FieldTree> seeds;
-  for (const auto& [name, value] : read_npz<Tensor<Eager>>("tests/onnx/models.npz")) {
+  for (const auto& [name, value] : stored_members()) {
     if (name.ends_with("|model")) seeds.push_back(decoded(name, value.bytes()));
   }
   const StructuredMutation mutation(seeds);
@@ -33,7 +43,7 @@ TEST_CASE("models of damaged structure run or say what is wrong with them") {
 }
 
 TEST_CASE("a model's fields are written as they were read") {
-  for (const auto& [name, value] : read_npz<Tensor<Eager>>("tests/onnx/models.npz")) {
+  for (const auto& [name, value] : stored_members()) {
     if (!name.ends_with("|model")) continue;
     CAPTURE(name);
     const FieldTree tree = decoded(name, value.bytes());

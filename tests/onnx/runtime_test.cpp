@@ -1,9 +1,11 @@
-// Small models against what ONNX Runtime gave for them: tests/onnx/make_models.py makes the models and runs them there.
+// Small models against what ONNX Runtime gave for them: tests/onnx/make_models.py and make_classical_models.py make the
+// models and run them there.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include <doctest/doctest.h>
+#include <tyto/device.hpp>
 #include <tyto/onnx.hpp>
 
 #include "tests/onnx/data.hpp"
@@ -18,9 +20,9 @@ struct Stored {
 };
 
 /// Members are NAME|model, NAME|in|INPUT and NAME|out|OUTPUT.
-std::map<std::string, Stored> stored_models() {
+std::map<std::string, Stored> stored_models(const std::string& file) {
   std::map<std::string, Stored> models;
-  for (const Named<HostArray>& member : detail::read_npz_file("tests/onnx/models.npz")) {
+  for (const Named<HostArray>& member : detail::read_npz_file(file)) {
     const std::size_t bar = member.name.find('|'), second = member.name.find('|', bar + 1);
     Stored& model = models[member.name.substr(0, bar)];
     if (second == std::string::npos) model.model = member.value.bytes;
@@ -52,15 +54,40 @@ std::string outcome(const std::string& name, const Stored& stored) {
   }
 }
 
-}  // namespace
-
-TEST_CASE("small models give what ONNX Runtime gives") {
-  const std::map<std::string, Stored> models = stored_models();
-  CHECK(models.size() == 179);
+void check_all(const std::map<std::string, Stored>& models) {
   for (const auto& [name, stored] : models) {
     CAPTURE(name);
     CHECK(outcome<Tensor<Eager>>(name, stored) == "");
     CHECK(outcome<Tensor<Lazy>>(name, stored) == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("small models give what ONNX Runtime gives") {
+  const std::map<std::string, Stored> models = stored_models("tests/onnx/models.npz");
+  CHECK(models.size() == 179);
+  check_all(models);
+}
+
+TEST_CASE("trees, linear models, support vectors and features of ai.onnx.ml give what ONNX Runtime gives") {
+  const std::map<std::string, Stored> models = stored_models("tests/onnx/classical_models.npz");
+  CHECK(models.size() == 393);
+  check_all(models);
+}
+
+TEST_CASE("models of ai.onnx.ml give what ONNX Runtime gives on the OpenCL device") {
+  const std::vector<DeviceInfo> known = devices();
+  if (std::none_of(known.begin(), known.end(), [](const DeviceInfo& each) { return each.name == "opencl:0"; })) {
+    MESSAGE("no OpenCL device: nothing is computed on it");
+    return;
+  }
+  const std::map<std::string, Stored> models = stored_models("tests/onnx/classical_models.npz");
+  for (const char* name : {"learned_forest_three", "learned_boosting_two", "learned_scaled_three", "trees_classifier_3",
+                           "trees_classifier_8", "trees_regressor_2", "trees_linked_1", "vectors_probable_NONE"}) {
+    CAPTURE(name);
+    const DeviceScope device("opencl");
+    CHECK(outcome<Tensor<Lazy>>(name, models.at(name)) == "");
   }
 }
 
