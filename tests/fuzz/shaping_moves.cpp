@@ -142,6 +142,30 @@ Tensor<M> join(Drawing<M>& d) {
   return concat(parts, axis);
 }
 
+// A half of a concat is written over by what is computed of the part that lay there, and the part read again: a place
+// with two contents, of which the first is wanted until the second is there or longer.
+template <class M>
+Tensor<M> replace_half(Drawing<M>& d) {
+  const Tensor<M> x = d.ranked(2);
+  const Shape& shape = x.shape();
+  const std::int64_t length = shape[0], last = x.ndim() - 1;
+  // Rolled, so that a kernel of its own computes it.
+  const Tensor<M> part = roll(x, {1}, {last}), other = d.shaped(shape, x.dtype());
+  const bool upper = d.dice().one_in(2);
+  Tensor<M> value;
+  switch (d.dice().below(4)) {
+    case 0: value = flip(part, last); break;
+    case 1: value = x.ndim() == 2 && length == shape[1] ? transpose(part) : flip(part, 0); break;
+    case 2:
+      value = x.ndim() == 2 && length == shape[1] && is_floating(x.dtype()) ? matmul(transpose(part), part) : part;
+      break;
+    default: value = d.shaped(shape, x.dtype());
+  }
+  const Tensor<M> whole = concat(upper ? std::vector<Tensor<M>>{other, part} : std::vector<Tensor<M>>{part, other}, 0);
+  const Tensor<M> written = set(whole, {upper ? slice(length, 2 * length) : slice(0, length)}, value);
+  return d.dice().one_in(2) ? written : concat(std::vector<Tensor<M>>{written, roll(part, {1}, {0})}, 0);
+}
+
 template <class M>
 Tensor<M> divide_up(Drawing<M>& d) {
   const Tensor<M> x = d.ranked(1);
@@ -187,8 +211,8 @@ Tensor<M> like(Drawing<M>& d) {
 TYTO_FUZZ_MOVES(shaping_moves, {"change_type", 6, change_type<M>}, {"duplicate", 2, duplicate<M>},
                 {"change_shape", 6, change_shape<M>}, {"permute", 6, permute<M>}, {"stretch", 5, stretch<M>},
                 {"cut", 8, cut<M>}, {"replace_part", 4, replace_part<M>}, {"reverse", 2, reverse<M>},
-                {"lines", 1, lines<M>}, {"triangle", 2, triangle<M>}, {"join", 5, join<M>},
-                {"divide_up", 3, divide_up<M>}, {"multiply_out", 4, multiply_out<M>}, {"pad_out", 3, pad_out<M>},
-                {"like", 1, like<M>})
+                {"lines", 1, lines<M>}, {"triangle", 2, triangle<M>}, {"join", 3, join<M>},
+                {"replace_half", 2, replace_half<M>}, {"divide_up", 3, divide_up<M>},
+                {"multiply_out", 4, multiply_out<M>}, {"pad_out", 3, pad_out<M>}, {"like", 1, like<M>})
 
 }  // namespace tyto::fuzz
