@@ -117,6 +117,28 @@ TEST_CASE("views, constants, what grows by an element-wise operator and users' f
   CHECK(calls == 3);
 }
 
+TEST_CASE("a loop that may not end stays in a loop that may not run") {
+  const auto f = [](const char* passes) {
+    return tyto::compile(
+        [](T n, T x, T y) {
+          return fori_loop(tyto::Count(0), tyto::Count(n), x, [&](const T&, const T& c) {
+            return c + while_loop(
+                           y, [](const T& d) { return sum(d) < 9.0; }, [](const T& d) { return d * 2.0; });
+          });
+        },
+        {.passes = passes});
+  };
+  auto hoisted = f(""), written = f("-hoist");
+  const T none = T::full({}, 0, DType::i64), two = T::full({}, 2, DType::i64);
+  // The body doubles {{1, 1}, {1, 1}} twice.
+  CHECK(hoisted(two, p(), T::ones({2, 2})).to_vector<float>() == Numbers{9, 10, 11, 12});
+  CHECK(written(two, p(), T::ones({2, 2})).to_vector<float>() == Numbers{9, 10, 11, 12});
+  // The inner loop's first condition, a sum and a comparison, is computed before the outer one, and nothing else.
+  REQUIRE(hoisted.report().steps == written.report().steps + 2);
+  // Zeros doubled never reach the end.
+  CHECK(hoisted(none, p(), T::zeros({2, 2})).to_vector<float>() == Numbers{1, 2, 3, 4});
+}
+
 TEST_CASE("a loop that does not run gives what it was given, whatever was computed before it") {
   auto f = tyto::compile([](T n, T x, T y) {
     return fori_loop(tyto::Count(0), tyto::Count(n), x, [&](const T&, const T& c) { return c + matmul(y, y); });

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "core/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/expression.hpp"
 
@@ -321,6 +322,29 @@ const Case algebra[] = {
 
 TEST_CASE("each rule of algebra fires where it should, stays where it should, and changes no result") {
   for (const Case& c : algebra) check(c);
+}
+
+TEST_CASE("zero is added to what was cast from floating types, which may be -0, and not to what were integers") {
+  struct Cast {
+    DType from, to;
+    bool fires;
+  };
+  const Cast casts[] = {{f32, f64, stays}, {f64, f32, stays}, {f16, f32, stays}, {DType::bf16, f32, stays},
+                        {i32, f32, fires}, {i64, f64, fires}, {u8, f16, fires},  {DType::boolean, f32, fires}};
+  for (const auto& [from, to, goes] : casts) {
+    CAPTURE(name_of(from));
+    Sketch s;
+    const core::Port wide = s.add(core::OpId::cast, {s.input({2, 3}, from)}, core::CastAttributes{to});
+    const core::Graph graph = s.graph({s.add(core::OpId::add, {wide, s.number(0.0, to)})});
+    PassReport report;
+    const core::Graph out = optimised(graph, "algebra", &report);
+    CHECK((report.fired("add_zero") != 0) == goes);
+    const std::vector<std::vector<double>> inputs{{-0.0, 0.0, 1, -0.0, 1, 1}};
+    const std::vector<double> sums = results_of(out, inputs)[0];
+    CHECK(sums == std::vector<double>{0, 0, 1, 0, 1, 1});
+    CHECK_FALSE(std::signbit(sums[0]));
+    CHECK_FALSE(std::signbit(sums[3]));
+  }
 }
 
 TEST_CASE("each rule on expressions has a match and, where it has a condition, a near miss") {

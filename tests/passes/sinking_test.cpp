@@ -118,11 +118,12 @@ TEST_CASE("transposes meet through what joins, pads and cuts along axes") {
 
 TEST_CASE("zeros around an image are left to the convolution") {
   const std::vector<double> weights{0.1, 0.2, -0.3, 0.4, 0.5, -0.6, 0.7, 0.8};
-  const auto drawn = [=](core::PadAttributes pads, bool constant, double first_weight) {
+  const auto drawn = [=](core::PadAttributes pads, bool constant, double first_weight, std::int64_t channels = 1) {
     return [=](Sketch& s) {
-      std::vector<double> numbers = weights;
+      std::vector<double> numbers;
+      for (std::int64_t i = 0; i < channels; ++i) numbers.insert(numbers.end(), weights.begin(), weights.end());
       numbers[0] = first_weight;
-      const Port w = constant ? s.constant(numbers, {2, 2, 1, 2}) : s.input({2, 2, 1, 2});
+      const Port w = constant ? s.constant(numbers, {2, 2, channels, 2}) : s.input({2, 2, channels, 2});
       core::WindowAttributes window;
       window.window = {2, 2};
       window.stride = {2, 1};
@@ -143,8 +144,15 @@ TEST_CASE("zeros around an image are left to the convolution") {
          passes);
   expect(rule, false, drawn({{0, 1, 0, 0}, {0, 2, 1, 0}, core::PadMode::edge, Scalar(0.0)}, true, 0.1), rounded,
          passes);
-  expect(rule, false, drawn({{1, 1, 0, 0}, {0, 2, 1, 0}, core::PadMode::constant, Scalar(0.0)}, true, 0.1), rounded,
-         passes);
+  // Pictures and channels that are added are no padding of a convolution.
+  const std::pair<IntList, IntList> others[] = {{{1, 1, 0, 0}, {0, 2, 1, 0}}, {{0, 1, 0, 0}, {2, 2, 1, 0}}};
+  for (const auto& [before, after] : others) {
+    expect(rule, false, drawn({before, after, core::PadMode::constant, Scalar(0.0)}, true, 0.1), rounded, passes);
+  }
+  const std::pair<IntList, IntList> channels[] = {{{0, 1, 0, 1}, {0, 2, 1, 0}}, {{0, 1, 0, 0}, {0, 2, 1, 1}}};
+  for (const auto& [before, after] : channels) {
+    expect(rule, false, drawn({before, after, core::PadMode::constant, Scalar(0.0)}, true, 0.1, 2), rounded, passes);
+  }
 }
 
 TEST_CASE("a product whose result is transposed computes it so") {
