@@ -115,6 +115,33 @@ TEST_CASE("states: updated ones change from run to run, assigned ones when they 
   CHECK(w.to_vector<float>() == std::vector<float>{10.5F, 10.5F});
 }
 
+TEST_CASE("a state whose update does not read it has its update again after it was assigned") {
+  const L x = L::placeholder({2}, DType::f32, "x");
+  const L w = L::variable(L::full({2}, 1.0F), "w"), v = L::variable(L::full({2}, 1.0F), "v");
+  const L of_x = exp(x) * 0 + 3, seen = (v * of_x).sum();
+  Graph graph({.inputs = {x}, .outputs = {seen}, .updates = {{w, of_x * 2}, {v, of_x * 4}}}, poisoned);
+  graph.set(x, L::zeros({2}));
+  graph.run();
+  CHECK(number(graph[seen]) == 6);  // v is 1, then 12
+  CHECK(w.to_vector<float>() == std::vector<float>{6, 6});
+  for (const float given : {0.5F, 0.25F}) {
+    assign(w, L::full({2}, given));
+    CHECK(w.to_vector<float>() == std::vector<float>{given, given});
+    graph.run();  // nothing but w has changed
+    CHECK(w.to_vector<float>() == std::vector<float>{6, 6});
+    CHECK(number(graph[seen]) == 72);
+  }
+  // One that is read before it is updated: the run sees what was assigned.
+  assign(v, L::full({2}, 2.0F));
+  graph.run();
+  CHECK(number(graph[seen]) == 12);
+  CHECK(v.to_vector<float>() == std::vector<float>{12, 12});
+  graph.set(x, L::full({2}, 1.0F));
+  assign(w, L::zeros({2}));
+  graph.run();
+  CHECK(w.to_vector<float>() == std::vector<float>{6, 6});
+}
+
 TEST_CASE("a state that another graph updates in place counts as changed") {
   const L w = L::variable(L::full({2}, 1.0F), "w");
   const L x = L::placeholder({2});
