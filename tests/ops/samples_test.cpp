@@ -9,7 +9,7 @@
 #include "core/op_ids.hpp"
 #include "ops/application.hpp"
 #include "tests/fuzz/program.hpp"
-#include "tyto/complex.hpp"
+#include "tests/ops/sample_operands.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/operators.hpp"
@@ -19,28 +19,13 @@ using core::Application;
 using core::OpDef;
 using core::Traits;
 using fuzz::Data;
+using sample_operands::drawn;
 
 namespace {
 
 /// What no public function applies to tensors: leaves, markers, and what users or the front make of functions.
 const std::set<std::string_view> without_samples{"constant",      "state",  "read",   "alias",
                                                  "with_gradient", "custom", "branch", "loop"};
-
-/// Elements within the operator's range, in both places of a pair for complex ones; positions for i64 beside others.
-Tensor<Eager> drawn(const OpDef& def, const core::TensorType& operand, DType type) {
-  using T = Tensor<Eager>;
-  const bool position = operand.dtype == DType::i64 && type != DType::i64;
-  if (position) return T::integers(operand.shape, {.low = 0, .high = 2, .dtype = DType::i64});
-  if (operand.dtype == DType::boolean) return T::bernoulli(operand.shape);
-  const double low = std::max(def.low, is_integer(operand.dtype) ? 0.0 : def.low);
-  const double high = is_integer(operand.dtype) ? std::max(low + 1, def.high) : def.high;
-  if (is_complex(operand.dtype)) {
-    const DType part = real_type(operand.dtype);
-    return complex(T::uniform(operand.shape, {.low = low, .high = high, .dtype = part}),
-                   T::uniform(operand.shape, {.low = low, .high = high, .dtype = part}));
-  }
-  return T::uniform(operand.shape, {.low = low, .high = high, .dtype = DType::f64}).astype(operand.dtype);
-}
 
 }  // namespace
 
