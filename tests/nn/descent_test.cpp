@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <type_traits>
 #include <tyto/elementwise.hpp>
 #include <tyto/graph.hpp>
 #include <tyto/nn/clipping.hpp>
@@ -114,6 +115,44 @@ TEST_CASE("schedules are as exact as parameters of f64") {
   check_near(path<Lazy>(with(piecewise({{0, 0.1}, {1, 0.3}})), ones), {1.1, 1.4, 1.7}, 1e-14);
 }
 
+TEST_CASE("LAMB takes the step of Adam where the parameter or the step has no length") {
+  // Steps of a sign each, as the means are corrected: of length root 2 beside parameters of length 0, then 0.1 root 2.
+  const auto steps = []<class M>(std::type_identity<M>, std::vector<double> first, std::vector<double> slopes) {
+    using T = Tensor<M>;
+    const T w = T::variable(T::from(first, {2}), "w");
+    Descent descent = lamb({.rate = 0.1, .epsilon = 0});
+    auto step = compile([&](T gradient) {
+      descent.update(std::vector{w}, std::vector{gradient});
+      return gradient;
+    });
+    std::vector<std::vector<double>> seen;
+    for (int i = 0; i < 2; ++i) {
+      step(T::from(slopes, {2}));
+      seen.push_back((w + 0).template to_vector<double>());
+    }
+    return seen;
+  };
+  const auto check_steps = [&](std::vector<double> first, std::vector<double> slopes, std::vector<double> after_one,
+                               std::vector<double> after_two) {
+    for (const auto& seen :
+         {steps(std::type_identity<Eager>(), first, slopes), steps(std::type_identity<Lazy>(), first, slopes)}) {
+      check_near(seen[0], after_one, 1e-12);
+      check_near(seen[1], after_two, 1e-12);
+    }
+  };
+  check_steps({0, 0}, {2, -3}, {-0.1, 0.1}, {-0.11, 0.11});
+  const double first = 0.5 / std::sqrt(2.0), second = 0.1 * std::hypot(3 - first, 4 + first) / std::sqrt(2.0);
+  check_steps({3, 4}, {2, -3}, {3 - first, 4 + first}, {3 - first - second, 4 + first + second});
+}
+
+TEST_CASE("LAMB stays where there is no gradient") {
+  using T = Tensor<Eager>;
+  const T w = T::variable(T{1.0, 2.0}, "w");
+  Descent descent = lamb({.rate = 0.1});
+  descent.update(std::vector{w}, std::vector{T::zeros({2})});
+  CHECK((w + 0).to_vector<float>() == std::vector<float>{1, 2});
+}
+
 TEST_CASE("half-precision parameters remember in f32 and stay half-precision") {
   const auto w = Tensor<Eager>::variable(Tensor<Eager>::ones({2}, DType::f16), "w");
   Descent descent = adagrad({.rate = 0.5, .epsilon = 0});
@@ -142,6 +181,22 @@ TEST_CASE("gradients are kept within limits by value, by norm, and by the norm o
   CHECK(together[1].to_vector<float>()[1] == doctest::Approx(6));
   CHECK(clip_by_global_norm(gradients, 13)[0].to_vector<float>() == std::vector<float>{3, -4});
   CHECK(clip_by_norm(std::vector{T::zeros({2})}, 1)[0].to_vector<float>() == std::vector<float>{0, 0});
+}
+
+TEST_CASE("gradients in half precision whose squares leave its range are kept within the norm of all") {
+  // sqrt(300^2 + 400^2 + 1200^2) = 1300.
+  const auto check_halves = []<class M>(std::type_identity<M>, DType type) {
+    using T = Tensor<M>;
+    const std::vector<T> gradients{T::from(std::vector<float>{300, -400}, {2}).astype(type), T::full({1}, 1200, type)};
+    const auto kept = clip_by_global_norm(gradients, 650);
+    CHECK(kept[0].dtype() == type);
+    CHECK(kept[0].astype(DType::f32).template to_vector<float>() == std::vector<float>{150, -200});
+    CHECK(kept[1].astype(DType::f32).template to_vector<float>() == std::vector<float>{600});
+  };
+  for (const DType type : {DType::f16, DType::f32}) {
+    check_halves(std::type_identity<Eager>(), type);
+    check_halves(std::type_identity<Lazy>(), type);
+  }
 }
 
 TEST_CASE("updates that do not fit are refused by name") {
