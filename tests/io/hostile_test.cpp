@@ -91,6 +91,24 @@ TEST_CASE("each way a zip archive can be wrong is told") {
   refused(bad.text, "holds member 'a_npy', expected only arrays");
 }
 
+TEST_CASE("a zip64 field that ends before the numbers that it has to hold is refused") {
+  // Both sizes are said to stand in the extra field, which holds one of them, half of one, or nothing.
+  for (const std::size_t length : {std::size_t{8}, std::size_t{15}, std::size_t{4}, std::size_t{0}}) {
+    CAPTURE(length);
+    Archive bad;
+    std::string extra(4 + length, '\0');
+    put(extra, 0, 1, 2);
+    put(extra, 2, length, 2);
+    if (length >= 8) put(extra, 4, 67, 8);
+    put(bad.text, bad.entry + 20, 0xffffffff, 4);
+    put(bad.text, bad.entry + 24, 0xffffffff, 4);
+    put(bad.text, bad.entry + 30, extra.size(), 2);
+    put(bad.text, bad.end + 12, bad.end - bad.entry + extra.size(), 4);
+    bad.text.insert(bad.end, extra);
+    refused(bad.text, "has a zip64 field that is too short for member 'a.npy'");
+  }
+}
+
 TEST_CASE("members that share bytes are refused, so that an archive cannot inflate without bound") {
   Archive bad;
   const std::string entry = bad.text.substr(bad.entry, bad.end - bad.entry);

@@ -67,6 +67,7 @@ TEST_CASE("a checkpoint that is refused after tensors were found in it is closed
 }
 
 TEST_CASE("a pickle that calls what it likes is read as words, and refused") {
+  using namespace std::string_literals;
   const auto refusal = [](std::string_view text) -> std::string {
     const Bytes bytes = bytes_of(text);
     try {
@@ -86,6 +87,10 @@ TEST_CASE("a pickle that calls what it likes is read as words, and refused") {
   CHECK(refusal("]K\x01s.") == "p: is no pickle: there is nothing to put into");
   CHECK(refusal("]K\x01K\x02s.") == "p: is no pickle: a value is put into what holds none of its kind");
   CHECK(refusal("]q") == "p: ends in the middle of a pickle");
+  // A mark that was remembered, and a key that has no value.
+  CHECK(refusal("(q\x01h\x01.") == "p: is no pickle: value 1 was never remembered");
+  CHECK(refusal("](q\x01K\x05j\x01\x00\x00\x00te."s) == "p: is no pickle: value 1 was never remembered");
+  CHECK(refusal("}(K\x01K\x02K\x03u.") == "p: is no pickle: a value is put into what holds none of its kind");
 }
 
 TEST_CASE("damaged checkpoints are refused, whatever was done to them") {
