@@ -31,7 +31,11 @@ Cache& cache() {
   return *kept;
 }
 
+thread_local std::uint64_t compiled = 0;
+
 }  // namespace
+
+std::uint64_t executables_compiled() { return compiled; }
 
 std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
   const std::size_t hash = core::hash_of(traced.graph);
@@ -60,6 +64,7 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
     CompileOptions options;
     options.passes = bit_exact;
     executable = std::make_shared<const Executable>(traced.graph, device, options, related);
+    ++compiled;
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
     kept.entries.push_front({hash, std::move(traced.graph), executable, {}});

@@ -1,6 +1,7 @@
 // Executables kept by the structure of their graphs, so that a loop over lazy tensors compiles once.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "engine/execution/session.hpp"
@@ -10,5 +11,8 @@ namespace tyto::run {
 
 /// Runs a traced graph through a cached (or new) executable and session. Returns the outputs.
 std::vector<core::Array> run_cached(Traced traced, core::Device& device);
+
+/// How many executables run_cached() has compiled on this thread, for tests.
+std::uint64_t executables_compiled();
 
 }  // namespace tyto::run

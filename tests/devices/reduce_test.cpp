@@ -404,6 +404,22 @@ TEST_CASE("the variance of numbers far from zero keeps its digits") {
   CHECK(close(reduce(OpId::var, VarianceAttributes{{0, 1}, false, 0}, x, DType::f32, {})[0], 2.0 / 3.0, 1e-6));
 }
 
+TEST_CASE("a sum of many elements to one number is cut into pieces, which threads share") {
+  // Each piece has a partial result of its own in the workspace.
+  const auto workspace = [](const Shape& shape, const IntList& axes) {
+    const core::Attributes attributes = AxesAttributes{axes};
+    const core::Operand in{DType::f32, core::View::dense(shape)};
+    const core::Operand out{DType::f32, core::View::dense(core::reduced_shape(shape, axes, false))};
+    return entry_of(cpu::reduce_kernels(), OpId::sum)
+        .prepare({OpId::sum, &attributes, {&in, 1}, {&out, 1}})
+        ->workspace();
+  };
+  CHECK(workspace({1 << 24}, {0}) >= 32 * sizeof(float));
+  CHECK(workspace({1 << 24, 3}, {0}) >= 32 * 3 * sizeof(float));
+  CHECK(workspace({1000}, {0}) == 0);
+  CHECK(workspace({4096, 4096}, {1}) == 0);  // as many results as there are rows: threads share those
+}
+
 TEST_CASE("results are the same bits for any number of threads") {
   Dice dice(25);
   const int before = cpu::threads();

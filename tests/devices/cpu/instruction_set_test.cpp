@@ -1,12 +1,16 @@
 // Which instruction sets kernels are chosen among, in builds for all of them and for one.
 #include "devices/cpu/instruction_set.hpp"
 
+#include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
 #include <tyto/error.hpp>
+
+#include "devices/cpu/jit/compile.hpp"
 
 namespace tyto::cpu {
 
@@ -24,6 +28,16 @@ TEST_CASE("a build for one instruction set refuses a processor without it by nam
       message ==
       "cpu: the kernels of this build are compiled for avx512, which this processor lacks (it has avx2); a build with "
       "TYTO_INSTRUCTION_SETS=all has kernels for every processor");
+}
+
+TEST_CASE("loops are machine code wherever it is part of the build and the processor is one it is written for") {
+#if defined(TYTO_HAVE_XBYAK)
+  const char* const wish = std::getenv("TYTO_JIT");
+  const bool is_wanted = wish == nullptr || std::string_view(wish) != "0";
+  CHECK(jit::is_available() == (is_wanted && instruction_set() >= InstructionSet::avx2));
+#else
+  CHECK_FALSE(jit::is_available());
+#endif
 }
 
 }  // namespace tyto::cpu
