@@ -121,6 +121,24 @@ TEST_CASE("members that share bytes are refused, so that an archive cannot infla
   refused(bad.text, "has members that overlap");
 }
 
+TEST_CASE("two members of one name are refused, as only one of them could be read by it") {
+  const Archive one;
+  // Two whole archives one behind the other, with one directory for both.
+  const std::size_t length = one.entry;
+  std::string entry = one.text.substr(one.entry, one.end - one.entry), twin = entry, end = one.text.substr(one.end);
+  put(twin, 42, length, 4);
+  put(end, 8, 2, 2);
+  put(end, 10, 2, 2);
+  put(end, 12, 2 * entry.size(), 4);
+  put(end, 16, 2 * length, 4);
+  const std::string members = one.text.substr(0, length);
+  refused(members + members + entry + twin + end, "holds two members named 'a.npy'");
+  twin[46] = 'b';
+  std::string other = members;
+  other[30] = 'b';
+  CHECK(npz(members + other + entry + twin + end).size() == 2);
+}
+
 TEST_CASE("a deflated member that claims more than deflate can yield is refused before memory is asked for") {
   const Folder folder;
   const Bytes zeros(1 << 16);

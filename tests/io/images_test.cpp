@@ -65,6 +65,21 @@ TEST_CASE("without a wish for channels a picture has those of its file") {
   }
 }
 
+TEST_CASE("four channels of a JPEG file are light where it has Adobe's marker, and ink where it has none") {
+  if (!can_read("inks.jpg")) return;
+  // Of a picture without black ink, whose light is then taken for black ink everywhere.
+  std::string text = text_of_file(folder_of_images + "inks.jpg");
+  constexpr std::size_t at = 2, length = 16;
+  REQUIRE(text.substr(at + 4, 5) == "Adobe");
+  const HostArray light = decode(text), black = decode(text.erase(at, length));
+  CHECK(black.shape == light.shape);
+  const auto brightest = [](const HostArray& picture) {
+    return std::to_integer<int>(*std::max_element(picture.bytes.begin(), picture.bytes.end()));
+  };
+  CHECK(brightest(light) > 100);
+  CHECK(brightest(black) <= 2);
+}
+
 TEST_CASE("pictures that end too early are refused, wherever they end") {
   for (const char* name :
        {"colours.png", "interlaced.png", "palette.png", "colours.jpg", "progressive.jpg", "inks.jpg"}) {

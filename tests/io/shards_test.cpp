@@ -55,6 +55,11 @@ TEST_CASE("an index that says what is not so is refused") {
   CHECK(with(R"({"weight_map": {"b": "m.safetensors"}})") == path + ": does not say that 'a' is in 'm.safetensors'");
   CHECK(with(R"({"weight_map": {"a": "m.safetensors", "b": "m.safetensors"}})") ==
         path + ": says that 'b' is in 'm.safetensors', where it is not");
+  // Both files are named, each for what the other one holds.
+  write_safetensors<Eager>(folder / "o.safetensors", {{"b", Array{2.0}}});
+  CHECK(with(R"({"weight_map": {"a": "m.safetensors", "b": "o.safetensors"}})") == "");
+  CHECK(with(R"({"weight_map": {"a": "o.safetensors", "b": "m.safetensors"}})") ==
+        path + ": does not say that 'a' is in 'm.safetensors'");
   CHECK(with(R"({"weight_map": {"a": "n.safetensors"}})") ==
         folder / "n.safetensors" + ": cannot be opened: No such file or directory");
 }

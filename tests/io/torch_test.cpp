@@ -3,8 +3,10 @@
 
 #include <random>
 
+#include "io/atomic_file.hpp"
 #include "io/pickle.hpp"
 #include "io/torch.hpp"
+#include "io/zip.hpp"
 #include "tests/io/bytes.hpp"
 
 namespace tyto::io_tests {
@@ -36,6 +38,42 @@ TEST_CASE("views, parameters and nested dictionaries of a checkpoint are read as
   CHECK(arrays["empty"].shape == Shape{0, 3});
   CHECK(elements<std::int64_t>(arrays["ordered.a"]) == std::vector<std::int64_t>{5});
   CHECK(!arrays.contains("epoch"));
+}
+
+TEST_CASE("a tensor looks at its storage up to the last element, and no further") {
+  const auto number = [](int value) { return std::string("K") + static_cast<char>(value); };
+  // A dictionary of the vector `t`, so long, over a storage of the numbers 1 to 4.
+  const auto read = [&](int offset, int length, int stride) {
+    const Folder folder;
+    const std::string pickle =
+        "}U\x01tctorch._utils\n_rebuild_tensor_v2\n((U\x07storagectorch\nFloatStorage\n"
+        "U\x01"
+        "0U\x03"
+        "cpuK\x04tQ" +
+        number(offset) + number(length) + "\x85" + number(stride) + "\x85tRs.";
+    const float numbers[] = {1, 2, 3, 4};
+    io::AtomicFile file(folder / "t.pt");
+    io::ZipWriter zip(file);
+    zip.add("t/data.pkl", bytes_of(pickle), {}, Compression::stored);
+    zip.add("t/data/0", {}, std::as_bytes(std::span(numbers)), Compression::stored);
+    zip.finish();
+    file.commit();
+    return elements<float>(detail::read_torch_file(folder / "t.pt")["t"]);
+  };
+  CHECK(read(0, 4, 1) == std::vector<float>{1, 2, 3, 4});
+  CHECK(read(1, 3, 1) == std::vector<float>{2, 3, 4});
+  CHECK(read(0, 2, 3) == std::vector<float>{1, 4});
+  CHECK(read(3, 5, 0) == std::vector<float>{4, 4, 4, 4, 4});
+  CHECK(read(4, 0, 1).empty());
+  struct Look {
+    int offset, length, stride;
+  };
+  for (const auto& [offset, length, stride] :
+       {Look{0, 5, 1}, Look{1, 4, 1}, Look{0, 2, 4}, Look{4, 1, 0}, Look{5, 0, 1}}) {
+    CAPTURE(offset);
+    CAPTURE(length);
+    CHECK_THROWS_WITH_AS(read(offset, length, stride), doctest::Contains("of a storage of 4"), IoError);
+  }
 }
 
 TEST_CASE("objects that only their own code could make are refused by name") {
