@@ -48,13 +48,14 @@ Windows windows_of(const OperatorCall& call, const Shape& input, const IntList& 
       call.refuse("auto_pad '", rule, "'; known are NOTSET, SAME_UPPER, SAME_LOWER and VALID");
     }
     w.counted_after[i] = w.after[i];
-    const std::int64_t free = length + w.before[i] + w.after[i] - w.reach(i);
-    if (free < 0) {
+    // The count is rounded down, and so may be none where less than a step is missing.
+    const std::int64_t free = length + w.before[i] + w.after[i] - w.reach(i), step = w.stride[i];
+    w.results[i] = free >= 0 ? free / step + 1 : (free + 1) / step;
+    if (w.results[i] < 0) {
       call.refuse("windows ", w.kernel, " do not fit into input ", input, " padded by ", w.before, " and ", w.after);
     }
-    w.results[i] = free / w.stride[i] + 1;
     // One more window where elements are left over, unless it would begin in the padding behind the input.
-    if (up && free % w.stride[i] != 0 && w.results[i] * w.stride[i] < length + w.before[i]) {
+    if (up && free % step != 0 && w.results[i] * step < length + w.before[i]) {
       w.after[i] += w.results[i] * w.stride[i] - free;
       ++w.results[i];
     }

@@ -15,11 +15,12 @@ struct Windows {
   IntList before;         // padding
   IntList after;          // padding, with what windows need that stand out over it
   IntList counted_after;  // padding as stated
-  IntList results;        // how many windows there are
+  IntList results;        // how many windows there are, none where the first one does not fit
 
   std::size_t axes() const { return kernel.size(); }
   std::int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilation[i] + 1; }
   std::int64_t size() const { return element_count(kernel); }
+  bool any() const { return element_count(results) != 0; }
   Padding padding() const { return {before, after}; }
   /// Whether windows stand out over the stated padding.
   bool overhang() const { return !(after == counted_after); }

@@ -15,6 +15,7 @@ namespace tyto::onnx {
 Array convolved(const OperatorCall& call, const Array& x, const Array& w, const Array& bias) {
   if (w.ndim() < 3) call.refuse("kernels of shape ", w.shape(), "; expected (out, in, window...)");
   const Windows windows = windows_of(call, x.shape(), IntList(std::span(w.shape().begin() + 2, w.shape().end())));
+  if (!windows.any()) call.refuse("windows ", windows.kernel, " do not fit into input ", x.shape());
   const Array y = convolution(x, w,
                               {.stride = windows.stride,
                                .padding = windows.padding(),

@@ -25,6 +25,13 @@ Scalar smallest_number(DType dtype) {
   }
 }
 
+// What windows make of x where there are none.
+Array nothing_of(const Array& x, const Windows& w, DType dtype) {
+  Shape shape{axis_length(x, 0), axis_length(x, 1)};
+  for (const std::int64_t count : w.results) shape.push_back(count);
+  return Array::zeros(shape, dtype);
+}
+
 // The windows' elements side by side along a new first axis: each is x from another start in the same steps.
 Array side_by_side(const Array& x, const Windows& w, const Scalar& fill) {
   IntList before(2, 0), after(2, 0);
@@ -89,6 +96,7 @@ Array covered(const Shape& input, const Windows& w, bool count_padding) {
 Array window_means(const OperatorCall& call, const Array& x) {
   const Windows w = windows_of(call, x.shape());
   const bool count_padding = call.integer("count_include_pad", 0) != 0;
+  if (!w.any()) return nothing_of(x, w, x.dtype());
   PoolOptions options = options_of(w);
   const bool exotic = std::any_of(w.dilation.begin(), w.dilation.end(), [](std::int64_t d) { return d != 1; });
   if (!exotic && !(count_padding && w.overhang())) {
@@ -106,6 +114,7 @@ Outputs largest_in_windows(const OperatorCall& call) {
   const Array& x = call[0];
   const Windows w = windows_of(call, x.shape());
   const bool by_columns = call.integer("storage_order", 0) != 0;
+  if (!w.any()) return {nothing_of(x, w, x.dtype()), nothing_of(x, w, DType::i64)};
   if (!call.wants(1)) return {max_pool(x, w.kernel, options_of(w))};
   const Array elements = side_by_side(x, w, smallest_number(x.dtype()));
   const Array place = argmax(elements, 0, true);
@@ -119,6 +128,7 @@ Outputs norms_of_windows(const OperatorCall& call) {
   const Array& x = call[0];
   const Windows w = windows_of(call, x.shape());
   const double p = static_cast<double>(call.integer("p", 2));
+  if (!w.any()) return {nothing_of(x, w, x.dtype())};
   PoolOptions options = options_of(w);
   options.count_padding = true;
   const Array powers = average_pool(power(abs(x), p), w.kernel, options) * static_cast<double>(w.size());

@@ -86,7 +86,8 @@ struct Cell {
   Array peepholes;  // (3 * hidden), or nothing
   std::int64_t hidden = 0;
   std::vector<Activation> f;
-  double limit = 0;  // 0: none
+  double limit = 0;      // 0: none
+  bool coupled = false;  // what is not let in is kept: the forget gate of an LSTM follows from its input gate
   bool rounds = false;
 
   // What enters a product: itself, or rounded to bytes by its own range.
@@ -115,7 +116,7 @@ CellState lstm_step(const Cell& cell, const Array& given, const CellState& state
     return cell.peepholes.defined() ? gate + c * cell.part(cell.peepholes, which) : gate;
   };
   const Array in = cell.f[0](cell.limited(peep(cell.part(gates, 0), 0, state.c)));
-  const Array forget = cell.f[0](cell.limited(peep(cell.part(gates, 2), 2, state.c)));
+  const Array forget = cell.coupled ? 1 - in : cell.f[0](cell.limited(peep(cell.part(gates, 2), 2, state.c)));
   const Array candidate = cell.f[1](cell.limited(cell.part(gates, 3)));
   const Array c = forget * state.c + in * candidate;
   const Array out = cell.f[0](cell.limited(peep(cell.part(gates, 1), 1, c)));
@@ -202,7 +203,7 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
   if (!both && !backward_only && direction != "forward") call.refuse("direction '", direction, "'");
   const std::size_t directions = both ? 2 : 1;
   const bool batch_first = call.integer("layout", 0) != 0;
-  if (call.integer("input_forget", 0) != 0) call.refuse("input_forget 1 is not supported");
+  const bool coupled = how.has_cell && call.integer("input_forget", 0) != 0;
   call.ignore("output_sequence");
   const auto weights = [&](std::size_t input, std::size_t scale) {
     if (!how.quantised) return call[input];
@@ -245,6 +246,7 @@ Outputs recurrent(const OperatorCall& call, const Architecture& how) {
     cell.hidden = hidden;
     cell.f = activations.next(how.activations.size());
     cell.limit = limit;
+    cell.coupled = coupled;
     cell.rounds = how.quantised;
     const bool backward = backward_only || d == 1;
     const CellState start{initial(5, d), initial(6, d)};

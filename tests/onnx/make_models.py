@@ -46,7 +46,7 @@ def add(name, nodes, inputs, outputs, weights=None, version=17, microsoft=False)
     stored = [numpy_helper.from_array(np.asarray(a), n) for n, a in (weights or {}).items()]
     # The runtime wants types of outputs, which it knows better: they are tried until it agrees.
     candidates = (TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64,
-                  TensorProto.UINT16)
+                  TensorProto.UINT16, TensorProto.FLOAT16)
     reason = None
     for guess in itertools.product(candidates, repeat=len(outputs)):
         infos = [helper.make_tensor_value_info(n, t, None) for n, t in zip(outputs, guess)]
@@ -612,6 +612,47 @@ for bits, block, rows, k, n, zeros in (
 microsoft("matmul_bits_given", "MatMulNBits",
           {"a": numbers(2, 40), "b": small(np.uint8, 3, 3, 8), "s": numbers(3, 3), "z": small(np.uint8, 3, 2)}, K=40, N=3, bits=4,
           block_size=16)
+
+# What only some versions and sizes have: pieces of which the last is shorter, a softmax over all axes behind one, windows of
+# channels without a middle, sums of halves, windows that begin in the padding or find no place.
+one("split_uneven", "Split", {"x": numbers(7, 2)}, ("a", "b", "c"), version=18, num_outputs=3)
+one("split_uneven_last_axis", "Split", {"x": numbers(2, 5)}, ("a", "b"), version=18, axis=-1, num_outputs=2)
+for op in ("Softmax", "LogSoftmax", "Hardmax"):
+    one(f"{op.lower()}_11_rank_3", op, {"x": numbers(2, 3, 4)}, version=11, axis=1)
+    one(f"{op.lower()}_11_default", op, {"x": numbers(2, 2, 3)}, version=11)
+# Of even windows, which the runtime does not take: channel c is divided by those from c - floor((size - 1) / 2) to
+# c + ceil((size - 1) / 2).
+for size in (2, 4):
+    x = numbers(2, 5, 3, 2)
+    node = helper.make_node("LRN", ["x"], ["y"], size=size, alpha=0.3, beta=0.6, bias=1.5)
+    graph = helper.make_graph([node], "lrn", [helper.make_tensor_value_info("x", FLOAT, x.shape)],
+                              [helper.make_tensor_value_info("y", FLOAT, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+    members[f"lrn_of_{size}|model"] = np.frombuffer(model.SerializeToString(), np.uint8)
+    members[f"lrn_of_{size}|in|x"] = x
+    squares = np.stack([(x[:, max(0, c - (size - 1) // 2):c + size // 2 + 1] ** 2).sum(1) for c in range(5)], 1)
+    members[f"lrn_of_{size}|out|y"] = x / (1.5 + 0.3 / size * squares) ** f32(0.6)
+halves = {"g": (1 + 0.1 * numbers(16)).astype(np.float16), "b": numbers(16).astype(np.float16)}
+one("layer_normalization_f16", "LayerNormalization", {"x": (100 + 3 * numbers(4, 16)).astype(np.float16)}, weights=halves)
+one("layer_normalization_f16_axes", "LayerNormalization", {"x": (200 * numbers(3, 2, 8)).astype(np.float16)},
+    weights={"g": halves["g"].reshape(2, 8), "b": halves["b"].reshape(2, 8)}, axis=1)
+# Length 5 in steps of 3 or 4 with padding on both sides: rounded up, one more window would begin behind the input.
+for op, more in (("MaxPool", {}), ("AveragePool", {}), ("AveragePool", {"count_include_pad": 1}), ("LpPool", {})):
+    for stride, pads in (([2, 3], [1, 1, 1, 1]), ([3, 2], [0, 1, 1, 1]), ([4, 4], [1, 0, 1, 1])):
+        name = f"{op.lower()}_ceil_{''.join(map(str, stride + pads))}{'_counted' if more else ''}"
+        one(name, op, {"x": numbers(1, 2, 5, 6)}, version=19, kernel_shape=[2, 2], strides=stride, pads=pads, ceil_mode=1, **more)
+    if not more:
+        one(f"{op.lower()}_of_nothing", op, {"x": numbers(2, 3, 2, 5)}, version=19, kernel_shape=[3, 2])
+        one(f"{op.lower()}_of_no_batch", op, {"x": numbers(0, 3, 4, 5)}, version=19, kernel_shape=[3, 2])
+one("maxpool_of_nothing_with_indices", "MaxPool", {"x": numbers(2, 3, 2, 5)}, ("y", "i"), kernel_shape=[3, 2])
+
+# The forget gate of an LSTM coupled with its input gate.
+for direction, count in (("forward", 1), ("bidirectional", 2)):
+    gates = {"w": numbers(count, 16, 3), "r": numbers(count, 16, 4), "b": numbers(count, 32), "p": numbers(count, 12)}
+    one(f"lstm_coupled_{direction}", "LSTM", {"x": numbers(5, 2, 3)}, ("y", "h", "c"), weights=gates,
+        order=["x", "w", "r", "b", "", "", "", "p"], hidden_size=4, input_forget=1, direction=direction)
+    one(f"lstm_coupled_{direction}_clipped", "LSTM", {"x": numbers(5, 2, 3)}, ("y", "h", "c"),
+        weights={n: a for n, a in gates.items() if n != "p"}, hidden_size=4, input_forget=1, direction=direction, clip=0.5)
 
 out = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models.npz")
 np.savez_compressed(out, **members)
