@@ -3,7 +3,9 @@
 #include <new>
 #include <stdexcept>
 
+#include "onnx/element_types.hpp"
 #include "onnx/program.hpp"
+#include "onnx/small_floats.hpp"
 
 namespace tyto::onnx {
 
@@ -39,11 +41,25 @@ auto naming(const std::string& place, const Limits& limits, const F& f) {
   }
 }
 
-// What only moves integers of fewer bits than their type has leaves them so; who makes others says it.
-void keep_bits(const OperatorCall& call, Operand& output) {
-  if (output.bits != 0 || !output.tensor.defined()) return;
+// What only moves elements leaves them what they are; who makes others says it.
+void keep_element_type(const OperatorCall& call, Operand& output) {
+  if (output.element_type != 0 || !output.tensor.defined()) return;
   for (std::size_t i = 0; i < call.input_count(); ++i) {
-    if (call.bits(i) != 0 && call[i].dtype() == output.tensor.dtype()) output.bits = call.bits(i);
+    const std::int64_t type = call.element_type(i);
+    if (is_storage_type(type) && call[i].dtype() == output.tensor.dtype()) output.element_type = type;
+  }
+}
+
+// Numbers that stand for words, and those of 8 bits and fewer, are moved and cast: whoever computes with them means
+// something else.
+void check_element_types(const OperatorCall& call, const OperatorRow& row) {
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    const std::int64_t type = call.element_type(i);
+    if (type == 0 || moves_elements(row)) continue;
+    if (call.is_text(i) || (small_float(type) != nullptr && !casts_elements(row))) {
+      call.refuse("computes with elements of type ", element_type_name(type), " (input ", i + 1,
+                  "), which are only moved", call.is_text(i) ? " and compared" : ", cast and quantised");
+    }
   }
 }
 
@@ -59,6 +75,7 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
                           [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
   const std::string place = call.where();
   return naming(place, *scope_.limits, [&] {
+    check_element_types(call, *step.row);
     Outputs outputs = step.row->apply(call);
     call.check_attributes();
     // What holds a graph says for itself what is known: the graph reads more than the node's inputs.
@@ -72,7 +89,7 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
       }
     }
     for (Operand& output : outputs) {
-      keep_bits(call, output);
+      keep_element_type(call, output);
       if (output.tensor.defined()) scope_.limits->check_result(place, output.tensor);
     }
     return outputs;

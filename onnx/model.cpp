@@ -12,6 +12,7 @@
 #include "onnx/model_file.hpp"
 #include "onnx/program.hpp"
 #include "onnx/segments.hpp"
+#include "onnx/small_floats.hpp"
 #include "tyto/onnx.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/subnormals.hpp"
@@ -25,7 +26,9 @@ ModelTensor described(const ValueMessage& value) {
                      .sequence = value.is_sequence && value.holds_tensors,
                      .optional = value.is_optional,
                      .dtype = dtype_from(value.element_type),
-                     .shape = {}};
+                     .shape = {},
+                     .stored_as = {}};
+  if (is_storage_type(value.element_type)) tensor.stored_as = element_type_name(value.element_type);
   if (!value.dimensions) return tensor;
   tensor.shape.emplace();
   for (const DimensionMessage& dimension : *value.dimensions) {
@@ -141,12 +144,23 @@ class Model final : public detail::OnnxCore {
     });
   }
 
+  std::vector<std::int64_t> codes_of(std::span<const std::string> words) override {
+    std::vector<std::int64_t> codes;
+    for (const std::string& word : words) codes.push_back(weights_.vocabulary().code_of(word));
+    return codes;
+  }
+  std::vector<std::string> words_of(std::span<const std::int64_t> codes) override {
+    std::vector<std::string> words;
+    for (const std::int64_t code : codes) words.push_back(weights_.vocabulary().word_of(code));
+    return words;
+  }
+
  private:
   NamedList<Value> called(const NamedList<Value>& given) {
     std::optional<SubnormalsAsZeros> scope;
     if (drops_subnormals_) scope.emplace();
     fold();
-    Slots slots = started(given);
+    Slots slots = started(given, !lazy_);
     if (lazy_ && !detail::inlined()) {
       const std::size_t before = segments_.recordings();
       segments_.run(slots);
@@ -172,7 +186,7 @@ class Model final : public detail::OnnxCore {
         placeholders.push_back({each.name, spec.inputs.back().value()});
       }
     }
-    Slots slots = started(placeholders);
+    Slots slots = started(placeholders, false);
     program_.run(slots, 0, program_.steps().size(), true);
     for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
     return Graph(spec, options_.compile);
@@ -235,7 +249,7 @@ class Model final : public detail::OnnxCore {
         for (std::size_t i = 0; i < used.size(); ++i) {
           if (used[i] || options_.bind[i].name != name) continue;
           used[i] = true;
-          bound.emplace_back(checked(tensor, options_.bind[i].value), true).bits = packed_bits(input.element_type);
+          bound.push_back(taken(tensor, input.element_type, options_.bind[i].value, true));
           more = tensor.sequence;
           break;
         }
@@ -245,7 +259,7 @@ class Model final : public detail::OnnxCore {
       } else {
         inputs_.push_back(std::move(tensor));
         slots_.push_back(slot);
-        bits_.push_back(packed_bits(input.element_type));
+        types_.push_back(input.element_type);
       }
     }
     for (std::size_t i = 0; i < used.size(); ++i) {
@@ -259,13 +273,12 @@ class Model final : public detail::OnnxCore {
   }
 
   /// Slots with what is known from the start and these inputs.
-  Slots started(const NamedList<Value>& given) const {
+  Slots started(const NamedList<Value>& given, bool known) const {
     Slots slots = program_.start();
     std::vector<std::map<std::size_t, Operand>> tensors(inputs_.size());
     for (const Named<Value>& each : given) {
       const auto [input, element] = place_of(each.name);
-      Operand operand(checked(inputs_[input], Array(each.value)), !lazy_);
-      operand.bits = bits_[input];
+      Operand operand = taken(inputs_[input], types_[input], Array(each.value), known);
       if (!tensors[input].try_emplace(element, std::move(operand)).second) {
         throw GraphError(core::text(weights_.file(), ": input '", each.name, "' is given twice"));
       }
@@ -400,6 +413,16 @@ class Model final : public detail::OnnxCore {
     return cast(value, *input.dtype);
   }
 
+  // Numbers of 8 bits and fewer are rounded to what the input has, as Cast does it.
+  Operand taken(const ModelTensor& input, std::int64_t type, Array value, bool known) const {
+    value = checked(input, std::move(value));
+    const SmallFloat* const format = small_float(type);
+    if (format != nullptr) value = rounded_to(*format, value, value.dtype(), true);
+    Operand operand(std::move(value), known);
+    if (is_storage_type(type)) operand.element_type = type;
+    return operand;
+  }
+
   void fold() {
     if (folded_) return;
     program_.fold();
@@ -421,7 +444,7 @@ class Model final : public detail::OnnxCore {
   bool folded_ = false;  // not when the file is read: what a file computes of its constants may be as large as it likes
   std::vector<ModelTensor> inputs_;
   std::vector<std::int32_t> slots_;  // of inputs_
-  std::vector<int> bits_;            // of their elements, where a byte of the file holds several
+  std::vector<std::int64_t> types_;  // of their elements, as the file says
   std::vector<ModelTensor> outputs_;
   bool drops_subnormals_ = false;
 };
@@ -432,8 +455,9 @@ class Model final : public detail::OnnxCore {
 namespace tyto TYTO_API {
 
 std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor) {
-  out << tensor.name << (tensor.sequence ? "[]" : "") << (tensor.optional ? "?" : "") << ' '
-      << (tensor.dtype ? name_of(*tensor.dtype) : "?");
+  out << tensor.name << (tensor.sequence ? "[]" : "") << (tensor.optional ? "?" : "") << ' ';
+  if (!tensor.stored_as.empty()) out << tensor.stored_as;
+  else out << (tensor.dtype ? name_of(*tensor.dtype) : "?");
   if (!tensor.shape) return out << " (...)";
   out << " (";
   for (std::size_t i = 0; i < tensor.shape->size(); ++i) {

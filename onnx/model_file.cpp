@@ -31,7 +31,7 @@ TensorMessage tensor_from(Reader in) {
       case 5:
       case 7:
       case 11: in.append_to(tensor.integers); break;
-      case 6: tensor.has_text = true; break;
+      case 6: tensor.texts.push_back(in.text()); break;
       case 8: tensor.name = in.text(); break;
       case 9:
         tensor.has_raw = true;

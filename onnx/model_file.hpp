@@ -26,7 +26,7 @@ struct TensorMessage {
   std::vector<float> floats;
   std::vector<double> doubles;
   std::vector<std::int64_t> integers;  // int32_data, int64_data and uint64_data
-  bool has_text = false;
+  std::vector<std::string_view> texts;
   bool external = false;
   std::vector<std::pair<std::string_view, std::string_view>> external_data;  // key, value
 };

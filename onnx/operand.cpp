@@ -12,7 +12,7 @@ namespace tyto::onnx {
 namespace {
 
 constexpr std::int64_t no_tensor = -1;
-constexpr std::int64_t a_tensor = -2;  // less its bits
+constexpr std::int64_t a_tensor = -2;  // less its element type
 
 Array indexed(const Array& x, std::int64_t axis, const Index& index) {
   std::vector<Index> entries(static_cast<std::size_t>(x.ndim()), Index(all));
@@ -62,7 +62,7 @@ Layout layout_of(std::span<const Operand> operands) {
   Layout layout;
   for (const Operand& operand : operands) {
     if (operand.sequence != nullptr) layout.push_back(static_cast<std::int64_t>(operand.sequence->size()));
-    else layout.push_back(operand.tensor.defined() ? a_tensor - operand.bits : no_tensor);
+    else layout.push_back(operand.tensor.defined() ? a_tensor - operand.element_type : no_tensor);
   }
   return layout;
 }
@@ -83,7 +83,7 @@ std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> 
   auto next = values.begin();
   for (const std::int64_t part : layout) {
     if (part <= a_tensor) {
-      operands.emplace_back(Array(*next++), known).bits = static_cast<int>(a_tensor - part);
+      operands.emplace_back(Array(*next++), known).element_type = a_tensor - part;
     } else if (part == no_tensor) {
       operands.push_back(Operand::of_nothing());
     } else {

@@ -33,7 +33,7 @@ struct Operand {
   /// Another tensor of the same kind of elements.
   Operand with_tensor(Array value, bool is_known) const {
     Operand other(std::move(value), is_known);
-    other.bits = bits;
+    other.element_type = element_type;
     return other;
   }
 
@@ -47,9 +47,9 @@ struct Operand {
   /// Its elements can be read now, so shapes may depend on them. In lazy mode that is what follows from constants and
   /// shapes alone; in eager mode everything.
   bool known = false;
-  /// How many bits the file says that elements have: fewer than 8 of integers that are held in 8; 0 where it says
-  /// nothing. Rounding to such a type stops at its own ends.
-  int bits = 0;
+  /// TensorProto.DataType, where the file says more of the elements than the tensor's type: integers of fewer bits than
+  /// they are held in, floating-point numbers of 8 and fewer, text. 0 where it says nothing.
+  std::int64_t element_type = 0;
 };
 
 /// How long an axis is. Throws ShapeError where the tensor has no such axis.
@@ -73,7 +73,7 @@ Operand with_tensors(const Operand& operand, const F& change) {
 }
 
 /// What operands are apart from the elements of their tensors, a number each: that of a sequence is its length, that of
-/// a tensor is below zero and says its bits.
+/// a tensor is below zero and says its element type.
 using Layout = std::vector<std::int64_t>;
 
 Layout layout_of(std::span<const Operand> operands);

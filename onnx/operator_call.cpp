@@ -1,6 +1,9 @@
 // Inputs and attributes of one node, with errors that name it.
 #include "onnx/operator_call.hpp"
 
+#include <numeric>
+
+#include "onnx/element_types.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
@@ -37,7 +40,9 @@ const Array& OperatorCall::optional(std::size_t i) const {
   return has(i) ? (*this)[i] : left_out;
 }
 bool OperatorCall::known(std::size_t i) const { return has(i) && inputs_[i].known; }
-int OperatorCall::bits(std::size_t i) const { return has(i) ? inputs_[i].bits : 0; }
+std::int64_t OperatorCall::element_type(std::size_t i) const { return has(i) ? inputs_[i].element_type : 0; }
+int OperatorCall::bits(std::size_t i) const { return packed_bits(element_type(i)); }
+bool OperatorCall::is_text(std::size_t i) const { return element_type(i) == text_type; }
 bool OperatorCall::wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
 
 void OperatorCall::turn_down(std::initializer_list<core::Printable> parts) const {
@@ -78,13 +83,22 @@ void OperatorCall::require_known(std::size_t i) const {
 }
 
 std::vector<std::int64_t> OperatorCall::integers_in(std::size_t i) const {
+  if ((*this)[i].size() == 0) return {};
   require_known(i);
   return cast((*this)[i], DType::i64).to_vector<std::int64_t>();
 }
 
 std::vector<double> OperatorCall::numbers_in(std::size_t i) const {
+  if ((*this)[i].size() == 0) return {};
   require_known(i);
   return cast((*this)[i], DType::f64).to_vector<double>();
+}
+
+std::vector<std::int64_t> OperatorCall::axes_in(std::size_t i, std::int64_t rank) const {
+  if (known(i) || (*this)[i].size() != rank) return integers_in(i);
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
 }
 
 std::int64_t OperatorCall::integer_in(std::size_t i) const {

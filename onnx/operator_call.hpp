@@ -121,12 +121,17 @@ class OperatorCall {
   std::vector<Array> tensors() const;
   bool known(std::size_t i) const;
   /// See Operand.
+  std::int64_t element_type(std::size_t i) const;
+  /// How many bits its elements have where they are fewer than those of the type that they are held in; else 0.
   int bits(std::size_t i) const;
+  bool is_text(std::size_t i) const;
   /// Elements that must be known: throws DataDependence otherwise.
   std::vector<std::int64_t> integers_in(std::size_t i) const;
   std::vector<double> numbers_in(std::size_t i) const;
   std::int64_t integer_in(std::size_t i) const;
   double number_in(std::size_t i) const;
+  /// Axes that an input names. As many as `rank` are all of them, and need not be known.
+  std::vector<std::int64_t> axes_in(std::size_t i, std::int64_t rank) const;
   void require_known(std::size_t i) const;
 
   // Outputs.
@@ -152,6 +157,8 @@ class OperatorCall {
   /// arithmetic with them cannot overflow.
   void require_bounded(const char* attribute, std::span<const std::int64_t> numbers) const;
   void require_bounded(const char* attribute, std::int64_t number) const { require_bounded(attribute, {&number, 1}); }
+  /// The number that stands for a word.
+  std::int64_t code_of(std::string_view word) const { return weights_.vocabulary().code_of(word); }
   /// A graph that is an attribute.
   Body body(const char* attribute) const;
   /// What `make()` makes of attributes alone; it is kept for other applications of the same node.

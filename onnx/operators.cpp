@@ -34,6 +34,7 @@ std::span<const OperatorFamily> operator_families() {
       OperatorFamily{"", sequence_rows()},
       OperatorFamily{"", state_space_rows()},
       OperatorFamily{"ai.onnx.ml", feature_rows()},
+      OperatorFamily{"ai.onnx.ml", label_rows()},
       OperatorFamily{"ai.onnx.ml", linear_model_rows()},
       OperatorFamily{"ai.onnx.ml", tree_rows()},
       OperatorFamily{"com.microsoft", microsoft_rows()},
@@ -59,6 +60,55 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
 bool draws_random_numbers(const OperatorRow& row) {
   constexpr std::array<std::string_view, 7> names = {
       "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"};
+  return std::find(names.begin(), names.end(), std::string_view(row.name)) != names.end();
+}
+
+bool moves_elements(const OperatorRow& row) {
+  constexpr std::array<std::string_view, 40> names = {"Compress",
+                                                      "Concat",
+                                                      "ConcatFromSequence",
+                                                      "Constant",
+                                                      "ConstantOfShape",
+                                                      "DepthToSpace",
+                                                      "Equal",
+                                                      "Expand",
+                                                      "Flatten",
+                                                      "Gather",
+                                                      "GatherElements",
+                                                      "GatherND",
+                                                      "Identity",
+                                                      "If",
+                                                      "LabelEncoder",
+                                                      "Loop",
+                                                      "Optional",
+                                                      "OptionalGetElement",
+                                                      "OptionalHasElement",
+                                                      "Reshape",
+                                                      "ReverseSequence",
+                                                      "Scan",
+                                                      "ScatterElements",
+                                                      "ScatterND",
+                                                      "SequenceAt",
+                                                      "SequenceConstruct",
+                                                      "SequenceErase",
+                                                      "SequenceInsert",
+                                                      "SequenceMap",
+                                                      "Shape",
+                                                      "Size",
+                                                      "Slice",
+                                                      "SpaceToDepth",
+                                                      "Split",
+                                                      "SplitToSequence",
+                                                      "Squeeze",
+                                                      "Tile",
+                                                      "Transpose",
+                                                      "Unsqueeze",
+                                                      "Where"};
+  return std::binary_search(names.begin(), names.end(), std::string_view(row.name));
+}
+
+bool casts_elements(const OperatorRow& row) {
+  constexpr std::array<std::string_view, 4> names = {"Cast", "CastLike", "DequantizeLinear", "QuantizeLinear"};
   return std::find(names.begin(), names.end(), std::string_view(row.name)) != names.end();
 }
 

@@ -34,6 +34,11 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
 /// Whether its results are other ones each time, so that they must not be computed beforehand.
 bool draws_random_numbers(const OperatorRow& row);
 
+/// Whether it moves elements, or compares them, without computing with them: then they may be of any type.
+bool moves_elements(const OperatorRow& row);
+/// Whether it makes elements of one type of those of another.
+bool casts_elements(const OperatorRow& row);
+
 /// Whether it applies the graphs that are its attributes to operands: what they lack is lacking wherever they are used.
 bool applies_graphs(const OperatorRow& row);
 
@@ -66,6 +71,7 @@ std::span<const OperatorRow> loop_rows();
 std::span<const OperatorRow> sequence_rows();
 std::span<const OperatorRow> state_space_rows();
 std::span<const OperatorRow> feature_rows();
+std::span<const OperatorRow> label_rows();
 std::span<const OperatorRow> linear_model_rows();
 std::span<const OperatorRow> tree_rows();
 std::span<const OperatorRow> microsoft_rows();

@@ -10,7 +10,10 @@
 
 #include "onnx/element_types.hpp"
 #include "onnx/message.hpp"
+#include "onnx/small_floats.hpp"
 #include "tyto/device.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
 
@@ -54,6 +57,16 @@ Tensor<Any> unpacked(std::span<const std::byte> packed, int bits, const Shape& s
     elements[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(element);
   }
   return Tensor<Any>::from_bytes(elements.data(), count, shape, dtype);
+}
+
+// Patterns of bits as the numbers that they stand for.
+Tensor<Any> unpacked_floats(std::span<const std::byte> packed, const SmallFloat& format, const Shape& shape,
+                            DType dtype) {
+  const Tensor<Any> numbers = Tensor<Any>::from(numbers_of(format), {1 << format.bits()});
+  const Tensor<Any> patterns = format.bits() == 8
+                                   ? Tensor<Any>::from_bytes(packed.data(), std::ssize(packed), shape, DType::u8)
+                                   : unpacked(packed, format.bits(), shape, DType::u8);
+  return cast(take(numbers, reshape(cast(patterns, DType::i64), shape), 0), dtype);
 }
 
 // Numbers in a list of their own wire type, each brought to the element's width.
@@ -200,23 +213,35 @@ Tensor<Any> Weights::tensor(const TensorMessage& message) {
   if (!dtype) refuse(where, "has ", unsupported(message), ", which Tyto has not");
   const Shape shape = shape_of(where, message);
   const int bits = packed_bits(message.element_type);
-  const std::uint64_t whole = bytes_of(where, shape, *dtype);
-  const auto in_byte = static_cast<std::uint64_t>(bits == 0 ? 1 : 8 / bits);
+  const bool is_storage = is_storage_type(message.element_type);  // of a byte or less in the file
+  const std::uint64_t whole = bytes_of(where, shape, *dtype), bytes_each = is_storage ? size_of(*dtype) : 1;
+  const auto in_byte = static_cast<std::uint64_t>(bits == 0 ? 1 : 8 / bits) * bytes_each;
   const std::uint64_t needed = whole / in_byte + (whole % in_byte != 0 ? 1 : 0);
+  const SmallFloat* const format = small_float(message.element_type);
+  if (message.element_type == text_type) {
+    if (message.texts.size() != whole / size_of(*dtype)) {
+      refuse(where, "has ", message.texts.size(), " texts for shape ", shape);
+    }
+    std::vector<std::int64_t> codes;
+    for (const std::string_view word : message.texts) codes.push_back(vocabulary_.code_of(word));
+    return Tensor<Any>::from(codes, shape);
+  }
   if (!message.has_raw && !message.external) {
-    if (bits == 0) return from_list(where, message, shape, *dtype);
+    if (bits == 0 && format == nullptr) return from_list(where, message, shape, *dtype);
     if (message.integers.size() != needed) {
-      refuse(where, "has ", message.integers.size(), " bytes for shape ", shape, " of ", bits, " bits, which needs ",
-             needed);
+      refuse(where, "has ", message.integers.size(), " bytes for shape ", shape, " of ",
+             element_type_name(message.element_type), ", which needs ", needed);
     }
     const std::vector<std::uint8_t> bytes = narrowed<std::uint8_t>(message.integers);
+    if (format != nullptr) return unpacked_floats(std::as_bytes(std::span(bytes)), *format, shape, *dtype);
     return unpacked(std::as_bytes(std::span(bytes)), bits, shape, *dtype);
   }
   const Bytes stored = message.external ? external(message, needed) : Bytes{message.raw, mapping_};
   if (stored.bytes.size() != needed) {
     refuse(where, "has ", stored.bytes.size(), " bytes, its shape ", shape, " of ",
-           bits == 0 ? name_of(*dtype) : element_type_name(message.element_type), " needs ", needed);
+           is_storage ? element_type_name(message.element_type) : name_of(*dtype), " needs ", needed);
   }
+  if (format != nullptr) return unpacked_floats(stored.bytes, *format, shape, *dtype);
   if (bits != 0) return unpacked(stored.bytes, bits, shape, *dtype);
   const auto address = reinterpret_cast<std::uintptr_t>(stored.bytes.data());
   const std::int64_t count = element_count(shape);
@@ -235,14 +260,14 @@ Tensor<Any> Weights::tensor(const TensorMessage& message) {
 
 Operand Weights::operand(const TensorMessage& message) {
   Operand operand(tensor(message), true);
-  operand.bits = packed_bits(message.element_type);
+  if (is_storage_type(message.element_type)) operand.element_type = message.element_type;
   return operand;
 }
 
 Operand Weights::stored_operand(const TensorMessage& message) {
   constexpr std::size_t least_stored = std::size_t{64} << 10;
   const std::optional<DType> dtype = dtype_from(message.element_type);
-  const bool whole_bytes = dtype && *dtype != DType::boolean && packed_bits(message.element_type) == 0;
+  const bool whole_bytes = dtype && *dtype != DType::boolean && !is_storage_type(message.element_type);
   const bool lies_well = dtype && reinterpret_cast<std::uintptr_t>(message.raw.data()) % size_of(*dtype) == 0;
   if (!lazy_ || !whole_bytes || !message.has_raw || message.external || message.raw.size() < least_stored ||
       (lies_well && mapping_)) {
@@ -272,7 +297,7 @@ Operand Weights::loaded(const Operand& operand, bool kept) {
 std::span<const std::byte> Weights::external_bytes(const TensorMessage& message) {
   const std::string where = file_ + ": " + quoted(message.name);
   const std::optional<DType> dtype = dtype_from(message.element_type);
-  if (!message.external || !dtype || packed_bits(message.element_type) != 0) return {};
+  if (!message.external || !dtype || is_storage_type(message.element_type)) return {};
   try {
     return external(message, bytes_of(where, shape_of(where, message), *dtype)).bytes;  // others_ keeps the file
   } catch (const IoError&) {

@@ -8,6 +8,7 @@
 #include "onnx/mapped_file.hpp"
 #include "onnx/model_file.hpp"
 #include "onnx/operand.hpp"
+#include "onnx/vocabulary.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::onnx {
@@ -24,6 +25,7 @@ class Weights {
       : file_(std::move(file)), mapping_(std::move(mapping)), folder_(std::move(folder)), lazy_(lazy) {}
 
   const std::string& file() const { return file_; }
+  Vocabulary& vocabulary() { return vocabulary_; }
 
   /// Why the tensor cannot be had, for a list of all that is unsupported; empty when it can.
   static std::string unsupported(const TensorMessage& message);
@@ -54,6 +56,7 @@ class Weights {
   std::shared_ptr<const MappedFile> opened(const std::string& where, std::string_view location) const;
 
   std::string file_;
+  Vocabulary vocabulary_;
   std::shared_ptr<const MappedFile> mapping_;
   std::string folder_;
   std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> others_;  // by the name that the model says

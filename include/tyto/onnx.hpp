@@ -30,10 +30,12 @@ struct ModelTensor {
   std::string name;
   bool sequence = false;  // of any number of tensors, none included
   bool optional = false;  // an input that need not be given, an output that may be missing
-  /// None for an output of a type that Tyto does not have.
+  /// None for an output of a type that Tyto does not have. Text is held as numbers that stand for words.
   std::optional<DType> dtype;
   /// None where the file does not even state how many axes there are.
   std::optional<std::vector<ModelLength>> shape;
+  /// What the file calls the elements where `dtype` only holds them: "float8e4m3fn", "int4", "string" ...
+  std::string stored_as = {};
 };
 
 /// "image f32 (n,3,224,224)"; lengths without a name are written "?". "x[] f32 (3)" for a sequence, "x? f32 (3)" for an
@@ -99,6 +101,8 @@ class OnnxCore {
   virtual const ModelInfo& info() const = 0;
   virtual NamedList<Value> call(const NamedList<Value>& given) = 0;
   virtual Graph graph(const NamedList<Shape>& shapes) = 0;
+  virtual std::vector<std::int64_t> codes_of(std::span<const std::string> words) = 0;
+  virtual std::vector<std::string> words_of(std::span<const std::int64_t> codes) = 0;
   virtual std::vector<GraphReport> reports() const = 0;
   virtual const MemoryPlan& plan() const = 0;
 };
@@ -120,10 +124,9 @@ class OnnxModel {
 
   /// Inputs by name, in any order; outputs in the model's order: `model({{"image", x}})["logits"]`.
   NamedList<T> operator()(const NamedList<T>& given) {
-    NamedList<Value> values;
-    for (const Named<T>& input : given) values.push_back({input.name, input.value});
     NamedList<T> results;
-    for (Named<Value>& result : core_->call(values)) results.push_back({result.name, T(std::move(result.value))});
+    for (Named<Value>& result : core_->call(values_of(given)))
+      results.push_back({result.name, T(std::move(result.value))});
     return results;
   }
 
@@ -131,11 +134,25 @@ class OnnxModel {
   /// for those that the file leaves open. Throws GraphError where a shape depends on elements.
   Graph graph(const NamedList<Shape>& shapes = {}) { return core_->graph(shapes); }
 
+  /// Words for an input of text, as numbers that stand for them in this model; and the words of an output of text.
+  T encode_text(const std::vector<std::string>& words, const Shape& shape) {
+    return T::from(core_->codes_of(words), shape);
+  }
+  std::vector<std::string> decode_text(const T& codes) {
+    return core_->words_of(codes.template to_vector<std::int64_t>());
+  }
+
   /// Of the signature called last, in lazy mode: the plan of its largest segment, and a report for each.
   const MemoryPlan& plan() const { return core_->plan(); }
   std::vector<GraphReport> reports() const { return core_->reports(); }
 
  private:
+  static NamedList<Value> values_of(const NamedList<T>& given) {
+    NamedList<Value> values;
+    for (const Named<T>& input : given) values.push_back({input.name, input.value});
+    return values;
+  }
+
   std::shared_ptr<detail::OnnxCore> core_;
 };
 

@@ -93,7 +93,8 @@ Outputs attention(const OperatorCall& call) {
   const bool causal = call.integer("is_causal", 0) != 0;
   const std::int64_t shown = call.integer("qk_matmul_output_mode", 0);
   const std::int64_t left = call.integer("left_window_size", -1), right = call.integer("right_window_size", -1);
-  const std::optional<DType> precision = dtype_from(call.integer("softmax_precision", element_type_of(q0.dtype())));
+  const std::optional<DType> precision =
+      computed_dtype_from(call.integer("softmax_precision", element_type_of(q0.dtype())));
   if (q_heads < 1 || kv_heads < 1 || q_heads % kv_heads != 0) call.refuse(q_heads, " heads for ", kv_heads, " of keys");
   if (!precision || shown < 0 || shown > 3) call.refuse("qk_matmul_output_mode ", shown, " or softmax_precision");
   for (const std::size_t i : {0, 1, 2}) {

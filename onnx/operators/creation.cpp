@@ -13,7 +13,7 @@ namespace {
 
 DType dtype_named(const OperatorCall& call, const char* attribute, DType otherwise) {
   const std::int64_t type = call.integer(attribute, element_type_of(otherwise));
-  const std::optional<DType> dtype = dtype_from(type);
+  const std::optional<DType> dtype = computed_dtype_from(type);
   if (!dtype) call.refuse("elements of type ", element_type_name(type), ", which Tyto has not");
   return *dtype;
 }
@@ -27,13 +27,25 @@ Outputs constant(const OperatorCall& call) {
   if (call.has("value_float")) return {Array::full({}, call.number("value_float", 0), DType::f32)};
   if (call.has("value_ints")) return {vector(call.integers("value_ints"))};
   if (call.has("value_floats")) return {cast(vector(call.numbers("value_floats")), DType::f32)};
-  call.refuse("only tensors and numbers are read, no text and no sparse tensors");
+  const auto words = [&](const std::vector<std::string>& list, const Shape& shape) {
+    std::vector<std::int64_t> codes;
+    for (const std::string& word : list) codes.push_back(call.code_of(word));
+    Operand text(Array::from(codes, shape));
+    text.element_type = text_type;
+    return text;
+  };
+  if (call.has("value_string")) return {words({std::string(call.text("value_string", ""))}, {})};
+  if (call.has("value_strings")) {
+    const std::vector<std::string> list = call.texts("value_strings");
+    return {words(list, {std::ssize(list)})};
+  }
+  call.refuse("only tensors, numbers and text are read, no sparse tensors");
 }
 
 Outputs constant_of_shape(const OperatorCall& call) {
   const std::vector<std::int64_t> lengths = call.integers_in(0);
-  const Array value = call.has("value") ? call.tensor("value").tensor : Array::full({}, 0.0, DType::f32);
-  return {broadcast_to(reshape(value, {}), Shape(std::span(lengths)))};
+  const Operand value = call.has("value") ? call.tensor("value") : Operand(Array::full({}, 0.0, DType::f32));
+  return {value.with_tensor(broadcast_to(reshape(value.tensor, {}), Shape(std::span(lengths))), false)};
 }
 
 Outputs range(const OperatorCall& call) {

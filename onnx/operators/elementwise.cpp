@@ -6,6 +6,7 @@
 
 #include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
+#include "onnx/small_floats.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {
@@ -93,35 +94,49 @@ Outputs clip_by_inputs(const OperatorCall& call) {
   return limited(call[0], call.optional(1), call.optional(2));
 }
 
-// Integers of `bits` bits, held in 8: what is cut off leaves the lowest bits, as casts between C++'s integers do.
-Operand in_bits(const Array& x, DType dtype, int bits) {
-  const std::int64_t sign = dtype == DType::i8 ? std::int64_t{1} << (bits - 1) : 0;
-  const Array low = bitwise_and(cast(x, DType::i32), Array::full({}, (std::int64_t{1} << bits) - 1, DType::i32));
-  const Array number = sign == 0 ? low : bitwise_xor(low, Array::full({}, sign, DType::i32)) - sign;
-  Operand result(cast(number, dtype));
-  result.bits = bits;
-  return result;
-}
-Operand as_stated(const Array& x, DType dtype, int bits) {
-  if (bits != 0 && bits < 8) return in_bits(x, dtype, bits);
-  Operand result(in_type(x, dtype));
-  result.bits = 8 * static_cast<int>(size_of(dtype));
+Operand typed(const Array& x, std::int64_t element_type) {
+  Operand result(x);
+  result.element_type = element_type;
   return result;
 }
 
-// As C++ does it: floating-point numbers are cut off, and bool asks for what is not zero.
-Outputs cast_to(const OperatorCall& call) {
-  call.ignore("saturate");  // for 8-bit floating-point types only
-  call.ignore("round_mode");
-  const std::int64_t type = call.integer("to");
-  const std::optional<DType> dtype = dtype_from(type);
-  if (!dtype) call.refuse("casts to ", element_type_name(type), ", which Tyto has not");
-  return {as_stated(call[0], *dtype, packed_bits(type))};
+// Integers of `bits` bits, held in 8: what is cut off leaves the lowest bits, as casts between C++'s integers do.
+Array in_bits(const Array& x, DType dtype, int bits) {
+  const std::int64_t sign = dtype == DType::i8 ? std::int64_t{1} << (bits - 1) : 0;
+  const Array low = bitwise_and(cast(x, DType::i32), Array::full({}, (std::int64_t{1} << bits) - 1, DType::i32));
+  const Array number = sign == 0 ? low : bitwise_xor(low, Array::full({}, sign, DType::i32)) - sign;
+  return cast(number, dtype);
 }
+
+RoundingMode rounding_mode(const OperatorCall& call) {
+  const std::string_view mode = call.text("round_mode", "up");
+  if (mode == "up") return RoundingMode::up;
+  if (mode == "down") return RoundingMode::down;
+  if (mode == "nearest") return RoundingMode::nearest;
+  call.refuse("round_mode '", mode, "'; known are up, down and nearest");
+}
+
+Operand as_stated(const OperatorCall& call, std::int64_t element_type) {
+  const bool saturate = call.integer("saturate", 1) != 0;
+  const RoundingMode mode = rounding_mode(call);
+  const Array& x = call[0];
+  const std::optional<DType> dtype = dtype_from(element_type);
+  if (!dtype || call.is_text(0) || element_type == text_type) {
+    call.refuse("casts ", element_type_name(call.is_text(0) ? text_type : element_type_of(x.dtype())), " to ",
+                element_type_name(element_type), ", which Tyto has not");
+  }
+  if (const SmallFloat* format = small_float(element_type); format != nullptr) {
+    return typed(rounded_to(*format, x, *dtype, saturate, format->has_sign ? RoundingMode::nearest : mode),
+                 element_type);
+  }
+  if (const int bits = packed_bits(element_type); bits != 0) return typed(in_bits(x, *dtype, bits), element_type);
+  return typed(in_type(x, *dtype), element_type);
+}
+
+// As C++ does it: floating-point numbers are cut off, and bool asks for what is not zero.
+Outputs cast_to(const OperatorCall& call) { return {as_stated(call, call.integer("to"))}; }
 Outputs cast_like(const OperatorCall& call) {
-  call.ignore("saturate");
-  call.ignore("round_mode");
-  return {as_stated(call[0], call[1].dtype(), call.bits(1))};
+  return {as_stated(call, call.element_type(1) != 0 ? call.element_type(1) : element_type_of(call[1].dtype()))};
 }
 
 // The same bits under another type of the same width; there is no operator for it, so the elements must be known.
@@ -129,11 +144,11 @@ Outputs reinterpreted(const OperatorCall& call) {
   const std::int64_t type = call.integer("to");
   const std::optional<DType> dtype = dtype_from(type);
   const Array& x = call[0];
-  if (!dtype || size_of(*dtype) != size_of(x.dtype())) {
+  if (call.bits(0) != 0 || is_storage_type(type) || !dtype || size_of(*dtype) != size_of(x.dtype())) {
     call.refuse("bits of ", name_of(x.dtype()), " as ", element_type_name(type));
   }
   call.require_known(0);
-  return {Array::from_bytes(x.bytes().data(), x.size(), x.shape(), *dtype)};
+  return {typed(Array::from_bytes(x.bytes().data(), x.size(), x.shape(), *dtype), type)};
 }
 
 Outputs identity(const OperatorCall& call) { return {call.operand(0)}; }
@@ -162,6 +177,16 @@ Outputs dropout_by_attributes(const OperatorCall& call) {
 }
 Outputs dropout_by_inputs(const OperatorCall& call) {
   call.ignore("seed");
+  // Whether it is training, and how much is dropped, may come with the data.
+  if ((call.has(2) && !call.known(2)) || (call.has(1) && !call.known(1) && call.has(2) && call.integer_in(2) != 0)) {
+    const Array& x = call[0];
+    const Array training = cast(reshape(call[2], {}), DType::boolean);
+    const Array ratio = call.has(1) ? cast(reshape(call[1], {}), DType::f32) : Array::full({}, 0.5, DType::f32);
+    const Array drawn = call.lazy() ? Array(Tensor<Lazy>::uniform(x.shape()).value())
+                                    : Array(Tensor<Eager>::uniform(x.shape()).value());
+    const Array kept = logical_or(greater_equal(drawn, ratio), logical_not(training));
+    return {where(training, where(kept, x / cast(1 - ratio, x.dtype()), 0.0), x), kept};
+  }
   const bool training = call.has(2) && call.integer_in(2) != 0;
   return dropout(call, training && call.has(1) ? call.number_in(1) : 0.5, training);
 }

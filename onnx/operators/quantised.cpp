@@ -5,6 +5,7 @@
 #include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/quantisation.hpp"
+#include "onnx/small_floats.hpp"
 #include "onnx/windows.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -40,12 +41,21 @@ Range range_of_type(DType dtype, int bits) {
 
 }  // namespace
 
+namespace {
+
+// x / scale + zero_point, where `whole` in whole steps.
+Array in_steps(const Array& x, const Array& scale, const Array& zero_point, bool whole) {
+  const bool half = scale.dtype() == DType::f16 || scale.dtype() == DType::bf16;
+  Array steps = cast(x, half ? DType::f32 : scale.dtype()) / cast(scale, half ? DType::f32 : scale.dtype());
+  if (whole) steps = round(steps);
+  return zero_point.defined() ? steps + cast(zero_point, steps.dtype()) : steps;
+}
+
+}  // namespace
+
 Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype, int bits) {
   const Range range = range_of_type(dtype, bits);
-  const bool half = scale.dtype() == DType::f16 || scale.dtype() == DType::bf16;
-  Array steps = round(cast(x, half ? DType::f32 : scale.dtype()) / cast(scale, half ? DType::f32 : scale.dtype()));
-  if (zero_point.defined()) steps = steps + cast(zero_point, steps.dtype());
-  return cast(clip(steps, range.low, range.high), dtype);
+  return cast(clip(in_steps(x, scale, zero_point, true), range.low, range.high), dtype);
 }
 
 Array dequantised(const Array& x, const Array& scale, const Array& zero_point) {
@@ -99,23 +109,20 @@ namespace {
 Outputs quantise(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t axis = call.integer("axis", 1), block = call.integer("block_size", 0);
-  call.ignore("saturate");
+  const bool saturate = call.integer("saturate", 1) != 0;
   call.ignore("precision");
-  DType dtype = DType::u8;
-  int bits = 0;
-  if (const std::int64_t stated = call.integer("output_dtype", 0); stated != 0) {
-    const std::optional<DType> known = dtype_from(stated);
-    if (!known || !is_integer(*known)) call.refuse("quantises to ", element_type_name(stated), ", which Tyto has not");
-    dtype = *known;
-    bits = packed_bits(stated);
+  std::int64_t type = call.integer("output_dtype", 0);
+  if (type == 0) type = element_type_of(DType::u8);
+  if (call.has(2)) type = call.element_type(2) != 0 ? call.element_type(2) : element_type_of(call[2].dtype());
+  const std::optional<DType> dtype = dtype_from(type);
+  const SmallFloat* const format = small_float(type);
+  if (!dtype || (format == nullptr && !is_integer(*dtype)) || type == text_type) {
+    call.refuse("quantises to ", element_type_name(type), ", to which nothing is quantised");
   }
-  if (call.has(2)) {
-    dtype = call[2].dtype();
-    bits = call.bits(2);
-  }
-  Operand y =
-      quantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block), dtype, bits);
-  y.bits = bits;
+  const Array scale = along_axis(call[1], x, axis, block), zero_point = along_axis(call.optional(2), x, axis, block);
+  Operand y(format != nullptr ? rounded_to(*format, in_steps(x, scale, zero_point, false), *dtype, saturate)
+                              : quantised(x, scale, zero_point, *dtype, packed_bits(type)));
+  y.element_type = type;
   return {y};
 }
 
@@ -123,11 +130,12 @@ Outputs dequantise(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t axis = call.integer("axis", 1), block = call.integer("block_size", 0);
   const std::int64_t stated = call.integer("output_dtype", 0);
-  const Array y = dequantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block));
-  if (stated == 0) return {y};
-  const std::optional<DType> dtype = dtype_from(stated);
-  if (!dtype) call.refuse("dequantises to ", element_type_name(stated), ", which Tyto has not");
-  return {cast(y, *dtype)};
+  Operand y = dequantised(x, along_axis(call[1], x, axis, block), along_axis(call.optional(2), x, axis, block));
+  y.element_type = stated != 0 ? stated : element_type_of(y.tensor.dtype());
+  const std::optional<DType> dtype = computed_dtype_from(y.element_type);
+  if (!dtype) call.refuse("dequantises to ", element_type_name(stated), ", in which Tyto does not compute");
+  y.tensor = cast(y.tensor, *dtype);
+  return {y};
 }
 
 Outputs quantise_by_range(const OperatorCall& call) {

@@ -13,7 +13,9 @@ Operand known_integer(std::int64_t value) { return {Array::full({}, value, DType
 
 Outputs construct(const OperatorCall& call) {
   std::vector<Operand> elements;
-  for (std::size_t i = 0; i < call.input_count(); ++i) elements.emplace_back(call[i], call.known(i));
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    elements.push_back(call.operand(i).with_tensor(call[i], call.known(i)));
+  }
   return {Operand::of_sequence(std::move(elements))};
 }
 
@@ -45,7 +47,7 @@ Outputs with_inserted(const OperatorCall& call) {
   std::vector<Operand> elements = call.sequence(0);
   std::ptrdiff_t at = std::ssize(elements);
   if (call.has(2)) at = position(call, 2, elements.size(), at);
-  elements.insert(elements.begin() + at, Operand(call[1], call.known(1)));
+  elements.insert(elements.begin() + at, call.operand(1).with_tensor(call[1], call.known(1)));
   return {Operand::of_sequence(std::move(elements))};
 }
 

@@ -1,6 +1,7 @@
 // Shapes: asking for them and changing them without moving elements.
 #include <algorithm>
 
+#include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
 #include "tyto/shaping.hpp"
 
@@ -9,8 +10,13 @@ namespace tyto::onnx {
 namespace {
 
 // Known whatever the elements are: this is where the arithmetic of shapes begins.
+Operand known_integers(const std::vector<std::int64_t>& values, const Shape& shape) {
+  Operand integers(Array::from(values, shape), true);
+  integers.element_type = element_type_of(DType::i64);  // whatever that of what they are the shape of
+  return integers;
+}
 Operand integers_known(const std::vector<std::int64_t>& values) {
-  return {Array::from(values, {static_cast<std::int64_t>(values.size())}), true};
+  return known_integers(values, {static_cast<std::int64_t>(values.size())});
 }
 
 Outputs shape_of_input(const OperatorCall& call) {
@@ -22,10 +28,7 @@ Outputs shape_of_input(const OperatorCall& call) {
   return {integers_known({shape.begin() + start, shape.begin() + end})};
 }
 
-Outputs size_of_input(const OperatorCall& call) {
-  const std::int64_t size = call[0].size();
-  return {Operand(Array::from(std::span<const std::int64_t>(&size, 1), {}), true)};
-}
+Outputs size_of_input(const OperatorCall& call) { return {known_integers({call[0].size()}, {})}; }
 
 Outputs reshaped_to(const OperatorCall& call, std::vector<std::int64_t> lengths) {
   const Array& x = call[0];
@@ -56,12 +59,17 @@ Outputs flattened(const OperatorCall& call) {
   return {reshape(x, {rows, columns})};
 }
 
+// Where as many axes are named as there are of length one, these are they, whatever the names.
 Outputs squeezed(const OperatorCall& call, const std::vector<std::int64_t>& axes) {
   return {axes.empty() ? squeeze(call[0]) : squeeze(call[0], IntList(std::span(axes)))};
 }
 Outputs squeeze_by_attribute(const OperatorCall& call) { return squeezed(call, call.integers("axes")); }
 Outputs squeeze_by_input(const OperatorCall& call) {
-  return squeezed(call, call.has(1) ? call.integers_in(1) : std::vector<std::int64_t>());
+  const Shape& shape = call[0].shape();
+  if (!call.has(1) || (!call.known(1) && call[1].size() == std::count(shape.begin(), shape.end(), 1))) {
+    return squeezed(call, {});
+  }
+  return squeezed(call, call.integers_in(1));
 }
 
 Outputs unsqueezed(const OperatorCall& call, const std::vector<std::int64_t>& axes) {

@@ -126,18 +126,18 @@ TEST_CASE("names of values are defined once, somewhere") {
 }
 
 TEST_CASE("all that is unsupported is listed at once") {
-  Message text_tensor;
-  text_tensor.integer(1, 1);
-  text_tensor.integer(2, 8);
-  text_tensor.text(8, "words");
+  Message complex_tensor;
+  complex_tensor.integer(1, 1);
+  complex_tensor.integer(2, 14);
+  complex_tensor.text(8, "waves");
   const std::string bytes = model({.nodes = {node("StringNormalizer", {"x"}, {"a"}), node("Neg", {"x"}, {"b"}),
                                              node("Sort", {"b"}, {"y"}, {}, "elsewhere")},
                                    .inputs = {value("x", {"n"})},
                                    .outputs = {value("y", {"n"})},
-                                   .initialisers = {text_tensor}});
+                                   .initialisers = {complex_tensor}});
   CHECK(refusal(bytes) ==
         "m.onnx: 3 things are unsupported:\n"
-        "  initialiser 'words': elements of type string\n"
+        "  initialiser 'waves': elements of type complex64\n"
         "  node 'a' (StringNormalizer): no such operator here in version 17\n"
         "  node 'y' (elsewhere.Sort): the file imports no operator set of its domain");
   CHECK(refusal(model(GraphParts(), 99)) == "m.onnx: imports operator set 99; the newest known is 28");

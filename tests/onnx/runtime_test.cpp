@@ -1,5 +1,5 @@
-// Small models against what ONNX Runtime gave for them: tests/onnx/make_models.py and make_classical_models.py make the
-// models and run them there.
+// Small models against what others gave for them: ONNX Runtime (tests/onnx/make_models.py, make_classical_models.py)
+// and, with elements of 8 bits and fewer, ONNX's node tests, its evaluator and ml_dtypes (make_narrow_models.py).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -82,6 +82,12 @@ TEST_CASE("trees, linear models, support vectors and features of ai.onnx.ml give
   const std::map<std::string, Stored> models = stored_models("tests/onnx/classical_models.npz");
   CHECK(models.size() == 393);
   check_all(models);
+}
+
+TEST_CASE("elements of 8 bits and fewer are read, moved, rounded and quantised exactly") {
+  const std::map<std::string, Stored> models = stored_models("tests/onnx/narrow_models.npz");
+  CHECK(models.size() == 180);
+  check_all(models, {.relative = 1e-7, .absolute = 0});
 }
 
 TEST_CASE("models of ai.onnx.ml give what ONNX Runtime gives on the OpenCL device") {
