@@ -74,10 +74,7 @@ int run_model(const Arguments& arguments) {
   }
   if (arguments.has("--plan")) std::cout << model.plan();
   if (arguments.has("--profile") || arguments.has("--html")) {
-    NamedList<Shape> shapes;
-    for (const Named<Tensor<Lazy>>& input : inputs) shapes.push_back({input.name, input.value.shape()});
-    Graph graph = model.graph(shapes);
-    for (std::size_t i = 0; i < inputs.size(); ++i) graph.set(graph.inputs()[i], inputs[i].value);
+    Graph graph = model.graph_for(inputs);
     graph.run();
     const GraphProfile profile = graph.profile();
     if (arguments.has("--profile")) std::cout << profile;

@@ -11,6 +11,7 @@
 #include "onnx/mapped_file.hpp"
 #include "onnx/model_file.hpp"
 #include "onnx/program.hpp"
+#include "onnx/recording.hpp"
 #include "onnx/segments.hpp"
 #include "onnx/small_floats.hpp"
 #include "tyto/onnx.hpp"
@@ -82,7 +83,7 @@ OperatorScope scope_of(const std::string& file, const ModelMessage& model, Limit
   return scope;
 }
 
-class Model final : public detail::OnnxCore {
+class Model final : public detail::OnnxCore, public std::enable_shared_from_this<Model> {
   /// f() in no more memory than the model may take, with its iterations counted from 0.
   template <class F>
   auto within_limits(const F& f) {
@@ -138,8 +139,24 @@ class Model final : public detail::OnnxCore {
 
   Graph graph(const NamedList<Shape>& shapes) override {
     return within_limits([&] {
-      Graph whole = recorded(shapes);
+      Graph whole = recorded(shapes, nullptr);
       if (limits_.bounds_bytes()) whole.prepare();
+      return whole;
+    });
+  }
+
+  Graph graph_for(const NamedList<Value>& given) override {
+    NamedList<Shape> shapes;
+    for (const Named<Value>& each : given) shapes.push_back({each.name, each.value.shape()});
+    return within_limits([&] {
+      Graph whole = recorded(shapes, &given);
+      std::vector<Tensor<Lazy>> inputs = whole.inputs();
+      std::size_t next = 0;
+      for (const ModelTensor& input : inputs_) {
+        for (const Named<std::optional<Shape>>& each : settled(input, shapes)) {
+          whole.set(inputs[next++], Tensor<Lazy>(checked(input, Array(*given.find(each.name))).value()));
+        }
+      }
       return whole;
     });
   }
@@ -172,7 +189,7 @@ class Model final : public detail::OnnxCore {
     return results_of(slots);
   }
 
-  Graph recorded(const NamedList<Shape>& shapes) {
+  Graph recorded(const NamedList<Shape>& shapes, const NamedList<Value>* given) {
     fold();
     GraphSpec spec;
     NamedList<Value> placeholders;
@@ -187,9 +204,20 @@ class Model final : public detail::OnnxCore {
       }
     }
     Slots slots = started(placeholders, false);
-    program_.run(slots, 0, program_.steps().size(), true);
+    if (given == nullptr) program_.run(slots, 0, program_.steps().size(), true);
+    else record_for_values(program_, slots, started(computed(*given), true), shared_from_this());
     for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
     return Graph(spec, options_.compile);
+  }
+
+  /// Values whose elements can be read, on the host.
+  static NamedList<Value> computed(const NamedList<Value>& given) {
+    NamedList<Value> values;
+    for (const auto& [name, value] : given) {
+      const Tensor<Lazy> x(value);
+      values.push_back({name, Array::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()});
+    }
+    return values;
   }
 
   bool holds_subnormals() {

@@ -101,6 +101,7 @@ class OnnxCore {
   virtual const ModelInfo& info() const = 0;
   virtual NamedList<Value> call(const NamedList<Value>& given) = 0;
   virtual Graph graph(const NamedList<Shape>& shapes) = 0;
+  virtual Graph graph_for(const NamedList<Value>& given) = 0;
   virtual std::vector<std::int64_t> codes_of(std::span<const std::string> words) = 0;
   virtual std::vector<std::string> words_of(std::span<const std::int64_t> codes) = 0;
   virtual std::vector<GraphReport> reports() const = 0;
@@ -133,6 +134,9 @@ class OnnxModel {
   /// The whole model as one graph, to look at, to profile or to save: inputs and outputs in the model's order. `shapes`
   /// for those that the file leaves open. Throws GraphError where a shape depends on elements.
   Graph graph(const NamedList<Shape>& shapes = {}) { return core_->graph(shapes); }
+  /// The same for any model, with these values as its inputs: what must see elements is an operator on the host, and
+  /// the graph runs for all values with which its results have the same shapes. Such a graph cannot be saved.
+  Graph graph_for(const NamedList<T>& given) { return core_->graph_for(values_of(given)); }
 
   /// Words for an input of text, as numbers that stand for them in this model; and the words of an output of text.
   T encode_text(const std::vector<std::string>& words, const Shape& shape) {

@@ -59,6 +59,19 @@ TEST_CASE("tyto run runs a model on files and numbers") {
   CHECK(place.read("m.html").starts_with("<!doctype html>"));
 }
 
+TEST_CASE("tyto run profiles a model with shapes that depend on elements") {
+  const Workplace place;
+  const std::string path =
+      place.write("p.onnx", model({.nodes = {node("Neg", {"x"}, {"h"}), node("NonZero", {"h"}, {"y"})},
+                                   .inputs = {value("x", {"n"})},
+                                   .outputs = {value("y", {"1", "m"}, DType::i64)}}));
+  const Ran profiled = run("run " + path + " --shape x=5 --profile --html " + place.path("p.html"));
+  CHECK(profiled.status == 0);
+  CHECK(contains(profiled.output, "y i64 (1,5)"));
+  CHECK(contains(profiled.output, "Gop/s  operator"));
+  CHECK(contains(place.read("p.html"), "(NonZero)"));
+}
+
 TEST_CASE("tyto run and show say what is wrong with status 2") {
   const Workplace place;
   const std::string path = written(place);
