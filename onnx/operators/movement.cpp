@@ -55,9 +55,8 @@ Outputs slice_by_inputs(const OperatorCall& call) {
 }
 
 // Negative padding takes elements away.
-Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, const Scalar& value,
-               std::vector<std::int64_t> axes) {
-  Array x = call[0];
+Array padded(const OperatorCall& call, Array x, const std::vector<std::int64_t>& pads, const Scalar& value,
+             std::vector<std::int64_t> axes) {
   const std::string_view mode = call.text("mode", "constant");
   const auto rank = static_cast<std::size_t>(x.ndim());
   if (axes.empty()) {
@@ -78,21 +77,31 @@ Outputs padded(const OperatorCall& call, const std::vector<std::int64_t>& pads, 
     if (begin != 0 || end != axis_length(x, at)) kept[at] = slice(begin, std::max(begin, end));
   }
   x = std::as_const(x).get(kept);
-  if (mode == "constant") return {pad(x, before, after, PaddingMode::constant, value)};
-  if (mode == "edge") return {pad(x, before, after, PaddingMode::edge)};
-  if (mode == "reflect") return {pad(x, before, after, PaddingMode::reflect)};
-  if (mode == "wrap") return {pad(x, before, after, PaddingMode::wrap)};
+  if (mode == "constant") return pad(x, before, after, PaddingMode::constant, value);
+  if (mode == "edge") return pad(x, before, after, PaddingMode::edge);
+  if (mode == "reflect") return pad(x, before, after, PaddingMode::reflect);
+  if (mode == "wrap") return pad(x, before, after, PaddingMode::wrap);
   call.refuse("mode '", mode, "'; known are constant, edge, reflect and wrap");
 }
 Outputs pad_by_attributes(const OperatorCall& call) {
-  return padded(call, call.integers("pads"), call.number("value", 0), {});
+  return {padded(call, call[0], call.integers("pads"), call.number("value", 0), {})};
 }
 // The fill is a number of the input's type.
 Outputs pad_by_inputs(const OperatorCall& call) {
-  const bool floating = is_floating(call[0].dtype());
+  const Array& x = call[0];
+  const std::vector<std::int64_t> pads = call.integers_in(1),
+                                  axes = call.has(3) ? call.integers_in(3) : std::vector<std::int64_t>();
+  if (call.has(2) && !call.known(2)) {
+    if (call[2].size() != 1) call.refuse("input 3 has ", call[2].size(), " elements, expected one");
+    const Array y = padded(call, x, pads, 0, axes);
+    if (call.text("mode", "constant") != "constant") return {y};
+    const Array inside =
+        padded(call, broadcast_to(Array::full({}, true, DType::boolean), x.shape()), pads, false, axes);
+    return {where(inside, y, cast(reshape(call[2], {}), x.dtype()))};
+  }
   Scalar value = 0;
-  if (call.has(2)) value = floating ? Scalar(call.number_in(2)) : Scalar(call.integer_in(2));
-  return padded(call, call.integers_in(1), value, call.has(3) ? call.integers_in(3) : std::vector<std::int64_t>());
+  if (call.has(2)) value = is_floating(x.dtype()) ? Scalar(call.number_in(2)) : Scalar(call.integer_in(2));
+  return {padded(call, x, pads, value, axes)};
 }
 
 Outputs tiled(const OperatorCall& call) {
@@ -101,6 +110,15 @@ Outputs tiled(const OperatorCall& call) {
 }
 
 Outputs triangle(const OperatorCall& call) {
+  if (call.has(1) && !call.known(1)) {
+    const Array& x = call[0];
+    if (x.ndim() < 2) call.refuse("shape ", x.shape(), "; expected matrices");
+    const auto last = static_cast<std::size_t>(x.ndim() - 1);
+    const Array row = reshape(Array::arange(axis_length(x, last - 1)), {-1, 1}),
+                distance = Array::arange(axis_length(x, last)) - row, k = cast(reshape(call[1], {}), DType::i64);
+    const bool upper = call.integer("upper", 1) != 0;
+    return {where(upper ? greater_equal(distance, k) : less_equal(distance, k), x, zeros_like(x))};
+  }
   const std::int64_t k = call.has(1) ? call.integer_in(1) : 0;
   return {call.integer("upper", 1) != 0 ? triu(call[0], k) : tril(call[0], k)};
 }

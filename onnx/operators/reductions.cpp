@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "onnx/operators.hpp"
+#include "onnx/regions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
@@ -26,7 +27,7 @@ Outputs by_attribute(const OperatorCall& call) {
 
 Outputs by_input(const OperatorCall& call) {
   const bool nothing = call.integer("noop_with_empty_axes", 0) != 0;
-  const std::vector<std::int64_t> axes = call.has(1) ? call.integers_in(1) : std::vector<std::int64_t>();
+  const std::vector<std::int64_t> axes = call.has(1) ? call.axes_in(1, call[0].ndim()) : std::vector<std::int64_t>();
   if (!axes.empty() || !nothing) return reduced(call, axes, !axes.empty());
   call.ignore("keepdims");
   // No axis is reduced; what the operator does to each element remains, which a reduction over an axis of length one
@@ -92,11 +93,13 @@ Outputs place_of(const OperatorCall& call) {
 
 Outputs running_sum(const OperatorCall& call) {
   const ScanOptions options{call.integer("exclusive", 0) != 0, call.integer("reverse", 0) != 0};
-  return {cast(cumsum(call[0], call.integer_in(1), options), call[0].dtype())};
+  return {along_named_axis(call, 1, call[0].ndim(),
+                           [&](std::int64_t axis) { return cast(cumsum(call[0], axis, options), call[0].dtype()); })};
 }
 Outputs cumulative_product(const OperatorCall& call) {
   const ScanOptions options{call.integer("exclusive", 0) != 0, call.integer("reverse", 0) != 0};
-  return {cast(cumprod(call[0], call.integer_in(1), options), call[0].dtype())};
+  return {along_named_axis(call, 1, call[0].ndim(),
+                           [&](std::int64_t axis) { return cast(cumprod(call[0], axis, options), call[0].dtype()); })};
 }
 
 Outputs best(const OperatorCall& call, std::int64_t k) {

@@ -4,6 +4,7 @@
 
 #include "onnx/element_types.hpp"
 #include "onnx/operators.hpp"
+#include "onnx/regions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
@@ -18,7 +19,7 @@ Outputs cosine_window(const OperatorCall& call, const std::vector<double>& a) {
   const std::int64_t size = call.integer_in(0);
   const double period = static_cast<double>(call.integer("periodic", 1) != 0 ? size : size - 1);
   const std::int64_t type = call.integer("output_datatype", 1);
-  const std::optional<DType> dtype = dtype_from(type);
+  const std::optional<DType> dtype = computed_dtype_from(type);
   if (!dtype || size < 0) call.refuse("a window of ", size, " elements of type ", element_type_name(type));
   std::vector<double> values;
   require_numbers(size);
@@ -93,7 +94,7 @@ Array signal_of_half(const Array& x, std::int64_t period) {
   return expand_dims(y, -1);
 }
 
-Outputs discrete_transform(const OperatorCall& call, std::int64_t axis) {
+Array discrete_transform(const OperatorCall& call, std::int64_t axis) {
   Array x = call[0];
   const bool inverse = call.integer("inverse", 0) != 0, one_sided = call.integer("onesided", 0) != 0;
   if (axis < 0) axis += x.ndim();
@@ -116,11 +117,19 @@ Outputs discrete_transform(const OperatorCall& call, std::int64_t axis) {
   }
   const Array y =
       mirrored ? signal_of_half(x, period) : transformed(x, period, one_sided ? period / 2 + 1 : period, inverse);
-  return {moveaxis(y, y.ndim() - 2, axis)};
+  return moveaxis(y, y.ndim() - 2, axis);
 }
-Outputs transform_by_attribute(const OperatorCall& call) { return discrete_transform(call, call.integer("axis", 1)); }
+Outputs transform_by_attribute(const OperatorCall& call) { return {discrete_transform(call, call.integer("axis", 1))}; }
+// Where the axis comes with the data, lengths must be the same along each.
 Outputs transform_by_input(const OperatorCall& call) {
-  return discrete_transform(call, call.has(2) ? call.integer_in(2) : -2);
+  if (!call.has(2)) return {discrete_transform(call, -2)};
+  const Shape& shape = call[0].shape();
+  const bool keeps_lengths = call.integer("onesided", 0) == 0 && !call.has(1);
+  const bool alike = std::all_of(shape.begin(), shape.end() - (shape.empty() ? 0 : 1),
+                                 [&](std::int64_t length) { return length == shape[0]; });
+  if (!call.known(2) && !keeps_lengths && !alike) call.require_known(2);
+  return {
+      along_named_axis(call, 2, call[0].ndim() - 1, [&](std::int64_t axis) { return discrete_transform(call, axis); })};
 }
 
 Outputs short_time_transform(const OperatorCall& call) {
@@ -151,7 +160,7 @@ Outputs mel_weights(const OperatorCall& call) {
   const std::int64_t bins = call.integer_in(0), length = call.integer_in(1), rate = call.integer_in(2);
   const double low = call.number_in(3), high = call.number_in(4);
   const std::int64_t type = call.integer("output_datatype", 1);
-  const std::optional<DType> dtype = dtype_from(type);
+  const std::optional<DType> dtype = computed_dtype_from(type);
   if (!dtype || bins < 1 || length < 1 || rate < 1) call.refuse(bins, " bins of ", element_type_name(type));
   const std::int64_t spectrum = length / 2 + 1;
   call.require_bounded("num_mel_bins", bins);
