@@ -1,4 +1,4 @@
-// Sorting nodes by a depth-first walk against the edges, without recursion: near linear in what the nodes read.
+// Sorting nodes by a depth-first traversal against the edges, without recursion: near linear in what the nodes read.
 #include "onnx/node_order.hpp"
 
 #include <algorithm>
@@ -40,9 +40,9 @@ void add_names_read(const NodeMessage& node, NameList& names) {
   }
 }
 
-class Walk {
+class Traversal {
  public:
-  Walk(const std::string& file, const std::vector<const NodeMessage*>& nodes)
+  Traversal(const std::string& file, const std::vector<const NodeMessage*>& nodes)
       : file_(file), nodes_(nodes), state_(nodes.size(), State::unseen) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       for (const std::string_view name : nodes[i]->outputs) {
@@ -110,7 +110,7 @@ class Walk {
 }  // namespace
 
 std::vector<const NodeMessage*> in_order(const std::string& file, const std::vector<const NodeMessage*>& nodes) {
-  return Walk(file, nodes).order();
+  return Traversal(file, nodes).order();
 }
 
 }  // namespace tyto::onnx
