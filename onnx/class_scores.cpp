@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "onnx/element_types.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -85,8 +86,12 @@ ClassLabels class_labels(const OperatorCall& call, const char* numbers, const ch
   return labels;
 }
 
-Array labelled(const ClassLabels& labels, const Array& classes) {
-  return labels.texts.empty() ? take(vector_of(labels.numbers), classes, 0) : cast(classes, DType::i64);
+Outputs labelled(const OperatorCall& call, const ClassLabels& labels, const Array& classes, const Array& scores) {
+  std::vector<std::int64_t> numbers = labels.numbers;
+  for (const std::string& text : labels.texts) numbers.push_back(call.code_of(text));
+  Operand label(take(vector_of(numbers), classes, 0));
+  if (!labels.texts.empty()) label.element_type = text_type;
+  return Outputs(std::vector<Operand>{label, scores});
 }
 
 }  // namespace tyto::onnx

@@ -41,8 +41,8 @@ struct ClassLabels {
 /// Throws IoError where both attributes list some.
 ClassLabels class_labels(const OperatorCall& call, const char* numbers, const char* texts);
 
-/// The labels of classes by number; for texts, the numbers themselves (see class_names.hpp).
-Array labelled(const ClassLabels& labels, const Array& classes);
+/// The labels of classes by number, and scores.
+Outputs labelled(const OperatorCall& call, const ClassLabels& labels, const Array& classes, const Array& scores);
 
 template <class E>
 Array vector_of(const std::vector<E>& numbers) {

@@ -56,7 +56,7 @@ void check_element_types(const OperatorCall& call, const OperatorRow& row) {
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     const std::int64_t type = call.element_type(i);
     if (type == 0 || moves_elements(row)) continue;
-    if (call.is_text(i) || (small_float(type) != nullptr && !casts_elements(row))) {
+    if (call.is_text(i) || (small_float(type) != nullptr && !quantises_elements(row))) {
       call.refuse("computes with elements of type ", element_type_name(type), " (input ", i + 1,
                   "), which are only moved", call.is_text(i) ? " and compared" : ", cast and quantised");
     }

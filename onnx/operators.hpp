@@ -34,10 +34,10 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
 /// Whether its results are other ones each time, so that they must not be computed beforehand.
 bool draws_random_numbers(const OperatorRow& row);
 
-/// Whether it moves elements, or compares them, without computing with them: then they may be of any type.
+/// Whether it moves elements, compares them or casts them, so that they may be of any type, or it says which they may be.
 bool moves_elements(const OperatorRow& row);
-/// Whether it makes elements of one type of those of another.
-bool casts_elements(const OperatorRow& row);
+/// Whether it makes numbers of fewer bits, or of numbers of fewer bits others.
+bool quantises_elements(const OperatorRow& row);
 
 /// Whether it applies the graphs that are its attributes to operands: what they lack is lacking wherever they are used.
 bool applies_graphs(const OperatorRow& row);

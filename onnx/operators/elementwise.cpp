@@ -121,6 +121,7 @@ Operand as_stated(const OperatorCall& call, std::int64_t element_type) {
   const RoundingMode mode = rounding_mode(call);
   const Array& x = call[0];
   const std::optional<DType> dtype = dtype_from(element_type);
+  if (call.is_text(0) && element_type == text_type) return call.operand(0);
   if (!dtype || call.is_text(0) || element_type == text_type) {
     call.refuse("casts ", element_type_name(call.is_text(0) ? text_type : element_type_of(x.dtype())), " to ",
                 element_type_name(element_type), ", which Tyto has not");

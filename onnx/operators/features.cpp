@@ -114,11 +114,14 @@ Outputs zipped(const OperatorCall& call) {
   return {call.operand(0)};
 }
 
-// Elements of all types are looked up as integers; of a category that is listed twice the last place counts.
+// Numbers of all types are looked up as integers; of a category that is listed twice the last place counts.
 Outputs one_hot_of_categories(const OperatorCall& call) {
-  if (call.has("cats_strings")) call.refuse("cats_strings: categories that are text; integers are read");
-  const std::vector<std::int64_t>& categories = call.integers("cats_int64s");
-  if (categories.empty()) call.refuse("attribute 'cats_int64s' is missing");
+  const char* const list = call.is_text(0) ? "cats_strings" : "cats_int64s";
+  std::vector<std::int64_t> categories = call.integers("cats_int64s");
+  if (call.is_text(0)) categories.clear();
+  const std::vector<std::string> words = call.texts("cats_strings");
+  for (std::size_t i = 0; call.is_text(0) && i < words.size(); ++i) categories.push_back(call.code_of(words[i]));
+  if (categories.empty()) call.refuse("attribute '", list, "' is missing");
   std::vector<std::uint8_t> counts(categories.size());
   for (std::size_t i = 0; i < categories.size(); ++i) {
     counts[i] = std::find(categories.begin() + static_cast<std::ptrdiff_t>(i) + 1, categories.end(), categories[i]) ==

@@ -66,13 +66,13 @@ Outputs linear_classifier(const OperatorCall& call) {
     if (labels.count() == 0) labels.numbers = {0, 1};
     if (labels.count() != 2) call.refuse(labels.count(), " classes for one score, expected 2");
     const Array score = at_position(scores, 1, 0);
-    return {labelled(labels, cast(greater(score, 0.0), DType::i64)),
-            second ? pair_of(score, transform, true) : transformed_column(scores, transform)};
+    return labelled(call, labels, cast(greater(score, 0.0), DType::i64),
+                    second ? pair_of(score, transform, true) : transformed_column(scores, transform));
   }
   if (std::ssize(labels.numbers) + std::ssize(labels.texts) != count) {
     call.refuse("classlabels_ints and classlabels_strings list ", labels.count(), " classes, intercepts ", count);
   }
-  return {labelled(labels, argmax(scores, 1)), transformed(scores, transform)};
+  return labelled(call, labels, argmax(scores, 1), transformed(scores, transform));
 }
 
 /// What rows have in common with vectors: the kernel function of a support vector machine, with its parameters gamma,
@@ -248,20 +248,20 @@ Outputs support_vector_classifier(const OperatorCall& call) {
       const Array yes = positive ? greater_equal(largest, 0.5) : greater(largest, 0.0);
       if (a.empty()) best = where(yes, 1, best);
     }
-    return {labelled(labels, best),
-            classes == 1 ? transformed_column(scores, transform) : transformed(scores, transform)};
+    return labelled(call, labels, best,
+                    classes == 1 ? transformed_column(scores, transform) : transformed(scores, transform));
   }
   if (std::ssize(counts) != classes)
     call.refuse("vectors_per_class has ", counts.size(), " elements for ", classes, " classes");
   if (classes == 1) call.refuse("one class; machines of support vectors tell two or more apart");
   const Array scores = pairwise_scores(call, x, counts);
-  const Array label = labelled(labels, class_of_most_votes(scores, classes));
+  const Array best = class_of_most_votes(scores, classes);
   if (!a.empty()) {
     const Array of_pairs = probabilities_of_pairs(call, scores, classes, a, b);
-    return {label, transformed(class_probabilities(of_pairs, classes), transform)};
+    return labelled(call, labels, best, transformed(class_probabilities(of_pairs, classes), transform));
   }
-  if (classes > 2) return {label, transformed(scores, transform)};
-  return {label, pair_of(at_position(scores, 1, 0), transform, transform != PostTransform::none)};
+  if (classes > 2) return labelled(call, labels, best, transformed(scores, transform));
+  return labelled(call, labels, best, pair_of(at_position(scores, 1, 0), transform, transform != PostTransform::none));
 }
 
 constexpr OperatorRow linear_model_table[] = {

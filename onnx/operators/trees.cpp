@@ -228,17 +228,18 @@ Outputs tree_classifier(const OperatorCall& call) {
     // Only where weights are those of one class, ONNX Runtime looks at how classes are called.
     const ClassLabels plain{{0, 1}, {}};
     const bool named = model.one_class_weighted || !model.labels.texts.empty();
-    return {labelled(named ? model.labels : plain, cast(two[0].tensor, DType::i64)), cast(two[1].tensor, DType::f32)};
+    return labelled(call, named ? model.labels : plain, cast(two[0].tensor, DType::i64),
+                    cast(two[1].tensor, DType::f32));
   }
   if (!model.base.empty()) scores.sums = scores.sums + cast(vector_of(model.base), scores.sums.dtype());
   if (model.targets == 1) {
     const Array positive = cast(greater(at_position(scores.sums, 1, 0), 0.0), DType::i64);
-    return {labelled(model.labels.texts.empty() ? ClassLabels{{0, 1}, {}} : model.labels,
-                     model.labels.texts.empty() ? positive : zeros_like(positive)),
-            cast(transformed_column(scores.sums, model.transform), DType::f32)};
+    return labelled(call, model.labels.texts.empty() ? ClassLabels{{0, 1}, {}} : model.labels,
+                    model.labels.texts.empty() ? positive : zeros_like(positive),
+                    cast(transformed_column(scores.sums, model.transform), DType::f32));
   }
   if (!model.base.empty()) scores.present = {};
-  return {labelled(model.labels, best_class(scores)), cast(transformed(scores.sums, model.transform), DType::f32)};
+  return labelled(call, model.labels, best_class(scores), cast(transformed(scores.sums, model.transform), DType::f32));
 }
 
 constexpr OperatorRow tree_table[] = {

@@ -33,7 +33,8 @@ std::map<std::string, Stored> stored_models(const std::string& file) {
   return models;
 }
 
-/// How far from what is wanted results may be, halves twenty times as far.
+/// How far from what is wanted results may be; of halves 20 times as far, and near zero, where what was rounded before
+/// is subtracted, 100 times.
 struct Tolerance {
   double relative = 1e-4;
   double absolute = 1e-5;
@@ -51,8 +52,9 @@ std::string outcome(const std::string& name, const Stored& stored, const Toleran
         const T& got = results[want.name];
         const Tensor<Any> copy = Tensor<Any>::from_bytes(got.bytes().data(), got.size(), got.shape(), got.dtype());
         const Tensor<Any> right = to_tensor<Tensor<Any>>(want.value);
-        const double wider = right.dtype() == DType::f16 ? 20 : 1;
-        const std::string wrong = difference(copy, right, wider * tolerance.relative, wider * tolerance.absolute);
+        const bool half = right.dtype() == DType::f16;
+        const std::string wrong =
+            difference(copy, right, (half ? 20 : 1) * tolerance.relative, (half ? 100 : 1) * tolerance.absolute);
         if (!wrong.empty()) return want.name + ": " + wrong;
       }
     }
