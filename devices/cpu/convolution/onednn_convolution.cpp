@@ -98,25 +98,24 @@ struct Terms {
     const auto kind = problem.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                                : dnnl::prop_kind::forward_training;
     const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto operation = adds_bias(problem)
-                               ? dnnl::convolution_forward::desc(kind, algorithm, input, weights, bias, output, stride_,
-                                                                 dilation, before, after)
-                               : dnnl::convolution_forward::desc(kind, algorithm, input, weights, output, stride_,
-                                                                 dilation, before, after);
-    return {operation, attributes, onednn::engine()};
+    const auto describe = [&](const auto&... tensors) {
+      return onednn::describe<dnnl::convolution_forward>(attributes, kind, algorithm, tensors..., stride_, dilation,
+                                                         before, after);
+    };
+    return adds_bias(problem) ? describe(input, weights, bias, output) : describe(input, weights, output);
   }
 
   dnnl::convolution_backward_data::primitive_desc backward_input(const ConvolutionProblem& problem,
                                                                  const Description& weights) const {
-    const dnnl::convolution_backward_data::desc operation(dnnl::algorithm::convolution_direct, input, weights, output,
-                                                          stride_, dilation, before, after);
-    return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem, any_kernel)};
+    return onednn::describe_gradient<dnnl::convolution_backward_data>(
+        forward(problem, any_kernel), dnnl::algorithm::convolution_direct, input, weights, output, stride_, dilation,
+        before, after);
   }
 
   dnnl::convolution_backward_weights::primitive_desc backward_kernel(const ConvolutionProblem& problem) const {
-    const dnnl::convolution_backward_weights::desc operation(dnnl::algorithm::convolution_direct, input, any_kernel,
-                                                             output, stride_, dilation, before, after);
-    return {operation, onednn::attributes_with_scratchpad(), onednn::engine(), forward(problem, any_kernel)};
+    return onednn::describe_gradient<dnnl::convolution_backward_weights>(
+        forward(problem, any_kernel), dnnl::algorithm::convolution_direct, input, any_kernel, output, stride_, dilation,
+        before, after);
   }
 
   Description input, output, bias, kernel, any_kernel;

@@ -25,11 +25,16 @@ bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, 
   return forward && (by_rows || (by_columns && !row_major_only));
 }
 
+// oneDNN 3.7 takes a step of one element for that of the only row of a and the only column of c.
+bool vectors_are_dense(const MatmulProblem& p) {
+  return (p.m != 1 || p.k == 1 || p.a.column_stride == 1) && (p.n != 1 || p.m == 1 || p.c.row_stride == 1);
+}
+
 bool takes(const MatmulProblem& p, const KernelChoice& choice) {
   const bool type = p.dtype == DType::f32 || (p.dtype == DType::bf16 && has_bf16_products());
   return type && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
          p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) && plain(p.b, p.k, p.n, false) &&
-         plain(p.c, p.m, p.n, true);
+         plain(p.c, p.m, p.n, true) && vectors_are_dense(p);
 }
 
 // A broadcast axis has extent 1 in its operand's description.
@@ -78,8 +83,8 @@ class OnednnMatmul final : public MatmulRoutine {
     }
     const auto describe = [&](const Description& weights, int threads) {
       const onednn::ThreadCount guard(threads);
-      const auto operation = problem.bias ? dnnl::matmul::desc(a, weights, bias, c) : dnnl::matmul::desc(a, weights, c);
-      return std::vector{dnnl::matmul::primitive_desc(operation, attributes, onednn::engine())};
+      return std::vector{problem.bias ? onednn::describe<dnnl::matmul>(attributes, a, weights, bias, c)
+                                      : onednn::describe<dnnl::matmul>(attributes, a, weights, c)};
     };
     const int layout_threads = matmul_layout_threads(problem, operations_per_nanosecond(problem));
     const dnnl::matmul::primitive_desc description =

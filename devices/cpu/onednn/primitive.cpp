@@ -32,6 +32,29 @@ dnnl_stream_t stream() {
   return only->get();
 }
 
+// What the two interfaces of oneDNN call differently.
+#if DNNL_VERSION_MAJOR >= 3
+const_dnnl_memory_desc_t c_layout(const dnnl::memory::desc& layout) { return layout.get(); }
+
+// A blocked layout is bound as it is: whoever writes it writes its padding.
+dnnl_status_t bind_address(dnnl_memory_t memory, void* address) { return dnnl_memory_set_data_handle(memory, address); }
+
+void append(dnnl::post_ops& epilogue, dnnl::algorithm function, float alpha, float beta) {
+  epilogue.append_eltwise(function, alpha, beta);
+}
+#else
+const dnnl_memory_desc_t* c_layout(const dnnl::memory::desc& layout) { return &layout.data; }
+
+// Writes zeros to the padding of a blocked layout.
+dnnl_status_t bind_address(dnnl_memory_t memory, void* address) {
+  return dnnl_memory_set_data_handle_v2(memory, address, stream());
+}
+
+void append(dnnl::post_ops& epilogue, dnnl::algorithm function, float alpha, float beta) {
+  epilogue.append_eltwise(1.0f, function, alpha, beta);
+}
+#endif
+
 void check(dnnl_status_t status, const char* what) {
   if (status != dnnl_success) {
     throw DeviceError(std::string("oneDNN: ") + what + " failed with status " +
@@ -69,8 +92,8 @@ void append_limits(dnnl::post_ops& epilogue, const Limits<double>& limits) {
   if (!limits.any()) return;
   const Limits<float> at = limits.as<float>();
   const bool relu = at.low == 0 && at.high == Limits<float>::infinity;
-  epilogue.append_eltwise(1.0f, relu ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_clip,
-                          relu ? 0.0f : at.low, relu ? 0.0f : at.high);
+  append(epilogue, relu ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_clip, relu ? 0.0f : at.low,
+         relu ? 0.0f : at.high);
 }
 
 struct Primitive::State {
@@ -113,7 +136,7 @@ Primitive::Primitive(const dnnl::primitive& primitive, const dnnl::memory::desc&
   const auto add = [&](std::size_t place, int argument, const dnnl::memory::desc& layout) {
     for (State::Caller& caller : state.callers) {
       dnnl_memory_t memory = nullptr;
-      check(dnnl_memory_create(&memory, &layout.data, engine().get(), DNNL_MEMORY_NONE), "making an argument");
+      check(dnnl_memory_create(&memory, c_layout(layout), engine().get(), DNNL_MEMORY_NONE), "making an argument");
       caller.arguments[place] = {argument, memory};
     }
     state.count = static_cast<int>(place) + 1;
@@ -133,10 +156,10 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
   const State& state = *state_;
   State::Caller& caller = state.claim();
   const auto bind = [&](std::size_t place, void* address) {
-    // Binding a blocked layout makes oneDNN write zeros to its padding: done only when the address is a new one.
+    // Only when the address is a new one: binding may write.
     if (caller.addresses[place] == address) return dnnl_success;
     caller.addresses[place] = address;
-    return dnnl_memory_set_data_handle_v2(caller.arguments[place].memory, address, stream());
+    return bind_address(caller.arguments[place].memory, address);
   };
   dnnl_status_t status = dnnl_success;
   share_arithmetic_rules(state.threads);

@@ -40,6 +40,26 @@ dnnl::primitive_attr attributes_with_scratchpad();
 /// Limits results, if to anything; NaN is lost.
 void append_limits(dnnl::post_ops& epilogue, const Limits<double>& limits);
 
+/// Describes an operation in the terms of oneDNN 2 and 3; the first has a description of the operation alone besides.
+template <class Operation, class... Arguments>
+typename Operation::primitive_desc describe(const dnnl::primitive_attr& attributes, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine(), arguments..., attributes};
+#else
+  return {typename Operation::desc(arguments...), attributes, engine()};
+#endif
+}
+
+/// Describes the gradient of an operation whose forward pass is described.
+template <class Operation, class Forward, class... Arguments>
+typename Operation::primitive_desc describe_gradient(const Forward& forward, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {engine(), arguments..., forward, attributes_with_scratchpad()};
+#else
+  return {typename Operation::desc(arguments...), attributes_with_scratchpad(), engine(), forward};
+#endif
+}
+
 /// What binds an argument of a primitive to an address at execution.
 struct Binding {
   int argument;
