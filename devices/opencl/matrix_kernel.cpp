@@ -71,7 +71,7 @@ LaunchPlan MatrixKernel::finish() {
   replace_all(body_, "TEAM", "member, members");
   replace_all(body_, "REAL", real_);
   replace_all(body_, "ELEMENT", element_);
-  team_.declare_shared(kernel_, real_);
+  team_.declare_shared(kernel_, real_, body_);
   team_.open(kernel_);
   kernel_.line(parts_);
   kernel_.line(body_);

@@ -29,8 +29,9 @@ class TeamLoop {
   static std::string each(std::string_view name, std::string_view first, std::string_view past);
   /// A statement after which every member sees what the others wrote before it. All members must come to it.
   std::string_view wait() const;
-  /// Declares, before the loop, what the functions of teams share: numbers of type `real` as `shared`, and `places`.
-  void declare_shared(KernelText& kernel, std::string_view real) const;
+  /// Declares, before the loop, what the functions of teams share where `statements` pass it to them: numbers of type
+  /// `real` as `shared`, and `places`.
+  void declare_shared(KernelText& kernel, std::string_view real, std::string_view statements) const;
 
  private:
   bool is_alone() const { return members_ == 1; }
