@@ -8,7 +8,7 @@
 
 namespace tyto::opencl {
 
-thread_local std::optional<Queue::Timing> Queue::timing_of_thread;
+thread_local std::unique_ptr<Queue::Timing> Queue::timing_of_thread;
 
 Queue::Queue(const std::string& name, cl_context context, cl_device_id device)
     : name_(name), context_(context), device_(device), plain_(open(0)) {}
@@ -21,7 +21,7 @@ QueueHandle Queue::open(cl_command_queue_properties properties) const {
 }
 
 Queue::Timing* Queue::own_timing() const {
-  return timing_of_thread && timing_of_thread->owner == this ? &*timing_of_thread : nullptr;
+  return timing_of_thread && timing_of_thread->owner == this ? timing_of_thread.get() : nullptr;
 }
 
 void Queue::mark(Timing& timing, std::string_view what) const {
@@ -42,7 +42,7 @@ void Queue::finish() const {
 
 void Queue::start_timing() const {
   finish();
-  timing_of_thread = Timing{this, open(CL_QUEUE_PROFILING_ENABLE), {}};
+  timing_of_thread.reset(new Timing{this, open(CL_QUEUE_PROFILING_ENABLE), {}});
 }
 
 std::optional<double> Queue::lap() const {

@@ -1,6 +1,7 @@
 // Where work for a device goes: a queue, and beside it, for a thread that wants its work timed, one that notes times.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,7 +79,8 @@ class Queue {
   cl_device_id device_;
   QueueHandle plain_;
 
-  static thread_local std::optional<Timing> timing_of_thread;
+  // What a thread has of its own is dear to programs that load the library late (tests/hygiene/check_loading.sh).
+  static thread_local std::unique_ptr<Timing> timing_of_thread;
 };
 
 }  // namespace tyto::opencl
