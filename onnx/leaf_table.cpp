@@ -59,7 +59,7 @@ class LeafTableBuilder {
 
   auto first_weight(std::int32_t leaf) const {
     return std::lower_bound(trees_.weights.begin(), trees_.weights.end(), leaf,
-                            [](const auto& weight, std::int32_t at) { return weight.leaf < at; });
+                            [](const auto& weight, std::int32_t at) { return weight.node < at; });
   }
 
   void add_tree(std::int32_t tree) {
@@ -72,7 +72,7 @@ class LeafTableBuilder {
     for (auto weight = begin; weight != end; ++weight) {
       const auto [place, is_new] = begins.emplace(weight->target, table_.values.size());
       if (is_new) add_column(tree, weight->target, count);
-      add_weight(place->second + static_cast<std::size_t>(weight->leaf - first), weight->value);
+      add_weight(place->second + static_cast<std::size_t>(weight->node - first), weight->value);
     }
     for (const auto& [target, at] : begins) {
       const auto from = table_.present.begin() + static_cast<std::ptrdiff_t>(at);
@@ -130,7 +130,7 @@ LeafTable leaf_table(const OperatorCall& call, TreeEnsemble& trees, std::int64_t
     for (auto leaf = trees.first_leaf; leaf < std::ssize(trees.features); ++leaf) trees.weights.push_back({leaf, 0, 0});
   }
   std::stable_sort(trees.weights.begin(), trees.weights.end(),
-                   [](const auto& a, const auto& b) { return a.leaf < b.leaf; });
+                   [](const auto& a, const auto& b) { return a.node < b.node; });
   return LeafTableBuilder(call, trees, targets, absent).finished();
 }
 

@@ -313,8 +313,8 @@ TreeEnsemble listed_trees(const OperatorCall& call, const std::string& prefix, s
     }
     const std::int32_t leaf = builder.number_of(*found);
     const std::int32_t target = checked_target(call, beside, weight_targets[i], targets);
-    // Old converters wrote weights of inner nodes too, which count for nothing.
-    if (leaf >= ensemble.first_leaf) ensemble.weights.push_back({leaf, target, values[i]});
+    // Old converters wrote weights of inner nodes too, where no row ends.
+    ensemble.weights.push_back({leaf, target, values[i]});
   }
   return ensemble;
 }

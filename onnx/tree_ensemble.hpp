@@ -30,7 +30,7 @@ struct TreeEnsemble {
   std::vector<LeafRange> leaves;  // by tree
 
   struct Weight {
-    std::int32_t leaf, target;
+    std::int32_t node, target;
     double value;
   };
   std::vector<Weight> weights;

@@ -3,8 +3,7 @@
 
 Needs onnx, onnxruntime, scikit-learn and skl2onnx; the build never runs it. Members are those of make_models.py. Models that
 scikit-learn learned, as skl2onnx writes them; trees drawn at random in every mode, over inputs that meet their splits; and each
-other operator. A map from classes to probabilities is stored as the matrix of its values, a text as its position among the
-classes.
+other operator. A map from classes to probabilities is stored as the matrix of its values, and text as lines in NAME|words|OUTPUT.
 """
 import os
 import warnings
@@ -23,42 +22,42 @@ FLOAT, DOUBLE, INT64, STRING = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProt
 nan, inf = np.nan, np.inf
 
 
-def as_tensor(value, classes):
-    if isinstance(value, list):  # one map a row
-        return np.array([list(row.values()) for row in value], np.float32)
-    return np.array([classes.index(text) for text in value], np.int64) if value.dtype == object else value
-
-
-def store(name, model, inputs, classes=(), run=None):
-    """`run` is given to ONNX Runtime in the model's place, where it reads something in another way than ONNX says."""
+def store(name, model, inputs, run=None, mend=lambda results: None):
+    """`run` is given to ONNX Runtime in the model's place, where it reads something in another way than ONNX says; `mend` changes
+    what it leaves unwritten."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     data = model.SerializeToString()
     session = onnxruntime.InferenceSession((run or model).SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in model.graph.output]
-    results = [as_tensor(value, list(classes)) for value in session.run(names, inputs)]
+    results = session.run(names, inputs)
+    mend(results)
     assert name + "|model" not in members, name
     members[name + "|model"] = np.frombuffer(data, np.uint8)
     for n, a in inputs.items():
         members[f"{name}|in|{n}"] = a
     for n, a in zip(names, results):
-        members[f"{name}|out|{n}"] = a
-    return results
+        if isinstance(a, list):  # one map a row
+            members[f"{name}|out|{n}"] = np.array([list(row.values()) for row in a], np.float32)
+        elif a.dtype == object:
+            members[f"{name}|words|{n}"] = np.frombuffer("\n".join(a.flatten()).encode(), np.uint8)
+        else:
+            members[f"{name}|out|{n}"] = a
 
 
-def one(name, op, x, outputs=(("y", FLOAT),), version=3, classes=(), more=(), **attributes):
-    """A model of one node, whose inputs are x and `more`; the same for a file that says nothing of its shape."""
+def one(name, op, x, outputs=(("y", FLOAT),), version=3, more=(), mend=lambda results: None, **attributes):
+    """A model of one node, whose inputs are x and `more`."""
     inputs = {"x": x, **{f"x{i + 1}": a for i, a in enumerate(more)}}
     node = helper.make_node(op, list(inputs), [n for n, _ in outputs], domain="ai.onnx.ml", **attributes)
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in inputs.items()]
     graph = helper.make_graph([node], name, infos, [helper.make_tensor_value_info(n, t, None) for n, t in outputs])
     sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", version)]
-    return store(name, helper.make_model(graph, opset_imports=sets, ir_version=10), inputs, classes)
+    store(name, helper.make_model(graph, opset_imports=sets, ir_version=10), inputs, mend=mend)
 
 
 def classifier(name, op, x, label=INT64, **rest):
-    return one(name, op, x, (("label", label), ("scores", FLOAT)), **rest)
+    one(name, op, x, (("label", label), ("scores", FLOAT)), **rest)
 
 
 # What scikit-learn learned.
@@ -94,11 +93,9 @@ few = x[:60]
 for key, make in learners.items():
     for classes, labels in (("three", y[:60]), ("named", names[y[:60]]), ("two", np.where(y[:60] == 1, 7, 3)),
                             ("two_named", np.where(y[:60] == 1, "yes", "no"))):
-        if "named" in classes and key in ("neighbours", "perceptron"):
-            continue  # they look classes up in a tensor of text
         model = make().fit(few, labels)
         options = {} if key == "vectors_linear" or "named" in classes else {"zipmap": False}
-        store(f"learned_{key}_{classes}", skl2onnx.to_onnx(model, x[:1], options=options or None), {"X": x[60:90]}, np.unique(labels))
+        store(f"learned_{key}_{classes}", skl2onnx.to_onnx(model, x[:1], options=options or None), {"X": x[60:90]})
 for key, make in regressors.items():
     store(f"learned_{key}_regressor", skl2onnx.to_onnx(make().fit(few[:, :3], few[:, 3]), x[:1, :3]), {"X": x[60:90, :3]})
 store("learned_linear_regressor_two", skl2onnx.to_onnx(linear_model.LinearRegression().fit(few[:, :2], few[:, 2:]), x[:1, :2]),
@@ -155,7 +152,23 @@ def drawn_trees(prefix, features, targets, count, modes, missing, weigh, all_tar
     return {**{f"nodes_{k}": v for k, v in lists.items()}, **{f"{prefix}_{k}": v for k, v in weights.items()}}
 
 
+def conditioned(transform):
+    """Leaves models out whose probits are near zero, where ONNX Runtime's approximation has lost half of its digits."""
+    def check(results):
+        if transform == "PROBIT" and np.any(np.abs(results[-1]) < 0.1):
+            raise ValueError("probits near zero")
+    return check
+
+
 TRANSFORMS = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"]
+def drawn(name, make, *arguments, **rest):
+    """ONNX Runtime fails, too, where a row meets none of three classes."""
+    try:
+        make(name, *arguments, **rest)
+    except Exception as error:  # pylint: disable=broad-except
+        print("left out:", name, str(error).replace("\n", " ")[-100:])
+
+
 for i in range(90):
     dtype = draw.choice([np.float32, np.float32, np.float64])
     targets, transform = int(draw.integers(1, 4)), TRANSFORMS[i % 5]
@@ -164,8 +177,9 @@ for i in range(90):
                              (lambda: draw.uniform(0.04, 0.15)) if probabilities else (lambda: draw.uniform(-2, 2)), i % 4 < 2)
     if draw.random() < 0.5:
         attributes["base_values"] = [float(v) for v in draw.uniform(0.05, 0.1, targets)]
-    one(f"trees_regressor_{i}", "TreeEnsembleRegressor", drawn_inputs(dtype, 9, 3), post_transform=transform, n_targets=targets,
-        aggregate_function=str(draw.choice(["SUM", "AVERAGE", "MIN", "MAX"])), version=int(draw.choice([1, 3])), **attributes)
+    drawn(f"trees_regressor_{i}", one, "TreeEnsembleRegressor", drawn_inputs(dtype, 9, 3), mend=conditioned(transform),
+          post_transform=transform, n_targets=targets, aggregate_function=str(draw.choice(["SUM", "AVERAGE", "MIN", "MAX"])),
+          version=int(draw.choice([1, 3])), **attributes)
 for i in range(120):
     dtype = draw.choice([np.float32, np.float32, np.float64, np.int64, np.int32])
     classes, transform = int(draw.choice([1, 2, 2, 2, 3, 4])), TRANSFORMS[i % 5]
@@ -173,7 +187,7 @@ for i in range(120):
     lone = classes == 2 and draw.random() < 0.6
     low = 0.02 if transform == "PROBIT" else draw.choice([-1.0, 0.0])
     attributes = drawn_trees("class", 3, 1 if lone else classes, int(draw.integers(1, 6)), MODES if i % 2 else [MODES[i // 2 % 6]],
-                             i % 3 == 0, lambda: draw.uniform(low, 0.15), classes > 2 or i % 4 < 2)
+                             i % 3 == 0, lambda: draw.uniform(low, 0.15), i % 4 < 2)
     if lone and draw.random() < 0.4:
         attributes["class_ids"] = [1] * len(attributes["class_ids"])
     base = int(draw.choice([0, 0, 1, 2])) if classes <= 2 else int(draw.choice([0, classes]))
@@ -189,9 +203,42 @@ for i in range(120):
         attributes["base_values"] = [float(v) for v in draw.uniform(0.05, 0.1, base)]
     texts = classes > 1 and i % 7 == 0
     labels = [f"class {k}" for k in range(classes)] if texts else [int(v) for v in draw.permutation(20)[:classes]]
-    classifier(f"trees_classifier_{i}", "TreeEnsembleClassifier", drawn_inputs(dtype, 9, 3), STRING if texts else INT64,
-               classes=labels, version=int(draw.choice([1, 3])), post_transform=transform,
-               **{"classlabels_strings" if texts else "classlabels_int64s": labels}, **attributes)
+    drawn(f"trees_classifier_{i}", classifier, "TreeEnsembleClassifier", drawn_inputs(dtype, 9, 3), STRING if texts else INT64,
+          mend=conditioned(transform), version=int(draw.choice([1, 3])), post_transform=transform,
+          **{"classlabels_strings" if texts else "classlabels_int64s": labels}, **attributes)
+
+
+def stumps(prefix, weights, **rest):
+    """Trees of one split at 0; weights: for each the (target, weight) of both leaves."""
+    count = len(weights)
+    listed = [(t, node, k, w) for t, leaves in enumerate(weights) for node, each in zip((1, 2), leaves) for k, w in each]
+    return {"nodes_treeids": [t for t in range(count) for _ in range(3)], "nodes_nodeids": [0, 1, 2] * count,
+            "nodes_featureids": [0] * 3 * count, "nodes_values": [0.0] * 3 * count, "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"] * count,
+            "nodes_truenodeids": [1, 0, 0] * count, "nodes_falsenodeids": [2, 0, 0] * count,
+            f"{prefix}_treeids": [t for t, *_ in listed], f"{prefix}_nodeids": [n for _, n, *_ in listed],
+            f"{prefix}_ids": [k for *_, k, _ in listed], f"{prefix}_weights": [w for *_, w in listed], **rest}
+
+
+sides = np.array([[-1.0], [1.0], [nan]], np.float32)
+for how in ("SUM", "AVERAGE", "MIN", "MAX"):
+    # A target that has several weights at a leaf.
+    twice = [([(0, 0.7), (0, 0.3), (1, 0.2)], [(1, -0.5), (1, 0.25), (1, 0.5)]), ([(0, 0.4)], [(0, 0.1), (0, -0.1)])]
+    one(f"trees_twice_{how}", "TreeEnsembleRegressor", sides, **stumps("target", twice, n_targets=2, aggregate_function=how))
+    one(f"trees_twice_alone_{how}", "TreeEnsembleRegressor", sides,
+        **stumps("target", [([(0, 0.7), (0, 0.3)], [(0, 0.2)]), ([], [(0, 0.4)])], n_targets=1, aggregate_function=how))
+
+
+def one_column(results):
+    results[1][1:, 1] = 0  # which ONNX Runtime leaves unwritten
+
+
+for transform in TRANSFORMS:
+    classifier(f"trees_one_column_{transform}", "TreeEnsembleClassifier", sides, mend=one_column,
+               **stumps("class", [([(0, 0.3), (1, 0.3)], [(0, 0.2)])], classlabels_int64s=[3, 7], base_values=[0.1], post_transform=transform))
+    # Of three classes with base values, a row meets one.
+    classifier(f"trees_absent_{transform}", "TreeEnsembleClassifier", sides,
+               **stumps("class", [([(0, 0.3), (1, 0.4)], [(2, 0.05)])], classlabels_int64s=[3, 7, 9], base_values=[0.1, 0.2, 0.15],
+                        post_transform=transform))
 
 # Splits and weights of 64 bits, which 32 would not tell apart.
 close = np.array([[1 + 1e-12], [1.0], [1 - 1e-12]])
@@ -288,13 +335,16 @@ for transform in TRANSFORMS:
         classifier(f"vectors_two_{transform}", "SVMClassifier", rows, kernel_type="RBF", kernel_params=[0.5, 0.0, 3.0],
                    support_vectors=numbers(12), coefficients=numbers(4), vectors_per_class=[3, 1], rho=numbers(1),
                    classlabels_ints=[3, 7], post_transform=transform)
-    classifier(f"linear_three_{transform}", "LinearClassifier", rows, STRING, classes=["a", "b", "c"], coefficients=numbers(9, **near),
+    classifier(f"linear_three_{transform}", "LinearClassifier", rows, STRING, coefficients=numbers(9, **near),
                intercepts=offset(3), classlabels_strings=["a", "b", "c"], post_transform=transform)
     classifier(f"vectors_linear_{transform}", "SVMClassifier", rows, coefficients=numbers(9, **near), rho=offset(1),
                kernel_params=[1.0, 0.0, 3.0], classlabels_ints=[9, 8, 7], post_transform=transform)
     classifier(f"vectors_probable_{transform}", "SVMClassifier", rows, kernel_type="SIGMOID", kernel_params=[0.7, 0.1, 3.0],
                support_vectors=numbers(15), coefficients=numbers(15), vectors_per_class=[2, 0, 2, 1], rho=numbers(6), prob_a=numbers(6),
                prob_b=numbers(6), classlabels_ints=[9, 8, 7, 6], post_transform=transform) if transform != "PROBIT" else None
+# What is nearly zero keeps its share of large powers.
+one("linear_regressor_near_zero", "LinearRegressor", np.ones((1, 1), np.float32), coefficients=[1e-8, -20.0], targets=2,
+    post_transform="SOFTMAX_ZERO")
 one("linear_regressor_bare", "LinearRegressor", rows, coefficients=numbers(6), targets=2)
 classifier("linear_plain", "LinearClassifier", rows, coefficients=numbers(3), intercepts=numbers(1))
 for dtype in (np.float64, np.int64, np.int32):

@@ -17,18 +17,22 @@ struct Stored {
   std::vector<std::byte> model;
   NamedList<HostArray> inputs;
   NamedList<HostArray> outputs;
+  NamedList<HostArray> words;
 };
 
-/// Members are NAME|model, NAME|in|INPUT and NAME|out|OUTPUT.
+/// Members are NAME|model, NAME|in|INPUT, NAME|out|OUTPUT and, for text, its lines as NAME|words|OUTPUT.
 std::map<std::string, Stored> stored_models(const std::string& file) {
   std::map<std::string, Stored> models;
   for (const Named<HostArray>& member : detail::read_npz_file(file)) {
     const std::size_t bar = member.name.find('|'), second = member.name.find('|', bar + 1);
     Stored& model = models[member.name.substr(0, bar)];
-    if (second == std::string::npos) model.model = member.value.bytes;
-    else
-      (member.name[bar + 1] == 'i' ? model.inputs : model.outputs)
-          .push_back({member.name.substr(second + 1), member.value});
+    if (second == std::string::npos) {
+      model.model = member.value.bytes;
+      continue;
+    }
+    const char kind = member.name[bar + 1];
+    NamedList<HostArray>& list = kind == 'i' ? model.inputs : (kind == 'w' ? model.words : model.outputs);
+    list.push_back({member.name.substr(second + 1), member.value});
   }
   return models;
 }
@@ -57,6 +61,14 @@ std::string outcome(const std::string& name, const Stored& stored, const Toleran
             difference(copy, right, (half ? 20 : 1) * tolerance.relative, (half ? 100 : 1) * tolerance.absolute);
         if (!wrong.empty()) return want.name + ": " + wrong;
       }
+      for (const Named<HostArray>& want : stored.words) {
+        std::string lines;
+        for (const std::string& word : model.decode_text(results[want.name]))
+          lines += (lines.empty() ? "" : "\n") + word;
+        const std::vector<std::byte>& right = want.value.bytes;
+        const std::string_view expected(reinterpret_cast<const char*>(right.data()), right.size());
+        if (lines != expected) return want.name + ": " + lines;
+      }
     }
     return "";
   } catch (const std::exception& error) {
@@ -82,7 +94,7 @@ TEST_CASE("small models give what ONNX Runtime gives") {
 
 TEST_CASE("trees, linear models, support vectors and features of ai.onnx.ml give what ONNX Runtime gives") {
   const std::map<std::string, Stored> models = stored_models("tests/onnx/classical_models.npz");
-  CHECK(models.size() == 393);
+  CHECK(models.size() == 410);
   check_all(models);
 }
 

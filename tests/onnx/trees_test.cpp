@@ -3,6 +3,7 @@
 #include <map>
 
 #include <doctest/doctest.h>
+#include <tyto/graph_listing.hpp>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 
@@ -140,6 +141,17 @@ TEST_CASE("trees are planned in one segment, without allocations, and saved as o
   CHECK(y[0].value.to_vector<float>() == std::vector<float>{10, 20, 10});
 }
 
+TEST_CASE("what trees say does not change with their input, so it has no slope") {
+  for (const bool compiled : {false, true}) {
+    OnnxModel<Tensor<Lazy>> regressor = read<Tensor<Lazy>>(Regressor().bytes());
+    const auto slope = [&](Tensor<Lazy> x) {
+      return grad([&](Tensor<Lazy> in) { return sum(regressor({{"x", in}})[0].value * 3.0 + sum(in * 2.0)); })(x);
+    };
+    const Tensor<Lazy> x = Tensor<Lazy>::from(std::vector<float>{0, 1}, {1, 2});
+    CHECK((compiled ? compile(slope)(x) : slope(x)).to_vector<float>() == std::vector<float>{2, 2});
+  }
+}
+
 TEST_CASE_TEMPLATE("a tree may be a chain of ten thousand nodes", T, Tensor<Eager>, Tensor<Lazy>) {
   // Node i asks whether the feature is below i; leaf i says i.
   constexpr std::int64_t length = 10'000;
@@ -170,6 +182,18 @@ TEST_CASE_TEMPLATE("a tree may be a chain of ten thousand nodes", T, Tensor<Eage
         std::vector<float>{0, 1, 42, 9999, 10'000});
 }
 
+namespace {
+
+/// How often the one loop of a graph runs.
+std::string trips_of(const Graph& graph) {
+  for (const ListedNode& each : list_graph(graph).nodes) {
+    if (const Attribute* trips = each.attributes.find("trips")) return trips->to_string();
+  }
+  return "";
+}
+
+}  // namespace
+
 TEST_CASE_TEMPLATE("a large set of members is searched in few steps", T, Tensor<Eager>, Tensor<Lazy>) {
   // Even numbers up to 2000, in no order, are members.
   std::vector<float> members;
@@ -185,6 +209,7 @@ TEST_CASE_TEMPLATE("a large set of members is searched in few steps", T, Tensor<
        tensor_attribute("leaf_weights", raw_tensor<float>("", {2}, {1, -1}))});
   CHECK(results<T>(bytes, {0, 1, 2, 998, 1998, 2000, -2, 1.5F}, {8, 1}) ==
         std::vector<float>{1, -1, 1, 1, 1, -1, -1, -1});
+  CHECK(trips_of(read<Tensor<Lazy>>(bytes).graph({{"x", {8, 1}}})) == "10");
 }
 
 TEST_CASE("trees that contradict themselves are refused by node and attribute") {
