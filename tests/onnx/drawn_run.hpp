@@ -62,6 +62,9 @@ inline std::optional<NamedList<Tensor<Eager>>> drawn_inputs(const std::vector<Mo
   return drawn;
 }
 
+/// What a damaged model may take: it may ask for anything.
+inline OnnxOptions drawn_options() { return {.max_bytes = std::size_t{256} << 20, .max_iterations = 2'000}; }
+
 /// What a model makes of drawn inputs; throws what reading and running throw. None where the model is not run, since
 /// its inputs would be too large.
 inline std::optional<NamedList<Tensor<Any>>> run_drawn(const std::string& bytes, ModelRun way, std::mt19937_64& draw) {
@@ -78,10 +81,10 @@ inline std::optional<NamedList<Tensor<Any>>> run_drawn(const std::string& bytes,
     }
   };
   if (way == ModelRun::eager) {
-    call(read<Tensor<Eager>>(bytes), *inputs);
+    call(read<Tensor<Eager>>(bytes, drawn_options()), *inputs);
     return outputs;
   }
-  OnnxOptions options;
+  OnnxOptions options = drawn_options();
   NamedList<Shape> shapes;
   NamedList<Tensor<Lazy>> given;
   for (const auto& [name, value] : *inputs) {

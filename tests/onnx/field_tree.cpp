@@ -2,6 +2,7 @@
 #include "tests/onnx/field_tree.hpp"
 
 #include <algorithm>
+
 #include <bit>
 
 #include "onnx/protobuf.hpp"
@@ -174,12 +175,6 @@ FieldTree* FieldTree::find(std::uint32_t wanted) {
 
 FieldTree decoded(const std::string& file, std::span<const std::byte> bytes, MessageKind kind) {
   return field_tree::tree_of(onnx::ProtobufReader(file, bytes), 0, kind);
-}
-
-bool has_loop(const FieldTree& tree) {
-  if (tree.form != FieldForm::message) return false;
-  const FieldTree* name = tree.kind == MessageKind::node ? tree.find(4) : nullptr;
-  return (name != nullptr && name->text == "Loop") || std::any_of(tree.fields.begin(), tree.fields.end(), has_loop);
 }
 
 std::string encoded(const FieldTree& tree) { return field_tree::written(tree).bytes(); }

@@ -48,9 +48,6 @@ struct FieldTree {
 FieldTree decoded(const std::string& file, std::span<const std::byte> bytes, MessageKind kind = MessageKind::model);
 std::string encoded(const FieldTree& tree);
 
-/// Whether a node is a Loop, which runs as often as data say, maybe for ever.
-bool has_loop(const FieldTree& tree);
-
 inline FieldTree text_field(std::uint32_t number, std::string text) {
   return {.number = number, .form = FieldForm::text, .text = std::move(text)};
 }
