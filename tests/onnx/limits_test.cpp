@@ -1,6 +1,9 @@
 // Limits for models of strangers: what takes more bytes or iterations than allowed is refused by the node's name,
 // before it is done.
+#include <algorithm>
+
 #include <doctest/doctest.h>
+#include <tyto/device.hpp>
 #include <tyto/tyto.hpp>
 
 #include "core/allocation_limit.hpp"
@@ -54,6 +57,21 @@ std::string loops(const Message& of_body, const std::vector<std::string>& operan
                 .initialisers = {raw_tensor<std::int64_t>("m", {}, {20})}});
 }
 
+/// Four values as long as x that are alive before they are joined.
+std::string sums() {
+  std::vector<Message> nodes;
+  std::vector<std::string> parts;
+  for (int i = 0; i < 4; ++i) {
+    parts.push_back("h" + std::to_string(i));
+    nodes.push_back(node("CumSum", {i == 0 ? "x" : parts[static_cast<std::size_t>(i) - 1], "axis"}, {parts.back()}));
+  }
+  nodes.push_back(node("Concat", {"h3", "h2", "h1", "h0"}, {"y"}, {attribute("axis", std::int64_t{0})}));
+  return model({.nodes = nodes,
+                .inputs = {value("x", {"n"})},
+                .outputs = {value("y", {"m"})},
+                .initialisers = {raw_tensor<std::int64_t>("axis", {}, {0})}});
+}
+
 }  // namespace
 
 BOTH_MODES("a node whose result has more bytes than a model may take is refused by name") {
@@ -89,18 +107,7 @@ BOTH_MODES("a node whose result has more bytes than a model may take is refused 
 
 BOTH_MODES("values that are alive together count together, and what fits is computed") {
   using T = Tensor<Mode>;
-  // Four values of 4,000 bytes are alive before they are joined.
-  std::vector<Message> nodes;
-  std::vector<std::string> parts;
-  for (int i = 0; i < 4; ++i) {
-    parts.push_back("h" + std::to_string(i));
-    nodes.push_back(node("CumSum", {i == 0 ? "x" : parts[static_cast<std::size_t>(i) - 1], "axis"}, {parts.back()}));
-  }
-  nodes.push_back(node("Concat", {"h3", "h2", "h1", "h0"}, {"y"}, {attribute("axis", std::int64_t{0})}));
-  const std::string bytes = model({.nodes = nodes,
-                                   .inputs = {value("x", {"n"})},
-                                   .outputs = {value("y", {"m"})},
-                                   .initialisers = {raw_tensor<std::int64_t>("axis", {}, {0})}});
+  const std::string bytes = sums();
   const NamedList<T> x{{"x", T::ones({1000})}};
   const std::string told = limited<T>(bytes, {.max_bytes = 15'000}, x);
   CHECK_MESSAGE(told.starts_with("m.onnx: node '"), told);
@@ -109,6 +116,16 @@ BOTH_MODES("values that are alive together count together, and what fits is comp
   for (int i = 0; i < 3; ++i) CHECK(f(x)["y"].get({3999}).template item<float>() == 1000);
   // The limit holds while the model runs, and what comes after it is free.
   CHECK(T::ones({100'000}).size() == 100'000);
+}
+
+TEST_CASE("values count on the OpenCL device as on the CPU") {
+  using L = Tensor<Lazy>;
+  const std::vector<DeviceInfo> known = devices();
+  if (std::none_of(known.begin(), known.end(), [](const DeviceInfo& each) { return each.name == "opencl:0"; })) return;
+  const DeviceScope device("opencl");
+  const NamedList<L> x{{"x", L::ones({1000})}};
+  CHECK(limited<L>(sums(), {.max_bytes = 15'000}, x).ends_with("; max_bytes is 15000"));
+  CHECK(limited<L>(sums(), {.max_bytes = 200'000}, x).empty());
 }
 
 BOTH_MODES("weights count before they are read") {

@@ -1,7 +1,9 @@
 // Graphs of models whose inputs are all open: axes, and numbers on which no shape depends, come with the data.
 #include <doctest/doctest.h>
+#include <tyto/device.hpp>
 #include <tyto/tyto.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/onnx/model_text.hpp"
@@ -57,6 +59,19 @@ TEST_CASE("sums and products along an axis that comes with the data are a graph"
   Saved line(node("CumSum", {"x", "a"}, {"y"}), {value("x", {"n"}), value("a", {"1"}, DType::i64)},
              {{"x", {3}}, {"a", {1}}});
   CHECK(line({L{1.0, 2.0, 3.0}, L{0}}) == Floats{1, 3, 6});
+}
+
+TEST_CASE("an axis that comes with the data is one on the OpenCL device, too") {
+  const std::vector<DeviceInfo> known = devices();
+  if (std::none_of(known.begin(), known.end(), [](const DeviceInfo& each) { return each.name == "opencl:0"; })) return;
+  const DeviceScope device("opencl");
+  OnnxModel<L> f = read<L>(model({.nodes = {node("CumSum", {"x", "a"}, {"y"})},
+                                  .inputs = {value("x", {"r", "c"}), value("a", {}, DType::i64)},
+                                  .outputs = {value("y", {"r", "c"})}}));
+  const L x{{1.0, 2.0}, {4.0, 5.0}};
+  CHECK(f({{"x", x}, {"a", integer(-2)}})["y"].to_vector<float>() == Floats{1, 2, 5, 7});
+  CHECK(f({{"x", x}, {"a", integer(1)}})["y"].to_vector<float>() == Floats{1, 3, 4, 9});
+  CHECK(f.reports().size() == 1);  // one plan for each axis
 }
 
 TEST_CASE("axes of which there are as many as a tensor has, or as have length one, need not be known") {
