@@ -34,7 +34,8 @@ const OperatorRow* find_operator(std::string_view domain, std::string_view name,
 /// Whether its results are other ones each time, so that they must not be computed beforehand.
 bool draws_random_numbers(const OperatorRow& row);
 
-/// Whether it moves elements, compares them or casts them, so that they may be of any type, or it says which they may be.
+/// Whether it moves elements, compares them or casts them, so that they may be of any type, or it says which they may
+/// be.
 bool moves_elements(const OperatorRow& row);
 /// Whether it makes numbers of fewer bits, or of numbers of fewer bits others.
 bool quantises_elements(const OperatorRow& row);
