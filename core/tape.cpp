@@ -10,28 +10,44 @@ namespace tyto::core {
 namespace {
 
 std::atomic<TapeId> last_tape{0};
-thread_local std::vector<TapeId> open_tapes;
-thread_local std::vector<TapeId> paused_tapes;
+
+struct OpenTape {
+  TapeId id;
+  int pauses = 0;
+};
+thread_local std::vector<OpenTape> open_tapes;
+
+// Null where it is closed.
+OpenTape* find_open(TapeId tape) {
+  const auto found = std::ranges::find(open_tapes, tape, &OpenTape::id);
+  return found == open_tapes.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
 TapeId open_tape() {
   const TapeId tape = ++last_tape;
-  open_tapes.push_back(tape);
+  open_tapes.push_back({tape});
   return tape;
 }
 
-void close_tape(TapeId tape) { std::erase(open_tapes, tape); }
+void close_tape(TapeId tape) {
+  std::erase_if(open_tapes, [tape](const OpenTape& open) { return open.id == tape; });
+}
 
 bool is_recording(TapeId tape) {
-  return std::find(open_tapes.begin(), open_tapes.end(), tape) != open_tapes.end() &&
-         std::find(paused_tapes.begin(), paused_tapes.end(), tape) == paused_tapes.end();
+  const OpenTape* const open = find_open(tape);
+  return open != nullptr && open->pauses == 0;
 }
 
 bool any_tape_open() { return !open_tapes.empty(); }
 
-TapePause::TapePause(TapeId tape) : tape_(tape) { paused_tapes.push_back(tape); }
+TapePause::TapePause(TapeId tape) : tape_(tape) {
+  if (OpenTape* const open = find_open(tape)) ++open->pauses;
+}
 
-TapePause::~TapePause() { paused_tapes.pop_back(); }
+TapePause::~TapePause() {
+  if (OpenTape* const open = find_open(tape_)) --open->pauses;
+}
 
 }  // namespace tyto::core
