@@ -39,6 +39,9 @@ TEST_CASE("tyto graph prints nodes, a picture and the plan when asked to") {
   CHECK(text.status == 0);
   CHECK(contains(text.output, "read : f32(8,4) \"x\"\n"));
   CHECK(contains(text.output, "update \"weight\" = "));
+  const Ran both = run("graph --text --stats " + path);
+  CHECK(contains(both.output, "read : f32(8,4) \"x\"\n"));
+  CHECK(contains(both.output, "inputs     1\n"));
   const Ran dot = run("graph --dot " + path);
   CHECK(dot.output.starts_with("digraph tyto {\n"));
   CHECK(contains(dot.output, "exp"));

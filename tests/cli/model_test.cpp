@@ -86,6 +86,7 @@ TEST_CASE("tyto run and show say what is wrong with status 2") {
   refused("--input x=picture",
           "--input x takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not 'picture'");
   refused("--shape x=1,b", "--shape takes lengths such as 1,3,224,224, not '1,b'");
+  refused("--shape x=1,-2", "--shape takes lengths such as 1,3,224,224, not '1,-2'");
   refused("--output y", "--output takes NAME=FILE.npy, not 'y'");
   CHECK(run("show").status == 2);
   CHECK(run("show " + place.write("notes.onnx", "notes")).status == 2);

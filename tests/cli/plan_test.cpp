@@ -108,6 +108,8 @@ TEST_CASE("spans that make no sense are refused with line and column") {
   CHECK(complaint(head + "a,0-3;,0,10,8\n") == ":2, column 2: the spans '0-3;' end with a semicolon\n");
   CHECK(complaint(head + "a,0-3;4-9,0,10,8\n") ==
         ":2, column 2: the spans '0-3;4-9' do not reach from 0 to 10, where the block is born and dies\n");
+  CHECK(complaint(head + "a,2-3;4-10,0,10,8\n") ==
+        ":2, column 2: the spans '2-3;4-10' do not reach from 0 to 10, where the block is born and dies\n");
   CHECK(complaint("id,lower,upper,size,gaps\na,0,10,8,3-6\n") ==
         ":2, column 5: gaps are not read; a column spans says when a block is alive, such as 0-4;9-12\n");
 }
