@@ -153,6 +153,19 @@ TEST_CASE("LAMB stays where there is no gradient") {
   CHECK((w + 0).to_vector<float>() == std::vector<float>{1, 2});
 }
 
+TEST_CASE("ASGD's average begins after its first steps, and is the parameter until then") {
+  using T = Tensor<Eager>;
+  const T w = T::variable(T::ones({}, DType::f64), "w");
+  Descent descent = asgd({.rate = 1, .decay = 0, .average_from = 2});
+  std::vector<double> averages;
+  for (int i = 0; i < 6; ++i) {
+    descent.update(std::vector{w}, std::vector{T::full({}, -1, DType::f64)});
+    averages.push_back(descent.state({{"w", Tensor<Any>(w.value())}})["w.average"].template item<double>());
+  }
+  // What torch.optim.ASGD(lr=1, lambd=0, t0=2) keeps as ax while the parameter goes 2, 3, 4, 5, 6, 7.
+  check_near(averages, {2, 3, 4, 5, 5.5, 6}, 1e-12);
+}
+
 TEST_CASE("half-precision parameters remember in f32 and stay half-precision") {
   const auto w = Tensor<Eager>::variable(Tensor<Eager>::ones({2}, DType::f16), "w");
   Descent descent = adagrad({.rate = 0.5, .epsilon = 0});

@@ -137,6 +137,10 @@ TEST_CASE_TEMPLATE("losses of probabilities give PyTorch's values and gradients"
   check_near(binary_cross_entropy(given("binary_cross_entropy_limit/x"), given("binary_cross_entropy_limit/t"),
                                   {.reduction = Reduction::none}),
              array<Eager>(losses_file, "binary_cross_entropy_limit/none"), "limited logarithms");
+  // Certain and right, certain and wrong: PyTorch limits logarithms to -100.
+  const Tensor<M> certain = Tensor<M>{1.0, 0.0, 1.0, 0.0}, truth = Tensor<M>{1.0, 0.0, 0.0, 1.0};
+  check_near(binary_cross_entropy(certain, truth, {.reduction = Reduction::none}),
+             Tensor<Eager>{0.0, 0.0, 100.0, 100.0}, "certainties");
   check("binary_cross_entropy_with_logits",
         [](I in, Reduction r) { return binary_cross_entropy_with_logits(in[0], in[1], {.reduction = r}); });
   check("binary_cross_entropy_with_logits_weights", [&](I in, Reduction r) {
