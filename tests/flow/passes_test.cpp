@@ -139,6 +139,22 @@ TEST_CASE("a loop that may not end stays in a loop that may not run") {
   CHECK(hoisted(none, p(), T::zeros({2, 2})).to_vector<float>() == Numbers{1, 2, 3, 4});
 }
 
+TEST_CASE("a loop of constants is not run when the graph is compiled") {
+  const auto f = [](const char* passes) {
+    return tyto::compile(
+        [](T x) {
+          return x + while_loop(
+                         T::ones({2, 2}), [](const T& d) { return sum(d) < 9.0; }, [](const T& d) { return d * 2.0; });
+        },
+        {.passes = passes});
+  };
+  auto folded = f(""), written = f("-constants");
+  CHECK(folded(p()).to_vector<float>() == Numbers{5, 6, 7, 8});
+  CHECK(written(p()).to_vector<float>() == Numbers{5, 6, 7, 8});
+  // Were the loop a constant, the addition would be all that is left.
+  CHECK(folded.report().steps > 1);
+}
+
 TEST_CASE("a loop that does not run gives what it was given, whatever was computed before it") {
   auto f = tyto::compile([](T n, T x, T y) {
     return fori_loop(tyto::Count(0), tyto::Count(n), x, [&](const T&, const T& c) { return c + matmul(y, y); });

@@ -193,6 +193,8 @@ TEST_CASE("a product stays as it is where its columns become a stack, where it h
   expect("permuted_products", false, stack({1, 0, 2}), rounded);
   expect("permuted_products", false, stack({0, 2, 1}), rounded);
   expect("transposed_product", false, stack({2, 1, 0}), rounded);
+  expect("transposed_product", false, stack({2, 0, 1}), rounded);
+  expect("transposed_product", false, stack({1, 2, 0}), rounded);
   for (const bool constant : {false, true}) {
     expect(
         "transposed_product", false,
