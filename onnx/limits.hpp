@@ -24,6 +24,20 @@ class Limits {
   /// What weights leave of max_bytes.
   std::size_t bytes_left() const { return bytes_ - weights_; }
 
+  /// f() in no more memory than the model may take, with its iterations counted from 0. What is refused names `file`
+  /// and a node.
+  template <class F>
+  auto within(const std::string& file, const F& f) {
+    set_iterations(0);
+    if (!bounds_bytes()) return f();
+    const core::AllocationLimit limit(bytes_left());
+    try {
+      return f();
+    } catch (const core::AllocationRefused& refused) {
+      refuse_plan(file, refused);
+    }
+  }
+
   // Each throws LimitError that begins with `where`.
 
   /// Weights are counted before they are read.

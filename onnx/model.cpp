@@ -84,19 +84,6 @@ OperatorScope scope_of(const std::string& file, const ModelMessage& model, Limit
 }
 
 class Model final : public detail::OnnxCore, public std::enable_shared_from_this<Model> {
-  /// f() in no more memory than the model may take, with its iterations counted from 0.
-  template <class F>
-  auto within_limits(const F& f) {
-    limits_.set_iterations(0);
-    if (!limits_.bounds_bytes()) return f();
-    const core::AllocationLimit limit(limits_.bytes_left());
-    try {
-      return f();
-    } catch (const core::AllocationRefused& refused) {
-      limits_.refuse_plan(weights_.file(), refused);
-    }
-  }
-
  public:
   Model(const std::string& file, std::shared_ptr<const MappedFile> mapping, std::vector<std::byte> copy,
         const std::string& folder, const OnnxOptions& options, bool lazy)
@@ -134,11 +121,11 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   std::vector<GraphReport> reports() const override { return segments_.reports(); }
 
   NamedList<Value> call(const NamedList<Value>& given) override {
-    return within_limits([&] { return called(given); });
+    return limits_.within(weights_.file(), [&] { return called(given); });
   }
 
   Graph graph(const NamedList<Shape>& shapes) override {
-    return within_limits([&] {
+    return limits_.within(weights_.file(), [&] {
       Graph whole = recorded(shapes, nullptr);
       if (limits_.bounds_bytes()) whole.prepare();
       return whole;
@@ -148,7 +135,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   Graph graph_for(const NamedList<Value>& given) override {
     NamedList<Shape> shapes;
     for (const Named<Value>& each : given) shapes.push_back({each.name, each.value.shape()});
-    return within_limits([&] {
+    return limits_.within(weights_.file(), [&] {
       Graph whole = recorded(shapes, &given);
       std::vector<Tensor<Lazy>> inputs = whole.inputs();
       std::size_t next = 0;
@@ -205,7 +192,9 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     }
     Slots slots = started(placeholders, false);
     if (given == nullptr) program_.run(slots, 0, program_.steps().size(), true);
-    else record_for_values(program_, slots, started(computed(*given), true), shared_from_this());
+    else
+      record_for_values(program_, slots, started(computed(*given), true),
+                        {limits_, weights_.file(), shared_from_this()});
     for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
     return Graph(spec, options_.compile);
   }

@@ -15,7 +15,7 @@ namespace {
 struct StepAtOnce {
   const Program& program;
   std::size_t step;
-  std::shared_ptr<const void> owner;
+  RecordedModel model;
   Slots around = {};                        // what it reads and what is known
   std::vector<std::int32_t> operands = {};  // slots that it reads and that are not
   Layout layout = {};                       // of these
@@ -41,7 +41,7 @@ struct StepAtOnce {
     Slots slots = around;
     std::vector<Operand> given = operands_from(layout, values, true);
     for (std::size_t i = 0; i < given.size(); ++i) slots[static_cast<std::size_t>(operands[i])] = std::move(given[i]);
-    program.run(slots, step, step + 1, false);
+    model.limits.within(model.file, [&] { program.run(slots, step, step + 1, false); });
     const std::vector<Operand> made = outputs(slots);
     const std::vector<Value> results_now = values_of(made);
     bool fits = layout_of(made) == results && results_now.size() == out.size();
@@ -57,8 +57,8 @@ struct StepAtOnce {
 };
 
 void record_at_once(const Program& program, std::size_t step, Slots& recorded, const Slots& values,
-                    std::shared_ptr<const void> owner) {
-  const auto at_once = std::make_shared<StepAtOnce>(StepAtOnce{program, step, std::move(owner)});
+                    const RecordedModel& model) {
+  const auto at_once = std::make_shared<StepAtOnce>(StepAtOnce{program, step, model});
   at_once->around.resize(recorded.size());
   std::vector<Operand> read;
   for (const std::int32_t slot : program.read_by(step, step + 1)) {
@@ -93,7 +93,7 @@ void record_at_once(const Program& program, std::size_t step, Slots& recorded, c
 
 }  // namespace
 
-void record_for_values(const Program& program, Slots& recorded, Slots values, std::shared_ptr<const void> owner) {
+void record_for_values(const Program& program, Slots& recorded, Slots values, const RecordedModel& model) {
   std::size_t computed = 0;  // steps that ran on the values
   for (std::size_t i = 0; i < program.steps().size(); ++i) {
     try {
@@ -101,7 +101,7 @@ void record_for_values(const Program& program, Slots& recorded, Slots values, st
     } catch (const DataDependence&) {
       program.run(values, computed, i + 1, false);
       computed = i + 1;
-      record_at_once(program, i, recorded, values, owner);
+      record_at_once(program, i, recorded, values, model);
       for (const std::int32_t slot : program.steps()[i].last_uses) recorded[static_cast<std::size_t>(slot)] = {};
     }
   }

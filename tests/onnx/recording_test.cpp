@@ -87,4 +87,27 @@ TEST_CASE("sequences and loops that data lengthens stand in a graph for values")
   CHECK(graph.output(0).to_vector<float>() == Floats{1.25, 2.25, 3.25});
 }
 
+TEST_CASE("each run of a graph for values keeps to the limits of its model") {
+  const Message body = graph(
+      {.nodes = {node("Identity", {"go"}, {"goes"}), node("Identity", {"h"}, {"hn"}), node("Add", {"h", "h"}, {"row"})},
+       .inputs = {value("i", {}, DType::i64), value("go", {}, DType::boolean), value("h", {"2"})},
+       .outputs = {value("goes", {}, DType::boolean), value("hn", {"2"}), value("row", {"2"})}});
+  OnnxModel<L> f = read<L>(model({.nodes = {node("Loop", {"n", "", "x"}, {"h", "y"}, {graph_attribute("body", body)})},
+                                  .inputs = {value("x", {"2"}), value("n", {}, DType::i64)},
+                                  .outputs = {value("y", {"k", "2"})}}),
+                           {.max_bytes = 10'000, .max_iterations = 3});
+  const auto given = [](std::int64_t n) { return NamedList<L>{{"x", L{1.0, 2.0}}, {"n", L::full({}, n, DType::i64)}}; };
+  Graph graph = f.graph_for(given(3));
+  for (int i = 0; i < 3; ++i) {
+    graph.set(graph.inputs()[0], L{1.0 + i, 2.0});
+    graph.run();
+    CHECK(graph.output(0).to_vector<float>() == Floats{2.0F + 2.0F * static_cast<float>(i), 4,
+                                                       2.0F + 2.0F * static_cast<float>(i), 4,
+                                                       2.0F + 2.0F * static_cast<float>(i), 4});
+  }
+  CHECK_THROWS_AS(f.graph_for(given(4)), LimitError);
+  graph.set(graph.inputs()[1], L::full({}, 4, DType::i64));
+  CHECK_THROWS_AS(graph.run(), LimitError);
+}
+
 }  // namespace tyto::onnx_tests::recording_test
