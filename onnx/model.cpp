@@ -405,8 +405,8 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     return {{input.name, shape}};
   }
 
-  // A value as the input takes it: numbers of its element type, in a shape that the file admits.
-  Array checked(const ModelTensor& input, Array value) const {
+  // A value as the input takes it: in a shape that the file admits, and of numbers that its element type has.
+  Array fitted(const ModelTensor& input, Array value) const {
     if (!value.defined()) {
       throw GraphError(core::text(weights_.file(), ": the value given for ", input, " is an undefined tensor"));
     }
@@ -427,14 +427,16 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
       throw TypeError(core::text(weights_.file(), ": the value given for ", input, " has elements of type ",
                                  name_of(value.dtype())));
     }
-    return cast(value, *input.dtype);
+    return value;
   }
+
+  Array checked(const ModelTensor& input, const Array& value) const { return cast(fitted(input, value), *input.dtype); }
 
   // Numbers of 8 bits and fewer are rounded to what the input has, as Cast does it.
   Operand taken(const ModelTensor& input, std::int64_t type, Array value, bool known) const {
-    value = checked(input, std::move(value));
     const SmallFloat* const format = small_float(type);
-    if (format != nullptr) value = rounded_to(*format, value, value.dtype(), true);
+    if (format != nullptr) value = rounded_to(*format, fitted(input, value), *input.dtype, true);
+    else value = checked(input, value);
     Operand operand(std::move(value), known);
     if (is_storage_type(type)) operand.element_type = type;
     return operand;

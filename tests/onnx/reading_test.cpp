@@ -1,10 +1,12 @@
 // What an ONNX file may hold, and what is refused of it.
 #include <fstream>
+#include <sstream>
 
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 
 #include "tests/onnx/model_text.hpp"
+#include "tests/support/both_modes.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace tyto::onnx_tests {
@@ -293,6 +295,26 @@ TEST_CASE("integers of four and two bits are unpacked, and their bytes are count
   CHECK(numbers(packed(uint2, 5, "\xe4\x02")) == Numbers{0, 1, 2, 3, 2});
   CHECK_THROWS_WITH_AS(read<Tensor<Eager>>(packed(int4, 5, "\x87\x0f")),
                        "m.onnx: 'w': has 2 bytes, its shape (5,) of int4 needs 3", IoError);
+}
+
+BOTH_MODES("numbers that are given for an input of 8 bits are rounded once, from what they are") {
+  using T = Tensor<Mode>;
+  Message shape, dimension, tensor, type;
+  dimension.integer(1, 4);
+  shape.message(1, dimension);
+  tensor.integer(1, 17);  // E4M3FN: 3 digits behind the first
+  tensor.message(2, shape);
+  type.message(1, tensor);
+  OnnxModel<T> f = read<T>(model(GraphParts{.nodes = {node("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t{1})})},
+                                            .inputs = {typed("x", type)},
+                                            .outputs = {value("y", {"4"})}},
+                                 19));
+  std::ostringstream described;
+  described << f.inputs()[0];
+  CHECK(described.str() == "x float8e4m3fn (4)");
+  // f16 would round the second to the tie between 1 and 1.125.
+  CHECK(f({{"x", T{1.0625, 1.0625 + 0x1p-13, -1000.0, 0.3}}})["y"].template to_vector<float>() ==
+        std::vector<float>{1, 1.125, -448, 0.3125});
 }
 
 TEST_CASE("values of four bits are known as such when they are given to a model, too") {
