@@ -124,7 +124,8 @@ Outputs support_vector_regressor(const OperatorCall& call) {
 }
 
 /// Wu, Lin and Weng's estimates of the probabilities of classes (rows, classes) from those of pairs (rows, classes,
-/// classes), with the steps and the end of ONNX Runtime's iteration.
+/// classes), with the steps and the end of ONNX Runtime's iteration. That ends where errors are below 0.005 over the
+/// number of classes, so that a row close to it may take one step more or fewer than there.
 Array class_probabilities(const Array& of_pairs, std::int64_t classes) {
   const Array unit = Array::eye(classes);
   const Array mirrored = transpose(of_pairs, {0, 2, 1});
