@@ -100,6 +100,17 @@ BOTH_MODES("who holds the old value keeps it while the state moves on") {
   CHECK(numbers(w) == Numbers{32, 33, 34});
 }
 
+BOTH_MODES("what was recorded of a state and not computed yet has the value from before a compiled step") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0, 3.0});
+  auto step = tyto::compile([&](Tensor x) { assign(w, w + x); });
+  step(Tensor{1.0, 1.0, 1.0});
+  const Tensor doubled = w * 2;
+  step(Tensor{10.0, 10.0, 10.0});
+  CHECK(numbers(doubled) == Numbers{4, 6, 8});
+  CHECK(numbers(w) == Numbers{12, 13, 14});
+}
+
 BOTH_MODES("two states exchange their values") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor a = Tensor::variable(Tensor{1.0, 1.0});

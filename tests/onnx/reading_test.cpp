@@ -153,6 +153,25 @@ TEST_CASE("an attribute that nobody knows is not disregarded") {
                        "m.onnx: node 'y' (Neg): attribute 'twice' is not known in version 17", IoError);
 }
 
+TEST_CASE("an axis that is resized to one element by its corners is its first element") {
+  const auto word = [](std::string_view name, std::string_view text) {
+    Message m;
+    m.text(1, name);
+    m.text(4, text);
+    m.integer(20, 3);
+    return m;
+  };
+  OnnxModel<E> read_model =
+      read<E>(model({.nodes = {node("Resize", {"x", "", "", "sizes"}, {"y"},
+                                    {word("coordinate_transformation_mode", "align_corners"), word("mode", "cubic"),
+                                     attribute("exclude_outside", std::int64_t{1})})},
+                     .inputs = {value("x", {"1", "1", "3", "4"})},
+                     .outputs = {value("y", {"1", "1", "1", "4"})},
+                     .initialisers = {raw_tensor<std::int64_t>("sizes", {4}, {1, 1, 1, 4})}}));
+  const E x = E::arange(12).astype(DType::f32).reshape({1, 1, 3, 4});
+  CHECK(read_model({{"x", x}})["y"].template to_vector<float>() == std::vector<float>{0, 1, 2, 3});
+}
+
 TEST_CASE("defaults that exporters write out are accepted where they say nothing") {
   const auto word = [](std::string_view name, std::string_view text) {
     Message m;

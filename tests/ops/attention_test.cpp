@@ -195,6 +195,17 @@ TEST_CASE_TEMPLATE("gradients of attention are those of its formula, the second 
   }
 }
 
+TEST_CASE_TEMPLATE("a query that may look nowhere gets zeros, with dropout too", M, Eager, Lazy) {
+  const Tensor<M> q = Tensor<M>::ones({3, 2}), k = Tensor<M>::ones({4, 2}), v = Tensor<M>::ones({4, 2});
+  const Tensor<M> mask = broadcast_to(Tensor<M>{{true}, {false}, {true}}, {3, 4});
+  for (const double dropout : {0.0, 0.01}) {
+    CAPTURE(dropout);
+    const auto looked = scaled_dot_product_attention(q, k, v, {.mask = mask, .dropout = dropout});
+    const std::vector<float> found = looked.template to_vector<float>();
+    CHECK(std::vector<float>(found.begin() + 2, found.begin() + 4) == std::vector<float>{0, 0});
+  }
+}
+
 TEST_CASE("attention takes stacks that are stretched, and refuses what does not fit by name and shapes") {
   seed(14);
   const T q = T::normal({2, 3, 4, 5}), k = T::normal({1, 6, 5}), v = T::normal({6, 2});

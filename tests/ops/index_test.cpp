@@ -1,6 +1,8 @@
 // Picking and placing by index tensors, with gradients and messages.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/choosing.hpp"
@@ -50,6 +52,17 @@ TEST_CASE_TEMPLATE("scatter keeps the last of repeated places, scatter_add adds 
   CHECK(numbers(scatter<M>(x, {places}, 9)) == Numbers{9, 2, 3, 9});
   CHECK(scatter<M>(Tensor<M>{1, 2}, {Tensor<M>{0}}, 7.9).template to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{7, 2});
+}
+
+TEST_CASE_TEMPLATE("extremes that are scattered are NaN where either is", M, Eager, Lazy) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const Tensor<M> x{none, 1.0, 2.0, 3.0}, places{0, 1, 2, 3, 3}, v{5.0, none, 1.0, 4.0, none};
+  const auto is_none = [](const Tensor<M>& found) { return isnan(found).template to_vector<bool>(); };
+  const Tensor<M> most = scatter_max<M>(x, {places}, v), least = scatter_min<M>(x, {places}, v);
+  CHECK(is_none(most) == std::vector<bool>{true, true, false, true});
+  CHECK(is_none(least) == std::vector<bool>{true, true, false, true});
+  CHECK(most(2).template item<double>() == 2);
+  CHECK(least(2).template item<double>() == 1);
 }
 
 TEST_CASE_TEMPLATE("only values that stayed in a scatter have a gradient", M, Eager, Lazy) {

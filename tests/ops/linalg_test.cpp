@@ -303,6 +303,27 @@ TEST_CASE("eager mode names the matrix that is singular or not positive definite
   CHECK(std::isnan(inverse(1, 0, 0).item<float>()));
 }
 
+TEST_CASE("the first column without a pivot is named, however many more there are") {
+  using T = Tensor<Eager>;
+  for (const std::int64_t size : {5, 40, 130}) {
+    CAPTURE(size);
+    // A diagonal with zeros at 1-based places 3, size - 1 and size.
+    std::vector<double> diagonal(static_cast<std::size_t>(size), 2.0);
+    diagonal[2] = diagonal[diagonal.size() - 2] = diagonal.back() = 0;
+    CHECK_THROWS_WITH_AS(linalg::inv(diag(T::from(diagonal, {size}))),
+                         "inv: the matrix is singular: it has no pivot in column 3", ValueError);
+  }
+}
+
+BOTH_MODES("pivots below the smallest normal number divide like others") {
+  // The factor is 2^-1060 / 2^-1030; the reciprocal of the pivot alone is out of range.
+  using T = Tensor<Mode>;
+  const double pivot = std::ldexp(1.0, -1030), below = std::ldexp(1.0, -1060);
+  const auto factors = linalg::lu(T::from(Numbers{pivot, 1, below, 1}, {2, 2}));
+  CHECK(numbers(factors.l) == Numbers{1, 0, std::ldexp(1.0, -30), 1});
+  CHECK(numbers(factors.u) == Numbers{pivot, 1, 0, 1 - std::ldexp(1.0, -30)});
+}
+
 TEST_CASE("a graph fills what it cannot compute with NaN, and says which that is") {
   using T = Tensor<Lazy>;
   const T stacked = tyto::stack<Lazy>({T::eye(2), T{{1.0, 2.0}, {2.0, 4.0}}});

@@ -191,6 +191,21 @@ TEST_CASE_TEMPLATE("rows of logits without a largest number are refused, or draw
   CHECK(categorical(Tensor<M>{-ever, 0.0}, 2).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 1});
 }
 
+TEST_CASE_TEMPLATE("weights that say nothing choose nothing", M, Eager, Lazy) {
+  const double none = std::nan(""), ever = std::numeric_limits<double>::infinity();
+  for (const Tensor<M>& weights :
+       {Tensor<M>{0.0, 0.0, 0.0}, Tensor<M>{1.0, -0.5, 1.0}, Tensor<M>{1.0, none, 1.0}, Tensor<M>{1.0, ever, 1.0}}) {
+    for (const bool replace : {false, true}) {
+      const auto chosen = [&] { return choice(Tensor<M>::arange(3), 2, replace, weights); };
+      if constexpr (std::is_same_v<M, Eager>) {
+        CHECK_THROWS_WITH_AS(chosen(), "choice: weights must be 0 or more, their sum above 0 and finite", ValueError);
+      } else {
+        CHECK_THROWS_AS(chosen().template to_vector<std::int64_t>(), IndexError);
+      }
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("draws that cannot be say why", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::zeros({3, 2});
   CHECK_THROWS_WITH_AS(choice(x, 4, false), "choice: 4 of 3 elements cannot be drawn without putting back", ValueError);

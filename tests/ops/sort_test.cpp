@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -61,6 +62,27 @@ TEST_CASE("columns are sorted and partitioned as each alone would be, however ma
           CHECK(*std::min_element(parted.begin() + 30, parted.end()) >= parted[30]);
           CHECK(std::is_permutation(parted.begin(), parted.end(), given.begin()));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("zeros that are partitioned keep their signs", M, Eager, Lazy) {
+  for (const std::int64_t length : {5, 67, 3000}) {
+    // A quarter of the elements each: -1, -0, +0 and 1.
+    Numbers given(static_cast<std::size_t>(length));
+    for (std::size_t i = 0; i < given.size(); ++i) given[i] = std::array{1.0, -0.0, 0.0, -1.0}[i * 7919 % 4];
+    const auto negative_zeros = [](const Numbers& among) {
+      return std::ranges::count_if(among, [](double each) { return each == 0 && std::signbit(each); });
+    };
+    for (const DType type : {DType::f16, DType::f32, DType::f64}) {
+      const Tensor<M> x = Tensor<M>::from(given, {length}).astype(type);
+      for (const std::int64_t k : {std::int64_t{0}, length / 2, length - 1}) {
+        CAPTURE(length);
+        CAPTURE(k);
+        const Numbers parted = partition(x, k).astype(DType::f64).template to_vector<double>();
+        CHECK(std::ranges::is_permutation(parted, given));
+        CHECK(negative_zeros(parted) == negative_zeros(given));
       }
     }
   }
