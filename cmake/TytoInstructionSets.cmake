@@ -55,9 +55,9 @@ set(TYTO_IEEE_LOOPS -fno-math-errno -fno-trapping-math)
 set(TYTO_KERNEL_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O2> ${TYTO_IEEE_LOOPS})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND TYTO_KERNEL_FLAGS -fvect-cost-model=dynamic -fversion-loops-for-strides)
-  if(TYTO_HAVE_X86_ISA AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    # Since g++ 13 a sum of products of vectors up to 256 bits is rounded twice where it takes the compiler for a chain:
-    # the same product would have other bits in another loop.
+  if(TYTO_HAVE_X86_ISA AND (TYTO_NATIVE OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13))
+    # For some processors, and since g++ 13 for all, the compiler keeps additions of a chain apart from their
+    # multiplications: the same product would have other bits in another loop.
     list(APPEND TYTO_KERNEL_FLAGS --param=avoid-fma-max-bits=0)
   endif()
 endif()
