@@ -26,8 +26,6 @@ constexpr const char* function = "scaled_dot_product_attention";
 /// The type in which scores are added up.
 DType sum_type(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-T widened(const Value& x) { return cast_to(x, sum_type(x.dtype())); }
-
 std::int64_t length_of(const Shape& shape) { return shape[shape.size() - 2]; }
 
 Shape with_last(Shape shape, std::int64_t last) {
@@ -176,7 +174,7 @@ std::vector<Value> attention_rule(const GradientContext& c) {
 std::vector<Value> gradient_rule(const GradientContext& context) {
   const Slopes s(context.attributes, context.inputs);
   const auto given_or_zero = [&](std::size_t i) {
-    return context.gradients[i] ? widened(context.gradients[i]) : zeros_like(widened(context.inputs[i]));
+    return context.gradients[i] ? T(widened(context.gradients[i])) : zeros_like(T(widened(context.inputs[i])));
   };
   const T a = given_or_zero(0), b = given_or_zero(1), c = given_or_zero(2), ds = s.of_scores();
   const T t = (matmul(a, matrix_transpose(s.k)) + matmul(s.q, matrix_transpose(b))) * s.scale();

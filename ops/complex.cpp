@@ -142,6 +142,7 @@ template <class M>
 Tensor<M> polar(const Tensor<M>& size, const std::type_identity_t<Tensor<M>>& angle) {
   TYTO_ONCE(polar, size, angle);
   core::require("polar", size, angle);
+  if (const auto found = core::in_f32(&polar<M>, size, angle)) return *found;
   return complex(size * cos(angle), size * sin(angle));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/builder.hpp"
+#include "core/in_f32.hpp"
 #include "core/op_ids.hpp"
 #include "core/shape.hpp"
 #include "core/text.hpp"
@@ -82,6 +83,13 @@ void require(std::string_view function, const Value& first, const Rest&... rest)
 
 /// An operand as it is now: resolved. Throws GraphError naming `op` when it is an undefined tensor.
 Value given(std::string_view op, const Value& operand);
+
+/// What a gradient rule made of several operators yields, computed in f32 where the gradient is of half precision.
+std::vector<Value> in_f32(GradientRule rule, const GradientContext& context);
+template <GradientRule rule>
+std::vector<Value> rule_in_f32(const GradientContext& context) {
+  return in_f32(rule, context);
+}
 
 /// The length a + b. Throws ShapeError naming `op` where it is too large.
 std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b);

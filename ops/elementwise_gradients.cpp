@@ -76,6 +76,9 @@ T turned(const T& x, const T& y, const T& g) {
   return where(none, 0, (g - y * real(conj(y) * g)) / where(none, 1, size));
 }
 
+/// Functions of floating-point numbers, whose gradients are made of several operators.
+constexpr bool is_composed(OpId op, Domain domain) { return domain == Domain::floating || op == OpId::power; }
+
 // Gradient for operand i: its expression, summed over what broadcasting stretched.
 template <class Gradient, class... Operands>
 void add_gradient(std::vector<Value>& out, const GradientContext& context, const Gradient& gradient,
@@ -93,18 +96,20 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
 
 }  // namespace
 
-#define TYTO_UNARY(name, domain, expression, gradient, ...)                                  \
-  GradientRule gradient_of_##name() {                                                        \
-    static constexpr auto dx = []([[maybe_unused]] const T& x, [[maybe_unused]] const T& y,  \
-                                  [[maybe_unused]] const T& g) { return gradient; };         \
-    if constexpr (!differentiable<decltype(dx(T(), T(), T()))>) return nullptr;              \
-    return [](const GradientContext& c) {                                                    \
-      return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) { \
-        std::vector<Value> out;                                                              \
-        add_gradient(out, c, dx, T(c.inputs[0]), T(c.results[0]), g);                        \
-        return out;                                                                          \
-      });                                                                                    \
-    };                                                                                       \
+#define TYTO_UNARY(name, domain, expression, gradient, ...)                                   \
+  GradientRule gradient_of_##name() {                                                         \
+    static constexpr auto dx = []([[maybe_unused]] const T& x, [[maybe_unused]] const T& y,   \
+                                  [[maybe_unused]] const T& g) { return gradient; };          \
+    if constexpr (!differentiable<decltype(dx(T(), T(), T()))>) return nullptr;               \
+    static constexpr GradientRule rule = [](const GradientContext& c) -> std::vector<Value> { \
+      return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) {  \
+        std::vector<Value> out;                                                               \
+        add_gradient(out, c, dx, T(c.inputs[0]), T(c.results[0]), g);                         \
+        return out;                                                                           \
+      });                                                                                     \
+    };                                                                                        \
+    if constexpr (!is_composed(OpId::name, Domain::domain)) return rule;                      \
+    return [](const GradientContext& of) { return in_f32(rule, of); };                        \
   }
 #define TYTO_BINARY(name, domain, expression, gradient_a, gradient_b, ...)                                          \
   GradientRule gradient_of_##name() {                                                                               \
@@ -113,7 +118,7 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
     static constexpr auto db = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
                                   [[maybe_unused]] const T& y, [[maybe_unused]] const T& g) { return gradient_b; }; \
     if constexpr (!differentiable<decltype(da(T(), T(), T(), T()))>) return nullptr;                                \
-    return [](const GradientContext& c) {                                                                           \
+    static constexpr GradientRule rule = [](const GradientContext& c) -> std::vector<Value> {                       \
       return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) {                        \
         const T a(c.inputs[0]), b(c.inputs[1]), y(c.results[0]);                                                    \
         std::vector<Value> out;                                                                                     \
@@ -122,6 +127,8 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
         return out;                                                                                                 \
       });                                                                                                           \
     };                                                                                                              \
+    if constexpr (!is_composed(OpId::name, Domain::domain)) return rule;                                            \
+    return [](const GradientContext& of) { return in_f32(rule, of); };                                              \
   }
 #define TYTO_TERNARY(name, domain, expression, gradient_a, gradient_b, gradient_c, ...)                             \
   GradientRule gradient_of_##name() {                                                                               \
@@ -131,7 +138,7 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
                                   [[maybe_unused]] const T& c, [[maybe_unused]] const T& g) { return gradient_b; }; \
     static constexpr auto dc = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
                                   [[maybe_unused]] const T& c, [[maybe_unused]] const T& g) { return gradient_c; }; \
-    return [](const GradientContext& context) {                                                                     \
+    static constexpr GradientRule rule = [](const GradientContext& context) -> std::vector<Value> {                 \
       return conjugated_around(is_holomorphic(OpId::name), context.gradients[0], [&](const T& g) {                  \
         const T a(context.inputs[0]), b(context.inputs[1]), c(context.inputs[2]);                                   \
         std::vector<Value> out;                                                                                     \
@@ -141,6 +148,8 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
         return out;                                                                                                 \
       });                                                                                                           \
     };                                                                                                              \
+    if constexpr (!is_composed(OpId::name, Domain::domain)) return rule;                                            \
+    return [](const GradientContext& of) { return in_f32(rule, of); };                                              \
   }
 #include "tyto/ops/elementwise.def"
 #undef TYTO_UNARY

@@ -73,6 +73,7 @@ Tensor<M> expm(const Tensor<M>& a) {
 template <class M>
 Tensor<M> matrix_power(const Tensor<M>& a, std::int64_t power) {
   TYTO_ONCE(matrix_power, a, power);
+  if (const auto found = core::in_f32(&matrix_power<M>, a, power)) return *found;
   Tensor<M> x = core::given("matrix_power", a);
   if (x.ndim() < 2 || core::rows_of(x.shape()) != core::columns_of(x.shape())) {
     throw ShapeError(core::text("matrix_power: matrices must be square, not of shape ", x.shape()));
@@ -96,6 +97,10 @@ Tensor<M> matrix_power(const Tensor<M>& a, std::int64_t power) {
 template <class M>
 Tensor<M> multi_dot(const std::vector<Tensor<M>>& factors) {
   TYTO_ONCE(multi_dot, factors);
+  if (factors.size() > 2) {
+    const auto again = [](const std::vector<Tensor<M>>& wide) { return multi_dot(wide); };
+    if (const auto found = core::in_f32(again, factors)) return *found;
+  }
   if (factors.empty()) throw ValueError("multi_dot: there is no matrix to multiply");
   const std::size_t count = factors.size();
   std::vector<Tensor<M>> matrices;

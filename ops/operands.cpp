@@ -37,6 +37,21 @@ Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int6
   return emit(OpId::slice, part, {x});
 }
 
+std::vector<Value> in_f32(GradientRule rule, const GradientContext& context) {
+  FloatingTypes types;
+  for (const Value& gradient : context.gradients) types.add(gradient);
+  if (!types.any_half()) return rule(context);
+  const auto wide = [](std::span<const Value> given) {
+    return with_tensors(std::vector<Value>(given.begin(), given.end()), widened);
+  };
+  const std::vector<Value> inputs = wide(context.inputs), results = wide(context.results),
+                           gradients = wide(context.gradients);
+  std::vector<Value> found =
+      rule({context.attributes, inputs, results, gradients, context.needed, context.so_far, context.included});
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = narrowed(found[i], context.inputs[i].dtype());
+  return found;
+}
+
 std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) throw ShapeError(text(op, ": a length of ", a, " + ", b, " is too large"));

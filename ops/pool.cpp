@@ -238,15 +238,15 @@ T adaptive_pool(const Value& input, const PerAxis& wanted, Layout layout) {
   check_image(op, input.shape());
   const std::size_t axes = input.shape().size() - 2, first = layout == Layout::nhwc ? 1 : 2;
   const IntList size = per_axis(op, "size", wanted, axes, 1);
-  const T floating = as_floating(input);
-  // One rounding to 16 bits, at the end.
-  T x = size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
+  const auto pooled = [&](const T& wide) { return adaptive_pool(wide, wanted, layout); };
+  if (const auto found = in_f32(pooled, T(input))) return *found;
+  T x = as_floating(input);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t length = input.shape()[first + i];
     if (length == 0) throw ShapeError(text(op, ": no elements along axis ", first + i, " of shape ", input.shape()));
     if (length != size[i]) x = adaptive_means(x, static_cast<std::int64_t>(first + i), size[i]);
   }
-  return cast_to(x, floating.dtype());
+  return x;
 }
 
 }  // namespace

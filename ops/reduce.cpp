@@ -185,12 +185,12 @@ std::span<const OpDef> reduce_operators() {
       reduction(
           OpId::sum, "sum", "Sum over axes.", infer_accumulation, sum_gradient,
           [](DType t) -> Value { return sum(samples::line(t)); }, Traits::linear),
-      reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, prod_gradient,
+      reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, rule_in_f32<prod_gradient>,
                 [](DType t) -> Value { return prod(samples::line(t)); }),
       reduction(
           OpId::mean, "mean", "Mean over axes.", infer_reduction, mean_gradient,
           [](DType t) -> Value { return mean(samples::line(t)); }, Traits::linear),
-      reduction(OpId::var, "var", "Variance over axes.", infer_variance, variance_gradient,
+      reduction(OpId::var, "var", "Variance over axes.", infer_variance, rule_in_f32<variance_gradient>,
                 [](DType t) -> Value { return var(samples::line(t)); }),
       reduction(OpId::min, "min", "Smallest over axes.", infer_extreme<OpId::min>, extreme_gradient,
                 [](DType t) -> Value { return min(samples::line(t)); }),
@@ -204,7 +204,7 @@ std::span<const OpDef> reduce_operators() {
                 [](DType t) -> Value { return any(samples::line(t)); }),
       reduction(OpId::all, "all", "Whether all are true.", infer_truth<OpId::all>, nullptr,
                 [](DType t) -> Value { return all(samples::line(t)); }),
-      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, logsumexp_gradient,
+      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, rule_in_f32<logsumexp_gradient>,
                 [](DType t) -> Value { return logsumexp(samples::line(t)); }),
   };
   return rows;
@@ -279,18 +279,7 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
 }
 
 // Of what norms are made.
-Value magnitudes(const Value& x) { return is_complex(x.dtype()) ? abs(T(x)).value() : x; }
-
-// Squares of halves leave their range where the root of their sum does not, and those of integers wrap round.
-T widened_for_norm(const Value& x) {
-  const DType type = resolve(x).dtype();
-  return cast_to(as_floating(x), type == DType::f64 ? DType::f64 : DType::f32);
-}
-
-// Back to the type that a floating function of x has.
-Value narrowed(const T& y, const Value& x) {
-  return is_inexact(x.dtype()) ? cast_to(y, real_type(x.dtype())) : y.value();
-}
+T magnitudes(const Value& x) { return is_complex(x.dtype()) ? abs(T(x)) : T(as_floating(x)); }
 
 // The square root, with a slope of zero at zero, where the norm of nothing and the deviation of equals have no other.
 T root(const T& x) {
@@ -340,8 +329,8 @@ template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(stddev, x, axes, keepdims, ddof);
   core::require("stddev", x);
-  if (is_complex(x.dtype())) return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
-  return core::narrowed(core::root(var(core::widened_for_norm(x), axes, keepdims, ddof)), x);
+  if (const auto found = core::in_f32(&stddev<M>, x, axes, keepdims, ddof)) return *found;
+  return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
 }
 template <class M>
 Tensor<M> min(const Tensor<M>& x, const Axes& axes, bool keepdims) {
@@ -385,13 +374,17 @@ Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 }
 template <class M>
 Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(l2_norm_sqr, x, axes, keepdims);
   core::require("l2_norm_sqr", x);
-  return core::narrowed(sum(square(core::widened_for_norm(core::magnitudes(x))), axes, keepdims), x);
+  if (const auto found = core::in_f32(&l2_norm_sqr<M>, x, axes, keepdims)) return *found;
+  return sum(square(core::magnitudes(x)), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  TYTO_ONCE(l2_norm, x, axes, keepdims);
   core::require("l2_norm", x);
-  return core::narrowed(core::root(sum(square(core::widened_for_norm(core::magnitudes(x))), axes, keepdims)), x);
+  if (const auto found = core::in_f32(&l2_norm<M>, x, axes, keepdims)) return *found;
+  return core::root(sum(square(core::magnitudes(x)), axes, keepdims)).value();
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {

@@ -95,12 +95,6 @@ T resized_axis(const T& x, std::int64_t axis, std::int64_t size, double scale, c
   return sum;
 }
 
-/// One rounding to 16 bits, at the end.
-T in_full_precision(const Value& x) {
-  const T floating = as_floating(x);
-  return size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
-}
-
 T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& options) {
   constexpr std::string_view op = "resize";
   check_image(op, input.shape());
@@ -110,7 +104,11 @@ T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& opti
     throw ShapeError(text(op, ": ", options.scales.size(), " scales for ", axes, " spatial axes"));
   }
   const bool nearest = options.method == Interpolation::nearest;
-  T x = nearest ? T(input) : in_full_precision(input);
+  if (!nearest) {
+    const auto found = in_f32([&](const T& wide) { return resampled(wide, wanted, options); }, T(input));
+    if (found) return *found;
+  }
+  T x = nearest ? input : as_floating(input);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t length = input.shape()[first + i];
     if (length == 0) throw ShapeError(text(op, ": no elements along axis ", first + i, " of shape ", input.shape()));
@@ -120,7 +118,7 @@ T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& opti
     if (length == size[i] && scale == 1) continue;
     x = resized_axis(x, static_cast<std::int64_t>(first + i), size[i], scale, options);
   }
-  return nearest ? x : T(cast_to(x, as_floating(input).dtype()));
+  return x;
 }
 
 // grid_sample
@@ -203,7 +201,9 @@ T weighted_sum(const T& x, const T& images, const std::vector<std::vector<Tap>>&
 T sampled(const Value& input, const Value& places, const GridSampleOptions& options) {
   constexpr std::string_view op = "grid_sample";
   check_image(op, input.shape());
-  T x = in_full_precision(input);
+  const auto found_in_f32 = in_f32([&](const T& wide) { return sampled(wide, places, options); }, T(input));
+  if (found_in_f32) return *found_in_f32;
+  T x = as_floating(input);
   if (options.layout == Layout::nchw) x = transpose(x, channels_last(x.ndim()));
   const std::size_t axes = x.shape().size() - 2;
   const Shape& shape = places.shape();
@@ -224,7 +224,7 @@ T sampled(const Value& input, const Value& places, const GridSampleOptions& opti
     const T place = options.corners ? (at + 1.0) * (0.5 * (size - 1)) : (at + 1.0) * (0.5 * size) - 0.5;
     taps.push_back(taps_along(place, length, options));
   }
-  const T found = cast_to(weighted_sum(x, counted(x, shape[0], shape.size() - 1), taps), as_floating(input).dtype());
+  const T found = weighted_sum(x, counted(x, shape[0], shape.size() - 1), taps);
   if (options.layout == Layout::nhwc) return found;
   return transpose(found, channels_first(found.ndim()));
 }
@@ -244,7 +244,9 @@ std::vector<Tap> neighbours(const T& place, std::int64_t length) {
 
 T cut_out(const Value& input, const Value& given_boxes, const Value& given_images, const RoiAlignOptions& options) {
   constexpr std::string_view op = "roi_align";
-  T x = in_full_precision(input);
+  const auto cut = [&](const T& wide) { return cut_out(wide, given_boxes, given_images, options); };
+  if (const auto found = in_f32(cut, T(input))) return *found;
+  T x = as_floating(input);
   if (x.ndim() != 4)
     throw ShapeError(text(op, ": images (batch, height, width, channels) are needed, not ", x.shape()));
   if (options.layout == Layout::nchw) x = transpose(x, channels_last(4));
@@ -282,7 +284,7 @@ T cut_out(const Value& input, const Value& given_boxes, const Value& given_image
   const T samples = weighted_sum(x, images, taps);
   const T cells =
       reshape(samples, {count, options.size[0], options.samples, options.size[1], options.samples, x.shape()[3]});
-  const T found = cast_to(options.maximum ? max(cells, {2, 4}) : mean(cells, {2, 4}), as_floating(input).dtype());
+  const T found = options.maximum ? max(cells, {2, 4}) : mean(cells, {2, 4});
   return options.layout == Layout::nhwc ? found : transpose(found, channels_first(4));
 }
 

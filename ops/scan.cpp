@@ -93,7 +93,7 @@ std::span<const OpDef> scan_operators() {
        .name = "cumprod",
        .doc = "Running product.",
        .infer = infer_scan,
-       .gradient = cumprod_gradient,
+       .gradient = rule_in_f32<cumprod_gradient>,
        .sample = [](DType t) -> Value { return cumprod(samples::line(t), 0); }},
       {.id = OpId::cummin,
        .name = "cummin",

@@ -92,6 +92,7 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
   TYTO_ONCE(cross_entropy, logits, labels);
   core::require("cross_entropy", logits, labels);
   if (logits.ndim() < 1) throw ShapeError("cross_entropy: logits need a class axis, given a 0-d tensor");
+  if (const auto found = core::in_f32(&cross_entropy<M>, logits, labels)) return *found;
   const Tensor<M> scores = log_softmax(logits, -1);
   const Shape rows(std::span<const std::int64_t>(logits.shape().data(), logits.shape().size() - 1));
   if (is_floating(labels.dtype())) {
@@ -116,6 +117,7 @@ Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identi
     throw ShapeError(core::text("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),
                                 " differ in shape"));
   }
+  if (const auto found = core::in_f32(&mean_squared_error<M>, prediction, target)) return *found;
   return mean(square(Tensor<M>(core::as_floating(prediction)) - Tensor<M>(core::as_floating(target))));
 }
 

@@ -50,6 +50,7 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
   if (order < 0) throw ValueError(core::text("diff: the order ", order, " is negative"));
   if (order > 1) {
     if (const Value planned = core::planned(&diff<Any>, out, order, axis)) return planned;
+    if (const auto found = core::in_f32(&diff<M>, x, order, axis)) return *found;
   }
   const auto difference = [](const Tensor<M>& above, const Tensor<M>& below) {
     return above.dtype() == DType::boolean ? not_equal(above, below) : above - below;
@@ -79,6 +80,7 @@ Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
   if (!(period > 0)) throw ValueError(core::text("unwrap: the period ", period, " is not positive"));
   if (angles.shape()[static_cast<std::size_t>(along)] < 2) return angles;
   if (const Value planned = core::planned(&unwrap<Any>, angles, axis, period)) return planned;
+  if (const auto found = core::in_f32(&unwrap<M>, x, axis, period)) return *found;
   const double half = period / 2;
   const Tensor<M> steps = diff(angles, 1, along);
   const Tensor<M> short_steps = remainder(steps + half, period) - half;
@@ -97,6 +99,7 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
   const Tensor<M> f = floating_of("gradient", x);
   core::require("gradient", spacing);
   if (const Value planned = core::planned(&gradient<Any>, f, axis, spacing, edge_order)) return planned;
+  if (const auto found = core::in_f32(&gradient<M>, x, axis, spacing, edge_order)) return *found;
   const std::int64_t along = core::normalise_axis("gradient", axis, f.ndim());
   const std::int64_t length = f.shape()[static_cast<std::size_t>(along)];
   if (edge_order != 1 && edge_order != 2)
@@ -138,12 +141,14 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
 template <class M>
 Tensor<M> trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
   TYTO_ONCE(trapezoid, y, axis, spacing);
+  if (const auto found = core::in_f32(&trapezoid<M>, y, axis, spacing)) return *found;
   return sum(strips("trapezoid", y, axis, spacing), static_cast<int>(axis));
 }
 
 template <class M>
 Tensor<M> cumulative_trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
   TYTO_ONCE(cumulative_trapezoid, y, axis, spacing);
+  if (const auto found = core::in_f32(&cumulative_trapezoid<M>, y, axis, spacing)) return *found;
   return cumsum(strips("cumulative_trapezoid", y, axis, spacing), axis);
 }
 
@@ -155,6 +160,7 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
   const Tensor<M> given = floating_of("interp", x);
   const Tensor<M> places = floating_of("interp", at), heights = floating_of("interp", values);
   if (const Value planned = core::planned(&interp<Any>, given, places, heights, left, right)) return planned;
+  if (const auto found = core::in_f32(&interp<M>, x, at, values, left, right)) return *found;
   if (places.ndim() != 1 || places.shape() != heights.shape() || places.size() == 0) {
     throw ShapeError(core::text("interp: places and values must be vectors of one length from 1 on, not ",
                                 places.shape(), " and ", heights.shape()));

@@ -116,6 +116,8 @@ TYTO_SAMPLE(Categorical) {
 template <class T>
 T Categorical<T>::log_prob(const T& x) const {
   core::require("log_prob", logits, x);
+  const auto again = [](const T& table, const T& at) { return Categorical<T>{table}.log_prob(at); };
+  if (const auto found = core::in_f32(again, logits, x)) return *found;
   const std::int64_t classes = classes_of("log_prob", logits);
   const T inside = x >= 0 && x < classes && equal(x, floor(x));
   const T number = where(inside, x, 0).astype(DType::i64);
@@ -130,6 +132,8 @@ T Categorical<T>::log_prob(const T& x) const {
 template <class T>
 T Categorical<T>::cdf(const T& x) const {
   core::require("cdf", logits, x);
+  const auto again = [](const T& table, const T& at) { return Categorical<T>{table}.cdf(at); };
+  if (const auto found = core::in_f32(again, logits, x)) return *found;
   const T below = expand_dims(x, -1) >= T(core::numbers_beside(logits, classes_of("cdf", logits)));
   return core::probability_at(x, sum(where(below, softmax(logits), 0.0), -1));
 }

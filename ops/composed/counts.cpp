@@ -66,6 +66,7 @@ template <class M>
 Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
                    const std::type_identity_t<Tensor<M>>& weights) {
   TYTO_ONCE(bincount, x, length, weights);
+  if (const auto found = core::in_f32(&bincount<M>, x, length, weights)) return *found;
   const Value& given = core::given("bincount", x);
   if (!is_integer(given.dtype())) throw TypeError(core::text("bincount: integers are counted, not ", given.dtype()));
   if (given.ndim() != 1) throw ShapeError(core::text("bincount: a vector is needed, not shape ", given.shape()));

@@ -108,6 +108,18 @@ D typed_as(const T& x, const D& distribution) {
   return with_parameters<T>(distribution, [&](const auto&... parameters) { return D{typed(parameters)...}; });
 }
 
+/// `f` of a distribution and x with numbers typed as x, both as f32 where they are of half precision.
+template <class T, class D, class F>
+T in_own_type(const T& x, const D& distribution, const F& f) {
+  return with_parameters<T>(distribution, [&](const auto&... parameters) -> T {
+    const auto direct = [&](const T& at, const std::same_as<T> auto&... given) {
+      return f(typed_as(at, D{given...}), at);
+    };
+    if (const auto found = in_f32(direct, x, parameters...)) return *found;
+    return direct(x, parameters...);
+  });
+}
+
 /// `f` of a distribution and x, computed in f64: counts are exact there, as are parameters that are plain numbers. The
 /// result is of the type in which parameters and x meet.
 template <class T, class D>
@@ -214,27 +226,30 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
-#define TYTO_LOG_PROB(Name)                                                              \
-  template <class T>                                                                     \
-  static T log_density(const Name<T>&, const T& x);                                      \
-  template <class T>                                                                     \
-  T Name<T>::log_prob(const T& x) const {                                                \
-    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
-      return core::density_at(at, log_density(core::typed_as(at, of), at));              \
-    });                                                                                  \
-  }                                                                                      \
-  template <class T>                                                                     \
+#define TYTO_LOG_PROB(Name)                                                                                     \
+  template <class T>                                                                                            \
+  static T log_density(const Name<T>&, const T& x);                                                             \
+  template <class T>                                                                                            \
+  T Name<T>::log_prob(const T& x) const {                                                                       \
+    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) {                        \
+      return core::in_own_type(                                                                                 \
+          at, of, [](const auto& typed, const auto& y) { return core::density_at(y, log_density(typed, y)); }); \
+    });                                                                                                         \
+  }                                                                                                             \
+  template <class T>                                                                                            \
   static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_CDF(Name)                                                                \
-  template <class T>                                                                  \
-  static T probability_below(const Name<T>&, const T& x);                             \
-  template <class T>                                                                  \
-  T Name<T>::cdf(const T& x) const {                                                  \
-    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) {   \
-      return core::probability_at(at, probability_below(core::typed_as(at, of), at)); \
-    });                                                                               \
-  }                                                                                   \
-  template <class T>                                                                  \
+#define TYTO_CDF(Name)                                                              \
+  template <class T>                                                                \
+  static T probability_below(const Name<T>&, const T& x);                           \
+  template <class T>                                                                \
+  T Name<T>::cdf(const T& x) const {                                                \
+    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) { \
+      return core::in_own_type(at, of, [](const auto& typed, const auto& y) {       \
+        return core::probability_at(y, probability_below(typed, y));                \
+      });                                                                           \
+    });                                                                             \
+  }                                                                                 \
+  template <class T>                                                                \
   static T probability_below(const Name<T>& distribution, const T& x)
 // The same in f64.
 #define TYTO_WIDE_LOG_PROB(Name)                                                         \

@@ -134,6 +134,15 @@ class EquationParser {
   int hidden_ = 0;  // most axes under an ellipsis
 };
 
+/// Whether the result is one sum, or one product of two operands, each of which lacks what the other and the result do.
+bool is_one_operator(const Equation& read) {
+  if (read.operands.size() != 2) return read.operands.size() < 2;
+  const auto met = [&](const Labels& own, const Labels& other) {
+    return std::ranges::all_of(own, [&](int label) { return has(other, label) || has(read.result, label); });
+  };
+  return met(read.operands[0], read.operands[1]) && met(read.operands[1], read.operands[0]);
+}
+
 /// An operand with names for its axes, no name twice.
 template <class M>
 struct Term {
@@ -280,6 +289,10 @@ Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operan
   }
   const DType type = core::common_type(values);
   const Equation read = EquationParser(equation, shapes).read();
+  if (!is_one_operator(read)) {
+    const auto again = [&](const std::vector<Tensor<M>>& wide) { return einsum(equation, wide); };
+    if (const auto found = core::in_f32(again, operands)) return *found;
+  }
   std::vector<Term<M>> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     terms.push_back(without_repeats(equation, Term<M>{core::cast_to(values[i], type), read.operands[i]}));

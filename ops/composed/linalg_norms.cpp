@@ -23,6 +23,7 @@ Tensor<M> root(const Tensor<M>& x, double power) {
 
 template <class M>
 Tensor<M> length(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+  if (const auto found = core::in_f32(&length<M>, x, axes, keepdims)) return *found;
   const Tensor<M> sizes = is_complex(x.dtype()) ? abs(x) : x;
   return where_not_zero(sum(square(sizes), axes, keepdims), 0.0, [](const Tensor<M>& y) { return sqrt(y); });
 }
@@ -39,17 +40,21 @@ Tensor<M> with_matrices_last(const Tensor<M>& x, std::int64_t row_axis, std::int
   return transpose(x, order);
 }
 
+/// The largest or smallest sum of sizes along one of the last two axes.
+template <class M>
+Tensor<M> extreme_sum(const Tensor<M>& x, std::int64_t summed, bool largest) {
+  if (const auto found = core::in_f32(&extreme_sum<M>, x, summed, largest)) return *found;
+  const Tensor<M> sums = sum(abs(x), summed);  // the other axis is the last one left
+  return largest ? max(sums, -1) : min(sums, -1);
+}
+
 template <class M>
 Tensor<M> norm_of_matrices(std::string_view op, const Tensor<M>& x, const NormOrder& order) {
-  const auto extreme_sum = [&](std::int64_t summed, bool largest) {
-    const Tensor<M> sums = sum(abs(x), summed);  // the other axis is the last one left
-    return largest ? max(sums, -1) : min(sums, -1);
-  };
   if (order.none() || order.matrix() == MatrixNorm::frobenius) return length(x, {-2, -1}, false);
   if (order.matrix() == MatrixNorm::nuclear) return sum(svdvals(x), -1);
   const double p = *order.number();
-  if (std::abs(p) == 1) return extreme_sum(-2, p > 0);
-  if (std::isinf(p)) return extreme_sum(-1, p > 0);
+  if (std::abs(p) == 1) return extreme_sum(x, -2, p > 0);
+  if (std::isinf(p)) return extreme_sum(x, -1, p > 0);
   if (std::abs(p) == 2) return p > 0 ? max(svdvals(x), -1) : min(svdvals(x), -1);
   throw ValueError(core::text(op, ": a matrix has no norm of order ", p,
                               "; there are 1, 2, infinity, their negatives, frobenius and nuclear"));
@@ -66,6 +71,7 @@ Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepd
   if (std::isinf(p)) return p > 0 ? max(abs(y), axes, keepdims) : min(abs(y), axes, keepdims);
   if (p == 0) return sum(cast(not_equal(y, 0), real_type(y.dtype())), axes, keepdims);
   if (p == 1) return sum(abs(y), axes, keepdims);
+  if (const auto found = core::in_f32(&vector_norm<M>, y, p, axes, keepdims)) return *found;
   const Tensor<M> powers =
       where_not_zero(abs(y), p > 0 ? 0.0 : INFINITY, [&](const Tensor<M>& size) { return power(size, p); });
   return root(sum(powers, axes, keepdims), p);

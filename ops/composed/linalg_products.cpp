@@ -51,6 +51,7 @@ Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, s
 template <class M>
 Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axis) {
   TYTO_ONCE(cross, a, b, axis);
+  if (const auto found = core::in_f32(&cross<M>, a, b, axis)) return *found;
   const Tensor<M> left = core::given("cross", a), right = core::given("cross", b);
   for (const Tensor<M>& each : {left, right}) {
     const int place = core::normalise_axis("cross", axis, each.ndim());
@@ -83,6 +84,8 @@ Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool i
 template <class M>
 Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
   TYTO_ONCE(cov, x, options);
+  const auto again = [&](const Tensor<M>& wide) { return cov(wide, options); };
+  if (const auto found = core::in_f32(again, x)) return *found;
   Tensor<M> y = core::as_floating(core::given("cov", x));
   if (y.ndim() > 2) throw ShapeError(core::text("cov: a vector or a matrix is needed, not shape ", y.shape()));
   const bool alone = y.ndim() < 2;
@@ -98,6 +101,8 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
 template <class M>
 Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables) {
   TYTO_ONCE(corrcoef, x, rows_are_variables);
+  const auto again = [&](const Tensor<M>& wide) { return corrcoef(wide, rows_are_variables); };
+  if (const auto found = core::in_f32(again, x)) return *found;
   core::require("corrcoef", x);
   if (x.ndim() > 2) throw ShapeError(core::text("corrcoef: a vector or a matrix is needed, not shape ", x.shape()));
   const Tensor<M> covariances = cov(x, {.rows_are_variables = rows_are_variables});

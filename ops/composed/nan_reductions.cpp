@@ -30,13 +30,6 @@ T ordered(std::string_view function, const Value& x) {
       text(function, ": elements of type ", numbers.dtype(), " have no order; take real, imag or abs of them first"));
 }
 
-/// Means and squares of halves are made in f32.
-T at_least_f32(const Value& x) {
-  const T floating = as_floating(x);
-  return !is_complex(floating.dtype()) && size_of(floating.dtype()) < 4 ? T(cast_to(floating, DType::f32)) : floating;
-}
-T narrow_again(const T& y, const T& x) { return is_floating(x.dtype()) ? T(cast_to(y, x.dtype())) : y; }
-
 /// Squares of real numbers, squared distances from zero of complex ones.
 T squared_size(const T& x) { return is_complex(x.dtype()) ? square(real(x)) + square(imag(x)) : square(x); }
 
@@ -46,8 +39,7 @@ T mean_of_numbers(const T& x, const Axes& axes, bool keepdims) {
   return sum(with_nan_as(0, x), axes, keepdims) / numbers_among(x, axes, keepdims);
 }
 
-T variance_of_numbers(const T& given_x, const Axes& axes, bool keepdims, std::int64_t ddof) {
-  const T x = at_least_f32(given_x);
+T variance_of_numbers(const T& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   const T off = where(isnan(x), 0.0, x - mean_of_numbers(x, axes, true));  // of infinities it is NaN
   const T count = cast(sum(!isnan(x), axes, keepdims), real_type(x.dtype()));
   const T freedom = count - static_cast<double>(ddof);
@@ -81,20 +73,20 @@ Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   TYTO_ONCE(nanmean, x, axes, keepdims);
-  const core::AnyTensor given = core::given("nanmean", x);
-  return core::narrow_again(core::mean_of_numbers(core::at_least_f32(given), axes, keepdims), given).value();
+  if (const auto found = core::in_f32(&nanmean<M>, x, axes, keepdims)) return *found;
+  return core::mean_of_numbers(core::as_floating(core::given("nanmean", x)), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(nanvar, x, axes, keepdims, ddof);
-  const core::AnyTensor given = core::given("nanvar", x);
-  return core::narrow_again(core::variance_of_numbers(given, axes, keepdims, ddof), given).value();
+  if (const auto found = core::in_f32(&nanvar<M>, x, axes, keepdims, ddof)) return *found;
+  return core::variance_of_numbers(core::as_floating(core::given("nanvar", x)), axes, keepdims, ddof).value();
 }
 template <class M>
 Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(nanstd, x, axes, keepdims, ddof);
-  const core::AnyTensor given = core::given("nanstd", x);
-  return core::narrow_again(sqrt(core::variance_of_numbers(given, axes, keepdims, ddof)), given).value();
+  if (const auto found = core::in_f32(&nanstd<M>, x, axes, keepdims, ddof)) return *found;
+  return sqrt(core::variance_of_numbers(core::as_floating(core::given("nanstd", x)), axes, keepdims, ddof)).value();
 }
 template <class M>
 Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, bool keepdims) {

@@ -105,6 +105,7 @@ Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 template <class M>
 Tensor<M> polyval(const Tensor<M>& coefficients, const std::type_identity_t<Tensor<M>>& x) {
   TYTO_ONCE(polyval, coefficients, x);
+  if (const auto found = core::in_f32(&polyval<M>, coefficients, x)) return *found;
   require_vector("polyval", coefficients);
   core::require("polyval", x);
   Tensor<M> y = zeros_like(x);
@@ -165,6 +166,11 @@ PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Ten
   TYTO_ONCE(polydiv, a, b);
   require_elements("polydiv", a);
   require_elements("polydiv", b);
+  const auto divided = [](const Tensor<M>& over, const Tensor<M>& under) {
+    const PolynomialDivision<M> of = polydiv(over, under);
+    return std::vector<Tensor<M>>{of.quotient, of.remainder};
+  };
+  if (const auto found = core::in_f32(divided, a, b)) return {found->at(0), found->at(1)};
   const Value operands[] = {core::as_floating(core::resolve(a)), core::as_floating(core::resolve(b))};
   const DType type = core::common_type(operands);
   const Tensor<M> divisor = b.astype(type);
@@ -186,6 +192,7 @@ PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Ten
 template <class M>
 Tensor<M> poly(const Tensor<M>& zeros) {
   TYTO_ONCE(poly, zeros);
+  if (const auto found = core::in_f32(&poly<M>, zeros)) return *found;
   core::require("poly", zeros);
   if (zeros.ndim() == 2) {
     const Tensor<M> found = poly(linalg::eigvals(zeros));
@@ -203,6 +210,7 @@ Tensor<M> poly(const Tensor<M>& zeros) {
 template <class M>
 Tensor<M> roots(const Tensor<M>& coefficients) {
   TYTO_ONCE(roots, coefficients);
+  if (const auto found = core::in_f32(&roots<M>, coefficients)) return *found;
   require_elements("roots", coefficients);
   const Tensor<M> given = core::as_floating(core::resolve(coefficients));
   const std::int64_t degree = given.size() - 1;
@@ -219,6 +227,7 @@ Tensor<M> roots(const Tensor<M>& coefficients) {
 template <class M>
 Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
   TYTO_ONCE(polyder, coefficients, order);
+  if (const auto found = core::in_f32(&polyder<M>, coefficients, order)) return *found;
   require_vector("polyder", coefficients);
   if (order < 0) throw ValueError(core::text("polyder: the order ", order, " is negative"));
   Tensor<M> out = core::resolve(coefficients);
@@ -232,6 +241,7 @@ Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
 template <class M>
 Tensor<M> polyint(const Tensor<M>& coefficients, double constant) {
   TYTO_ONCE(polyint, coefficients, constant);
+  if (const auto found = core::in_f32(&polyint<M>, coefficients, constant)) return *found;
   require_vector("polyint", coefficients);
   const Tensor<M> given = core::as_floating(core::resolve(coefficients));
   const Tensor<M> powers =

@@ -74,6 +74,7 @@ Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& 
   TYTO_ONCE(logaddexp2, a, b);
   core::require("logaddexp2", a, b);
   if (const Value planned = core::planned(&logaddexp2<Any>, a, b)) return planned;
+  if (const auto found = core::in_f32(&logaddexp2<M>, a, b)) return *found;
   const Value operands[] = {core::as_floating(a), core::as_floating(b)};
   const DType type = core::common_type(operands);
   const Tensor<M> x = core::cast_to(operands[0], type), y = core::cast_to(operands[1], type);
@@ -108,6 +109,7 @@ Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, 
   TYTO_ONCE(isclose, a, b, relative, absolute, equal_nan);
   core::require("isclose", a, b);
   if (const Value planned = core::planned(&isclose<Any>, a, b, relative, absolute, equal_nan)) return planned;
+  if (const auto found = core::in_f32(&isclose<M>, a, b, relative, absolute, equal_nan)) return *found;
   // In NumPy's order, which decides what is just within the tolerance; integers and truths are compared as f64.
   const Value operands[] = {core::operand(a), core::operand(b)};
   const DType common = core::common_type(operands), type = is_inexact(common) ? common : DType::f64;
@@ -150,6 +152,7 @@ Tensor<M> sinc(const Tensor<M>& x) {
   TYTO_ONCE(sinc, x);
   const Tensor<M> given = floating("sinc", x);
   if (const Value planned = core::planned(&sinc<Any>, given)) return planned;
+  if (const auto found = core::in_f32(&sinc<M>, x)) return *found;
   // Next to zero by its series, which has all its slopes there.
   const Tensor<M> angle = given * std::numbers::pi;
   const Tensor<M> is_small = abs(angle) < 0.01, small = square(where(is_small, angle, 0));

@@ -36,6 +36,28 @@ T joined(const T& x, const IntList& axes) {
   return reshape(order.empty() ? x : transpose(x, order), shape);
 }
 
+/// The number `beyond` of the way from one to another: from the nearer end, so that both ends are met; as shares of
+/// both where their distance is out of range. Equal neighbours that are infinite have no line between them.
+T between(const T& below, const T& above, double beyond) {
+  const auto again = [&](const T& low, const T& high) { return between(low, high, beyond); };
+  if (const auto found = in_f32(again, below, above)) return *found;
+  const T step = above - below;
+  const T straight = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
+  const T inside = where(isfinite(step), straight, below * (1 - beyond) + above * beyond);
+  return where(isinf(below) && equal(below, above), below, inside);
+}
+
+/// The same where each place has a way of its own, in f64.
+T between(const T& below, const T& above, const T& share) {
+  const auto again = [&](const T& low, const T& high) { return between(low, high, share); };
+  if (const auto found = in_f32(again, below, above)) return *found;
+  const T beyond = cast(share, below.dtype());
+  const T step = above - below;
+  const T line = where(beyond < 0.5, below + step * beyond, above - step * (1.0 - beyond));
+  const T inside = where(isfinite(step), line, below * (1.0 - beyond) + above * beyond);
+  return where((isinf(below) && equal(below, above)) || equal(beyond, 0.0), below, inside);
+}
+
 T ordered_part(std::string_view op, const Value& given_value, double q, const Axes& asked, bool keepdims) {
   const T x = as_floating(given_value);
   const IntList axes = normalise_axes(op, asked, x.ndim());
@@ -50,12 +72,7 @@ T ordered_part(std::string_view op, const Value& given_value, double q, const Ax
   const T ordered =
       emit(OpId::order_statistics, ListAttributes{{low, std::min(low + 1, length - 1), length - 1}}, {line});
   const T below = part_along(ordered, last, 0, 1), above = part_along(ordered, last, 1, 1);
-  // From the nearer end, so that both ends are met; as shares of both where their distance is out of range. Equal
-  // neighbours that are infinite have no line between them.
-  const T step = above - below;
-  const T straight = beyond < 0.5 ? below + step * beyond : above - step * (1 - beyond);
-  const T between = where(isfinite(step), straight, below * (1 - beyond) + above * beyond);
-  const T part = beyond == 0 ? below : where(isinf(below) && equal(below, above), below, between);
+  const T part = beyond == 0 ? below : between(below, above, beyond);
   // Any NaN is sorted to the end.
   const T largest = part_along(ordered, last, 2, 1);
   const T found = where(isnan(largest), std::numeric_limits<double>::quiet_NaN(), part);
@@ -77,11 +94,7 @@ T ordered_number(std::string_view op, const Value& given_value, double q, const 
   const T low = cast(floor(place), DType::i64);
   const T below = take_along_axis(sorted, maximum(low, 0), -1);
   const T above = take_along_axis(sorted, clip(low + 1, 0, maximum(last, 0)), -1);
-  const T beyond = cast(place - floor(place), x.dtype());
-  const T step = above - below;
-  const T line = where(beyond < 0.5, below + step * beyond, above - step * (1.0 - beyond));
-  const T between = where(isfinite(step), line, below * (1.0 - beyond) + above * beyond);
-  return reshape(where((isinf(below) && equal(below, above)) || equal(beyond, 0.0), below, between), shape);
+  return reshape(between(below, above, place - floor(place)), shape);
 }
 
 }  // namespace
@@ -120,6 +133,7 @@ Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepd
 template <class M>
 Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes, bool keepdims) {
   TYTO_ONCE(average, x, weights, axes, keepdims);
+  if (const auto found = core::in_f32(&average<M>, x, weights, axes, keepdims)) return *found;
   core::require("average", x, weights);
   const Tensor<M> given = core::as_floating(core::resolve(x));
   Tensor<M> weight = core::as_floating(core::resolve(weights));
@@ -148,6 +162,7 @@ Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after, std::int64_t axis) {
   TYTO_ONCE(moving_sum, x, before, after, axis);
+  if (const auto found = core::in_f32(&moving_sum<M>, x, before, after, axis)) return *found;
   const Tensor<M> given = core::given("moving_sum", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("moving_sum", axis, given.ndim()));
   if (before < 0 || after < 0) {
@@ -158,10 +173,7 @@ Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after
   IntList left(given.shape().size(), 0), right = left;
   left[along] = std::min(before, most);
   right[along] = std::min(after, most);
-  // Types of half width stop counting soon.
-  const DType type = given.dtype();
-  const bool is_half = type == DType::f16 || type == DType::bf16;
-  Tensor<M> block = pad(is_half ? cast(given, DType::f32) : given, left, right);
+  Tensor<M> block = pad(given, left, right);
   const std::int64_t window = left[along] + right[along] + 1;
   Tensor<M> total;
   const auto take = [&](std::int64_t begin) {
@@ -184,7 +196,7 @@ Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after
       block = near + far;
     }
   }
-  return is_half ? cast(total, type) : total;
+  return total;
 }
 
 TYTO_INSTANTIATE(median)

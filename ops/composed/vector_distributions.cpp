@@ -133,9 +133,11 @@ TYTO_VECTOR_LOG_PROB(Dirichlet) {
   const double off = std::max(1e-6, 16 * core::format_of(type).epsilon());
   const T inside = all(x >= 0.0, -1) && abs(sum(wide(x), -1) - 1.0) <= off,
           safe = where(expand_dims(inside, -1), x, 1.0);
-  const T found =
-      sum(core::times_log<T>(concentration - 1.0, safe) - lgamma(concentration), -1) + lgamma(sum(concentration, -1));
-  return where(inside, found, core::log_of_zero);
+  const auto density = [](const T& parts, const T& parameters) {
+    return T(sum(core::times_log<T>(parameters - 1.0, parts) - lgamma(parameters), -1) + lgamma(sum(parameters, -1)));
+  };
+  const auto found = core::in_f32(density, safe, concentration);
+  return where(inside, found ? *found : density(safe, concentration), core::log_of_zero);
 }
 
 TYTO_SAMPLE(MultivariateNormal) {
@@ -150,6 +152,8 @@ TYTO_SAMPLE(MultivariateNormal) {
 TYTO_VECTOR_LOG_PROB(MultivariateNormal) {
   const auto& [mean, covariance] = distribution;
   const auto length = static_cast<double>(core::length_of("log_prob", "vectors", mean));
+  const auto again = [](const T& m, const T& c, const T& at) { return log_density(MultivariateNormal<T>{m, c}, at); };
+  if (const auto found = core::in_f32(again, mean, covariance, x)) return *found;
   const T factor = linalg::cholesky(covariance);
   const T solved = squeeze(linalg::triangular_solve(factor, expand_dims(x - mean, -1)), -1);
   const double constant = -0.5 * std::log(2 * std::numbers::pi) * length;
