@@ -26,6 +26,7 @@ core::Graph Fuser::run(FuseCounts& counts) {
   list_reads();
   for (Index i = 0; i < size(); ++i) place(i);
   choose_rows();
+  choose_widened_folds();
   choose_folds();
   if (std::ranges::none_of(groups_, is_real)) return std::move(graph_);
   counts.repeated = repeated_count_;
@@ -92,6 +93,7 @@ void Fuser::classify() {
   next_member_.assign(size(), none);
   level_.assign(size(), 0);
   repeated_.assign(size(), false);
+  widens_.assign(size(), false);
   for (Index i = 0; i < size(); ++i) {
     const GraphNode& each = node(i);
     for (const Port input : graph_.inputs_of(each)) consumers_[input] += live_[i] ? 1 : 0;
@@ -140,6 +142,14 @@ void Fuser::choose_repeated() {
     together[i] = static_cast<std::uint8_t>(count);
     repeated_[i] = true;
     ++repeated_count_;
+    count_reads_through(i, consumers_[result] - 1);
+  }
+}
+
+void Fuser::count_reads_through(Index i, std::uint32_t more) {
+  for (const Port input : graph_.inputs_of(node(i))) {
+    consumers_[input] += more;
+    if (repeated_[graph_.producer(input)]) count_reads_through(graph_.producer(input), more);
   }
 }
 
@@ -203,7 +213,9 @@ bool Fuser::reads_repeated(Index i) const {
 std::uint32_t Fuser::reads(Index i, Index group) {
   std::uint32_t count = 0;
   for (const Port input : graph_.inputs_of(node(i))) {
-    if (group_of(graph_.producer(input)) == group) ++count;
+    const Index producer = graph_.producer(input);
+    if (repeated_[producer]) count += reads(producer, group);
+    else if (group_of(producer) == group) ++count;
   }
   return count;
 }
@@ -272,18 +284,45 @@ bool Fuser::folds_neighbours(const GraphNode& each) const {
   return runs == 1 && count != 1;
 }
 
+// A reduction of a tensor that is computed from a narrower one, and not for the reduction alone, computes it from that
+// anew: fewer bytes are read, and the wide tensor need not be stored for it.
+void Fuser::choose_widened_folds() {
+  for (Index i = 0; i < size(); ++i) {
+    const GraphNode& each = node(i);
+    if (!may_end_group(i)) continue;
+    const Port input = graph_.inputs_of(each)[0];
+    const Index producer = graph_.producer(input), group = group_of(producer);
+    if (group == none || !core::is_cheap(node(producer).op) || node(producer).input_count != 1) continue;
+    const Port narrow = graph_.inputs_of(node(producer))[0];
+    if (shape(narrow) != shape(input) || bytes(narrow) >= bytes(input)) continue;
+    if (groups_[group].outside == 1 && groups_[group].axes.empty()) continue;
+    widens_[i] = true;
+    --consumers_[input];
+    if (groups_[group].axes.empty()) --groups_[group].outside;
+    Inputs inputs;
+    each_operand(i, [&](Port port) { inputs.add(port); });
+    groups_.push_back({none, level_[i], 2, consumers_[each.first_result], i, true, i, i, i, inputs, {}, shape(input)});
+    group_[i] = static_cast<Index>(groups_.size() - 1);
+  }
+}
+
+bool Fuser::may_end_group(Index i) const {
+  const GraphNode& each = node(i);
+  if (!live_[i] || group_[i] != none) return false;
+  if (each.op != OpId::sum && each.op != OpId::mean && each.op != OpId::prod) return false;
+  return device_reduces(each) && folds_neighbours(each);
+}
+
 // A reduction that is the only consumer of a group takes its elements as they are computed.
 void Fuser::choose_folds() {
   for (Index i = 0; i < size(); ++i) {
     const GraphNode& each = node(i);
-    if (!live_[i] || group_[i] != none) continue;
-    if (each.op != OpId::sum && each.op != OpId::mean && each.op != OpId::prod) continue;
-    if (!device_reduces(each)) continue;
+    if (!may_end_group(i)) continue;
     const Port input = graph_.inputs_of(each)[0];
     const Index group = group_of(graph_.producer(input));
     if (group == none || groups_[group].fold != none || groups_[group].outside != 1) continue;
     if (!groups_[group].axes.empty()) continue;
-    if (consumers_[input] != 1 || !folds_neighbours(each)) continue;
+    if (consumers_[input] != 1) continue;
     if (!same_time(groups_[group].when, i) && kept_until(i, group) > bytes(input)) continue;
     groups_[group].fold = i;
     group_[i] = group;

@@ -144,7 +144,7 @@ core::Graph Fuser::rebuild(FuseCounts& counts) {
 
 void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts) {
   const Group& own = groups_[group_of(members[0])];
-  FusedGroup group(graph_, own.axes.empty() ? shape(node(members[0]).first_result) : own.shape);
+  FusedGroup group(graph_, own.shape.empty() ? shape(node(members[0]).first_result) : own.shape);
   if (!own.axes.empty()) group.fold_over(own.axes);
   for (const Index member : members) add_instruction(group, member, member);
   std::vector<Port> outputs;
@@ -181,7 +181,7 @@ void Fuser::add_instruction(FusedGroup& group, Index i, Index member) {
   if (group.holds(node(i).first_result)) return;
   for (const Port input : graph_.inputs_of(node(i))) {
     const Index producer = graph_.producer(source_[input]);
-    if (repeated_[producer]) add_instruction(group, producer, member);
+    if (repeated_[producer] || widens_[i]) add_instruction(group, producer, member);
   }
   std::vector<Port> operands;
   for (const Port input : graph_.inputs_of(node(i))) operands.push_back(seen_by(member, input));

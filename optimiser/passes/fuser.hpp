@@ -78,7 +78,7 @@ class Fuser {
     Index last = none;
     Inputs inputs = {};
     IntList axes = {};  // of the reductions of rows that it computes on its way
-    Shape shape = {};   // of what they reduce
+    Shape shape = {};   // of what they reduce, or a reduction that computes its operand
   };
 
   static bool is_real(const Group& group);
@@ -110,6 +110,8 @@ class Fuser {
   std::span<const Index> consumers_of(Port port) const;
 
   void choose_repeated();
+  /// Readers of a repeated node read its operands: so many more.
+  void count_reads_through(Index i, std::uint32_t more);
 
   /// Calls visit(port) for the tensors that a member reads, seen through what is repeated in its group.
   template <class Visit>
@@ -121,7 +123,8 @@ class Fuser {
     for (const Port input : graph_.inputs_of(node(i))) {
       const Port port = seen_by(member, input);
       if (scalar_of(graph_, port)) continue;
-      if (repeated_[graph_.producer(port)]) each_operand(graph_.producer(port), member, visit);
+      const Index producer = graph_.producer(port);
+      if (repeated_[producer] || widens_[i]) each_operand(producer, member, visit);
       else visit(port);
     }
   }
@@ -138,7 +141,7 @@ class Fuser {
     for (Index i = groups_[group].first; i != none; i = next_member_[i]) visit(i);
   }
 
-  /// How often node i itself reads results of the group's members.
+  /// How often node i reads results of the group's members, itself or through what is repeated for it.
   std::uint32_t reads(Index i, Index group);
 
   /// No kernel but those of groups stands between the two nodes, so that it matters little which comes when.
@@ -217,6 +220,9 @@ class Fuser {
   /// Axes that lie beside each other once those of length one are left out, and that fold something.
   bool folds_neighbours(const GraphNode& each) const;
 
+  /// A reduction that a group can end in.
+  bool may_end_group(Index i) const;
+  void choose_widened_folds();
   void choose_folds();
 
   void list_members();
@@ -252,6 +258,7 @@ class Fuser {
   std::vector<Port> source_;                   // by port: what an element-wise consumer reads in its place
   std::vector<bool> fusible_;                  // by node
   std::vector<bool> repeated_;                 // by node: computed in every group that reads it
+  std::vector<bool> widens_;                   // by node: a reduction that computes its operand itself
   std::vector<Index> group_;                   // by node
   std::vector<Index> next_member_;             // by node: the next one of its group
   std::vector<std::uint32_t> level_;           // by node, of those in no group
