@@ -13,22 +13,36 @@ namespace detail {
 Tensor<Any> relu6(const Tensor<Any>& x) { return minimum(relu(x), 6.0); }
 
 Tensor<Any> selu(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&selu, x)) return *found;
   constexpr double scale = 1.0507009873554804934, alpha = 1.6732632423543772848;
   return scale * elu(x, alpha);
 }
 
-Tensor<Any> celu(const Tensor<Any>& x, double alpha) { return alpha * elu(x / alpha); }
+Tensor<Any> celu(const Tensor<Any>& x, double alpha) {
+  if (const auto found = core::in_f32(&celu, x, alpha)) return *found;
+  return alpha * elu(x / alpha);
+}
 
-Tensor<Any> mish(const Tensor<Any>& x) { return x * tanh(tyto::softplus(x)); }
+Tensor<Any> mish(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&mish, x)) return *found;
+  return x * tanh(tyto::softplus(x));
+}
 
 Tensor<Any> gelu_tanh(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&gelu_tanh, x)) return *found;
   constexpr double root_two_over_pi = 0.79788456080286535588;
   return 0.5 * x * (1.0 + tanh(root_two_over_pi * (x + 0.044715 * x * x * x)));
 }
 
-Tensor<Any> hard_sigmoid(const Tensor<Any>& x) { return relu6(x + 3.0) / 6.0; }
+Tensor<Any> hard_sigmoid(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&hard_sigmoid, x)) return *found;
+  return relu6(x + 3.0) / 6.0;
+}
 
-Tensor<Any> hard_swish(const Tensor<Any>& x) { return x * hard_sigmoid(x); }
+Tensor<Any> hard_swish(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&hard_swish, x)) return *found;
+  return x * hard_sigmoid(x);
+}
 
 Tensor<Any> hard_tanh(const Tensor<Any>& x, double low, double high) {
   if (!(low < high)) throw ValueError(core::text("hard_tanh: low = ", low, " must be below high = ", high));
@@ -39,20 +53,27 @@ Tensor<Any> hard_shrink(const Tensor<Any>& x, double limit) { return where(great
 
 Tensor<Any> soft_shrink(const Tensor<Any>& x, double limit) {
   if (!(limit >= 0)) throw ValueError(core::text("soft_shrink: the limit ", limit, " must be at least 0"));
+  if (const auto found = core::in_f32(&soft_shrink, x, limit)) return *found;
   return relu(x - limit) - relu(-x - limit);
 }
 
-Tensor<Any> tanh_shrink(const Tensor<Any>& x) { return x - tanh(x); }
+Tensor<Any> tanh_shrink(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&tanh_shrink, x)) return *found;
+  return x - tanh(x);
+}
 
 Tensor<Any> threshold(const Tensor<Any>& x, double limit, double value) { return where(greater(x, limit), x, value); }
 
 Tensor<Any> softplus(const Tensor<Any>& x, double beta) {
-  return beta == 1 ? tyto::softplus(x) : tyto::softplus(beta * x) / beta;
+  if (beta == 1) return tyto::softplus(x);
+  if (const auto found = core::in_f32(&softplus, x, beta)) return *found;
+  return tyto::softplus(beta * x) / beta;
 }
 
 Tensor<Any> softmin(const Tensor<Any>& x, std::int64_t axis) { return softmax(-x, axis); }
 
 Tensor<Any> glu(const Tensor<Any>& x, std::int64_t axis) {
+  if (const auto found = core::in_f32(&glu, x, axis)) return *found;
   const std::vector<Tensor<Any>> halves = split(x, 2, axis);
   return halves[0] * sigmoid(halves[1]);
 }

@@ -93,6 +93,7 @@ Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, 
   if (distributions) check_pair("cross_entropy", logits, labels);
   else check_labels("cross_entropy", logits, labels);
   check_options("cross_entropy", logits, o);
+  if (const auto found = core::in_f32(&cross_entropy, logits, labels, o)) return *found;
   const Tensor<Any> log_p = log_softmax(logits, -1);
   return distributions ? of_probabilities(log_p, labels, o) : of_labels("cross_entropy", log_p, labels, o);
 }
@@ -100,6 +101,7 @@ Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, 
 Tensor<Any> nll(const Tensor<Any>& log_p, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
   check_labels("nll", log_p, labels);
   check_options("nll", log_p, o);
+  if (const auto found = core::in_f32(&nll, log_p, labels, o)) return *found;
   return of_labels("nll", log_p, labels, o);
 }
 
@@ -108,6 +110,7 @@ Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, con
   if (o.positive_weights.defined()) {
     throw ValueError("binary_cross_entropy: weights of positive targets are for the loss with logits");
   }
+  if (const auto found = core::in_f32(&binary_cross_entropy, p, t, o)) return *found;
   constexpr double least = -100;
   const Tensor<Any> losses = -(t * maximum(log(p), least) + (1.0 - t) * maximum(log1p(-p), least));
   return reduced(weighted_by(losses, o.weights), o.reduction);
@@ -115,6 +118,7 @@ Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, con
 
 Tensor<Any> binary_cross_entropy_with_logits(const Tensor<Any>& x, const Tensor<Any>& t, const BinaryOptions<Any>& o) {
   check_pair("binary_cross_entropy_with_logits", x, t);
+  if (const auto found = core::in_f32(&binary_cross_entropy_with_logits, x, t, o)) return *found;
   const Tensor<Any> positive = weighted_by(t, o.positive_weights);
   const Tensor<Any> losses = positive * softplus(-x) + (1.0 - t) * softplus(x);
   return reduced(weighted_by(losses, o.weights), o.reduction);
@@ -122,6 +126,7 @@ Tensor<Any> binary_cross_entropy_with_logits(const Tensor<Any>& x, const Tensor<
 
 Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const DivergenceOptions& o) {
   check_pair("kl_divergence", log_p, t);
+  if (const auto found = core::in_f32(&kl_divergence, log_p, t, o)) return *found;
   Tensor<Any> losses;
   if (o.log_target) {
     losses = exp(t) * (t - log_p);
@@ -137,12 +142,14 @@ Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const 
 
 Tensor<Any> soft_margin(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction) {
   check_pair("soft_margin", x, t);
+  if (const auto found = core::in_f32(&soft_margin, x, t, reduction)) return *found;
   return reduced(softplus(-t * x), reduction);
 }
 
 Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t,
                                     const MultiLabelSoftMarginOptions<Any>& o) {
   check_pair("multi_label_soft_margin", x, t);
+  if (const auto found = core::in_f32(&multi_label_soft_margin, x, t, o)) return *found;
   const Tensor<Any> losses = t * softplus(-x) + (1.0 - t) * softplus(x);
   return reduced(mean(weighted_by(losses, o.weights), -1), o.reduction);
 }
@@ -150,6 +157,7 @@ Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t,
 Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions<Any>& o) {
   check_labels("multi_margin", x, labels);
   check_class_weights("multi_margin", x, o.weights);
+  if (const auto found = core::in_f32(&multi_margin, x, labels, o)) return *found;
   const std::int64_t classes = x.shape().back();
   const Tensor<Any> own = expand_dims(tyto::detail::at_labels("multi_margin", x, labels), -1);
   Tensor<Any> excess = relu(o.margin - own + x);
@@ -170,6 +178,7 @@ Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, 
     throw ShapeError(core::text("multi_label_margin: labels ", labels.shape(), " of ", name_of(labels.dtype()),
                                 " must be class numbers for the rows of the prediction ", x.shape()));
   }
+  if (const auto found = core::in_f32(&multi_label_margin, x, labels, o)) return *found;
   const std::int64_t classes = x.shape().back();
   const Tensor<Any> ends = cumsum(cast(less(labels, 0), DType::i64), -1);
   const Tensor<Any> counts = equal(ends, 0), safe = where(counts, as_index(labels), 0);

@@ -18,6 +18,11 @@ void check_limit(const char* function, double limit) {
 }
 // A norm of zero gives an infinite quotient, of which the factor takes the 1.
 Tensor<Any> factor(const Tensor<Any>& norm, double limit) { return minimum(limit / norm, 1.0); }
+
+Tensor<Any> clipped(const Tensor<Any>& gradient, double limit) {
+  if (const auto found = core::in_f32(&clipped, gradient, limit)) return *found;
+  return gradient * factor(l2_norm(gradient), limit);
+}
 }  // namespace
 
 std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients, double limit) {
@@ -30,22 +35,24 @@ std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients
 std::vector<Tensor<Any>> clip_by_norm(const std::vector<Tensor<Any>>& gradients, double limit) {
   check_limit("clip_by_norm", limit);
   std::vector<Tensor<Any>> out;
-  for (const Tensor<Any>& gradient : gradients) out.push_back(gradient * factor(l2_norm(gradient), limit));
+  for (const Tensor<Any>& gradient : gradients) out.push_back(clipped(gradient, limit));
   return out;
 }
 
 std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gradients, double limit) {
   check_limit("clip_by_global_norm", limit);
   if (gradients.empty()) return {};
-  // Squares of half-precision numbers overflow soon.
   Tensor<Any> total;
-  for (const Tensor<Any>& gradient : gradients) {
-    const Tensor<Any> squares = l2_norm_sqr(cast(gradient, statistics_type(gradient.dtype())));
+  const std::vector<Tensor<Any>> wide = core::with_tensors(gradients, core::widened);
+  for (const Tensor<Any>& gradient : wide) {
+    const Tensor<Any> squares = l2_norm_sqr(gradient);
     total = !total.defined() ? squares : total + squares;
   }
   const Tensor<Any> scale = factor(sqrt(total), limit);
   std::vector<Tensor<Any>> out;
-  for (const Tensor<Any>& gradient : gradients) out.push_back(gradient * cast(scale, gradient.dtype()));
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    out.emplace_back(core::narrowed(wide[i] * cast(scale, wide[i].dtype()), gradients[i].dtype()));
+  }
   return out;
 }
 

@@ -19,9 +19,8 @@ constexpr double no_chance = -1e30;
 
 void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
                const Tensor<Any>& target_lengths, const CtcOptions& o) {
-  if (!is_floating(log_p.dtype()) || log_p.dtype() == DType::f16) {
-    throw TypeError(
-        core::text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; f32, f64 or bf16 is expected"));
+  if (!is_floating(log_p.dtype())) {
+    throw TypeError(core::text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; a floating type is expected"));
   }
   for (const Tensor<Any>* each : {&targets, &input_lengths, &target_lengths}) {
     if (!is_integer(each->dtype())) {
@@ -56,6 +55,7 @@ Tensor<Any> moved(const Tensor<Any>& rows, std::int64_t count, double filling) {
 Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
                 const Tensor<Any>& target_lengths, const CtcOptions& o) {
   check_ctc(log_p, targets, input_lengths, target_lengths, o);
+  if (const auto found = core::in_f32(&ctc, log_p, targets, input_lengths, target_lengths, o)) return *found;
   const std::int64_t batch = log_p.shape()[0], steps = log_p.shape()[1], letters = targets.shape()[1];
   const std::int64_t places = 2 * letters + 1;
   // A blank before, between and behind the letters.

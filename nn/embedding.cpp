@@ -53,14 +53,19 @@ Tensor<Any> lengths(const Tensor<Any>& rows, double p) {
   return std::isinf(p) ? max(distances, -1, true) : power(sum(power(distances, p), -1, true), 1 / p);
 }
 
+/// Rows no longer than they may be.
+Tensor<Any> no_longer(const Tensor<Any>& rows, double most, double p) {
+  if (const auto found = core::in_f32(&no_longer, rows, most, p)) return *found;
+  const Tensor<Any> length = lengths(rows, p);
+  return where(greater(length, most), rows * (most / (length + 1e-7)), rows);
+}
+
 /// The table with the rows at `indices` no longer than they may be. Its gradient is that of the table, as if the rows
 /// had been short before.
 Tensor<Any> shortened(const Tensor<Any>& weight, const Tensor<Any>& indices, double most, double p) {
   const auto shorten = [=](const Tensors& in) {
     const Tensor<Any> places = reshape(indices, {-1}), rows = take(in[0], places, 0);
-    const Tensor<Any> wide = as_type(rows, statistics_type(rows.dtype())), length = lengths(wide, p);
-    const Tensor<Any> shorter = wide * (most / (length + 1e-7));
-    return scatter(in[0], Tensors{places}, as_type(where(greater(length, most), shorter, wide), rows.dtype()));
+    return scatter(in[0], Tensors{places}, no_longer(rows, most, p));
   };
   const auto as_it_is = [](const Tensors&, const Tensor<Any>&, const Tensor<Any>& gradient) {
     return Tensors{gradient};
@@ -128,6 +133,37 @@ void check_offsets(const Tensor<Any>& offsets, std::int64_t places) {
   }
 }
 
+/// Rows at indices, weighted and put together as the bags that they are in.
+Tensor<Any> in_bags(const Tensor<Any>& each, const Tensor<Any>& indices, const BagOptions<Any>& bags,
+                    const EmbeddingBagOptions& options) {
+  Tensor<Any> rows = each;
+  if (bags.weights.defined()) rows = rows * expand_dims(bags.weights, {-1});
+  // What counts, in the shape of the indices and an axis for features.
+  const Tensor<Any> all_count = Tensor<Any>::ones(indices.shape(), DType::boolean);
+  const Tensor<Any> counts = expand_dims(options.padding ? not_equal(indices, *options.padding) : all_count, {-1});
+  const bool largest = options.mode == BagMode::max;
+  const double nothing = largest ? -std::numeric_limits<double>::infinity() : 0;
+  if (options.padding) rows = where(counts, rows, nothing);
+  const DType summed = statistics_type(rows.dtype());
+  const Tensor<Any> ones = cast(counts, summed);
+  Tensor<Any> result, seen;
+  if (bags.offsets.defined()) {
+    // Places before the first offset, which only a run may tell, are in a bag of their own before the others.
+    const std::int64_t count = bags.offsets.size();
+    const Tensors own{searchsorted(as_index(bags.offsets), Tensor<Any>::arange(indices.size()), true)};
+    const Tensor<Any> empty = Tensor<Any>::full({count + 1, options.features}, nothing, rows.dtype());
+    const auto of_bags = [&](const Tensor<Any>& all) { return narrow(all, 0, 1, count + 1); };
+    result = of_bags(largest ? largest_listed(rows, own[0], empty) : scatter_add(empty, own, rows));
+    seen = of_bags(scatter_add(Tensor<Any>::zeros({count + 1, 1}, summed), own, ones));
+  } else {
+    const bool empty = indices.shape()[1] == 0;
+    result = largest && !empty ? squeeze(take_along_axis(rows, argmax(rows, 1, true), 1), 1) : sum(rows, 1);
+    seen = sum(ones, 1);
+  }
+  if (largest) return where(greater(seen, 0.0), result, 0.0);
+  return options.mode == BagMode::mean ? result / maximum(seen, 1.0) : result;
+}
+
 EmbeddingOptions of_bag(const EmbeddingBagOptions& o) {
   return {o.count, o.features, o.padding, o.max_norm, o.p, o.share_by_count, o.initial, o.dtype};
 }
@@ -163,34 +199,14 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
     throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
                                 " of a sum, BagMode::sum"));
   }
-  Tensor<Any> rows = looked_up(weight, indices, of_bag(options), phase);
-  if (bags.weights.defined()) rows = rows * expand_dims(bags.weights, {-1});
-  // What counts, in the shape of the indices and an axis for features.
-  const Tensor<Any> all_count = Tensor<Any>::ones(indices.shape(), DType::boolean);
-  const Tensor<Any> counts = expand_dims(options.padding ? not_equal(indices, *options.padding) : all_count, {-1});
-  const bool largest = options.mode == BagMode::max;
-  const double nothing = largest ? -std::numeric_limits<double>::infinity() : 0;
-  if (options.padding) rows = where(counts, rows, nothing);
-  // Sums of many rows and their number are beyond what types of half width count to.
-  const DType type = rows.dtype(), summed = statistics_type(type);
-  if (!largest) rows = as_type(rows, summed);
-  const Tensor<Any> ones = cast(counts, summed);
-  Tensor<Any> result, seen;
-  if (listed) {
-    // Places before the first offset, which only a run may tell, are in a bag of their own before the others.
-    const std::int64_t count = bags.offsets.size();
-    const Tensors own{searchsorted(as_index(bags.offsets), Tensor<Any>::arange(indices.size()), true)};
-    const Tensor<Any> empty = Tensor<Any>::full({count + 1, options.features}, nothing, rows.dtype());
-    const auto of_bags = [&](const Tensor<Any>& all) { return narrow(all, 0, 1, count + 1); };
-    result = of_bags(largest ? largest_listed(rows, own[0], empty) : scatter_add(empty, own, rows));
-    seen = of_bags(scatter_add(Tensor<Any>::zeros({count + 1, 1}, summed), own, ones));
-  } else {
-    const bool empty = indices.shape()[1] == 0;
-    result = largest && !empty ? squeeze(take_along_axis(rows, argmax(rows, 1, true), 1), 1) : sum(rows, 1);
-    seen = sum(ones, 1);
+  const Tensor<Any> rows = looked_up(weight, indices, of_bag(options), phase);
+  const auto bagged = [&](const Tensor<Any>& each, const Tensor<Any>& weights) {
+    return in_bags(each, indices, {bags.offsets, weights}, options);
+  };
+  if (options.mode != BagMode::max) {
+    if (const auto found = core::in_f32(bagged, rows, bags.weights)) return *found;
   }
-  if (largest) return where(greater(seen, 0.0), result, 0.0);
-  return as_type(options.mode == BagMode::mean ? result / maximum(seen, 1.0) : result, type);
+  return bagged(rows, bags.weights);
 }
 
 Members EmbeddingBag::members() const { return {{"weight", weight}}; }

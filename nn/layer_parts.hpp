@@ -1,8 +1,10 @@
 // What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
 #pragma once
 
+#include "core/in_f32.hpp"
 #include "core/text.hpp"
 #include "tyto/nn/initial.hpp"
+#include "tyto/nn/layer.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
 #include "tyto/windows.hpp"
@@ -36,6 +38,12 @@ inline Tensor<Any> one_parameter(const char* name, const Shape& shape, DType dty
 inline DType statistics_type(DType dtype) { return size_of(dtype) == 2 ? DType::f32 : dtype; }
 
 inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+
+/// What a layer makes of an x of half precision, which it takes as f32; see core::in_f32.
+template <class L>
+std::optional<Tensor<Any>> forward_in_f32(const L& layer, const Tensor<Any>& x, Phase phase) {
+  return core::in_f32([&](const Tensor<Any>& wide) { return layer.L::forward(wide, phase); }, x);
+}
 
 /// Class numbers and indices of any whole type as the operators that pick by them take them.
 inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 4 ? cast(x, DType::i64) : x; }

@@ -1,6 +1,7 @@
 // What losses share: the check of two shapes, and what is made of all losses.
 #pragma once
 
+#include "core/in_f32.hpp"
 #include "core/text.hpp"
 #include "tyto/nn/losses.hpp"
 #include "tyto/reduce.hpp"

@@ -23,17 +23,20 @@ void check_bend(const char* loss, const char* name, double value) {
 
 Tensor<Any> squared_error(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction) {
   check_pair("squared_error", x, t);
+  if (const auto found = core::in_f32(&squared_error, x, t, reduction)) return *found;
   return reduced(square(x - t), reduction);
 }
 
 Tensor<Any> absolute_error(const Tensor<Any>& x, const Tensor<Any>& t, Reduction reduction) {
   check_pair("absolute_error", x, t);
+  if (const auto found = core::in_f32(&absolute_error, x, t, reduction)) return *found;
   return reduced(abs(x - t), reduction);
 }
 
 Tensor<Any> huber(const Tensor<Any>& x, const Tensor<Any>& t, double delta, Reduction reduction) {
   check_pair("huber", x, t);
   check_bend("huber", "delta", delta);
+  if (const auto found = core::in_f32(&huber, x, t, delta, reduction)) return *found;
   const Tensor<Any> distance = abs(x - t);
   // The square of the part up to delta, and the straight part beyond it.
   const Tensor<Any> bent = minimum(distance, delta);
@@ -44,11 +47,13 @@ Tensor<Any> smooth_l1(const Tensor<Any>& x, const Tensor<Any>& t, double beta, R
   check_pair("smooth_l1", x, t);
   if (beta == 0) return absolute_error(x, t, reduction);
   check_bend("smooth_l1", "beta", beta);
+  if (const auto found = core::in_f32(&smooth_l1, x, t, beta, reduction)) return *found;
   return huber(x, t, beta, reduction) / beta;
 }
 
 Tensor<Any> poisson_nll(const Tensor<Any>& x, const Tensor<Any>& t, const PoissonOptions& o) {
   check_pair("poisson_nll", x, t);
+  if (const auto found = core::in_f32(&poisson_nll, x, t, o)) return *found;
   Tensor<Any> losses = o.log_input ? exp(x) - t * x : x - t * log(x + o.epsilon);
   if (o.full) {
     const Tensor<Any> count = maximum(t, 1.0);
@@ -61,6 +66,7 @@ Tensor<Any> poisson_nll(const Tensor<Any>& x, const Tensor<Any>& t, const Poisso
 Tensor<Any> gaussian_nll(const Tensor<Any>& x, const Tensor<Any>& t, const Tensor<Any>& variance,
                          const GaussianOptions& o) {
   check_pair("gaussian_nll", x, t);
+  if (const auto found = core::in_f32(&gaussian_nll, x, t, variance, o)) return *found;
   const bool one_a_row = x.ndim() > 0 && variance.shape() == Shape(std::span(x.shape().data(), x.shape().size() - 1));
   const Tensor<Any> spread = one_a_row ? expand_dims(variance, -1) : variance;
   // What a too small variance is raised by is no function of it: its gradient is that of the variance itself.
@@ -72,17 +78,20 @@ Tensor<Any> gaussian_nll(const Tensor<Any>& x, const Tensor<Any>& t, const Tenso
 
 Tensor<Any> hinge(const Tensor<Any>& x, const Tensor<Any>& t, const MarginOptions& o) {
   check_pair("hinge", x, t);
+  if (const auto found = core::in_f32(&hinge, x, t, o)) return *found;
   return reduced(relu(o.margin - t * x), o.reduction);
 }
 
 Tensor<Any> hinge_embedding(const Tensor<Any>& x, const Tensor<Any>& t, const MarginOptions& o) {
   check_pair("hinge_embedding", x, t);
+  if (const auto found = core::in_f32(&hinge_embedding, x, t, o)) return *found;
   return reduced(where(equal(t, 1), x, relu(o.margin - x)), o.reduction);
 }
 
 Tensor<Any> margin_ranking(const Tensor<Any>& a, const Tensor<Any>& b, const Tensor<Any>& t, const MarginOptions& o) {
   check_pair("margin_ranking", a, b);
   check_pair("margin_ranking", a, t);
+  if (const auto found = core::in_f32(&margin_ranking, a, b, t, o)) return *found;
   return reduced(relu(o.margin - t * (a - b)), o.reduction);
 }
 
@@ -94,6 +103,7 @@ Tensor<Any> cosine_embedding(const Tensor<Any>& a, const Tensor<Any>& b, const T
     throw ShapeError(core::text("cosine_embedding: the target ", t.shape(), " must be ", rows,
                                 ", a number for each of the vectors ", a.shape()));
   }
+  if (const auto found = core::in_f32(&cosine_embedding, a, b, t, o)) return *found;
   constexpr double tiny = 1e-12;
   const Tensor<Any> lengths = (sum(square(a), -1) + tiny) * (sum(square(b), -1) + tiny);
   const Tensor<Any> cosine = sum(a * b, -1) * rsqrt(lengths);
@@ -104,6 +114,7 @@ Tensor<Any> triplet_margin(const Tensor<Any>& anchor, const Tensor<Any>& positiv
                            const TripletOptions& o) {
   check_pair("triplet_margin", anchor, positive);
   check_pair("triplet_margin", anchor, negative);
+  if (const auto found = core::in_f32(&triplet_margin, anchor, positive, negative, o)) return *found;
   const auto distance = [&](const Tensor<Any>& a, const Tensor<Any>& b) { return pairwise_distance(a, b, 1e-6, o.p); };
   Tensor<Any> apart = distance(anchor, negative);
   if (o.swap) apart = minimum(apart, distance(positive, negative));
@@ -112,6 +123,7 @@ Tensor<Any> triplet_margin(const Tensor<Any>& anchor, const Tensor<Any>& positiv
 
 Tensor<Any> cosine_similarity(const Tensor<Any>& a, const Tensor<Any>& b, std::int64_t axis, double epsilon) {
   check_pair("cosine_similarity", a, b);
+  if (const auto found = core::in_f32(&cosine_similarity, a, b, axis, epsilon)) return *found;
   const Tensor<Any> lengths = maximum(l2_norm(a, axis), epsilon) * maximum(l2_norm(b, axis), epsilon);
   return sum(a * b, axis) / lengths;
 }
@@ -119,6 +131,7 @@ Tensor<Any> cosine_similarity(const Tensor<Any>& a, const Tensor<Any>& b, std::i
 Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double epsilon, double p) {
   check_pair("pairwise_distance", a, b);
   check_bend("pairwise_distance", "p", p);
+  if (const auto found = core::in_f32(&pairwise_distance, a, b, epsilon, p)) return *found;
   const Tensor<Any> difference = a - b + epsilon;
   if (p == 2) return l2_norm(difference, -1);
   const Tensor<Any> lengths = abs(difference);

@@ -46,7 +46,11 @@ Tensor<Any> AlphaDropout::forward(const Tensor<Any>& x, Phase phase) const {
   if (phase != training || rate == 0) return x;
   const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * selu_floor * selu_floor));
   const Tensor<Any> kept = greater(dropout_mask(x, rate), 0);
-  return where(kept, x, selu_floor) * scale - scale * rate * selu_floor;
+  const auto stretched = [&](const Tensor<Any>& y) {
+    return where(kept, y, selu_floor) * scale - scale * rate * selu_floor;
+  };
+  if (const auto found = core::in_f32(stretched, x)) return *found;
+  return stretched(x);
 }
 
 GaussianNoise::GaussianNoise(double deviation) : stddev(deviation) {

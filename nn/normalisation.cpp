@@ -127,20 +127,20 @@ void BatchNorm::track(const Tensor<Any>& mean, const Tensor<Any>& variance, std:
   assign(num_batches_tracked, batches);
 }
 
-Tensor<Any> BatchNorm::forward(const Tensor<Any>& given, Phase phase) const {
+Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
   const std::string name = core::text("BatchNorm", spatial_axes_, "d");
-  check_channels_of(name, given, options.channels);
-  const int rank = given.ndim();
+  check_channels_of(name, x, options.channels);
+  const int rank = x.ndim();
   if (rank != spatial_axes_ + 2 && !(spatial_axes_ == 1 && rank == 2)) {
-    throw ShapeError(core::text(name, ": x ", given.shape(), " must have ", spatial_axes_ + 2, " axes",
+    throw ShapeError(core::text(name, ": x ", x.shape(), " must have ", spatial_axes_ + 2, " axes",
                                 spatial_axes_ == 1 ? ", or 2" : ""));
   }
-  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   Tensor<Any> y;
   if (phase == training || !options.track) {
     const std::int64_t count = x.size() / options.channels;
     if (phase == training && count < 2) {
-      throw ShapeError(core::text(name, ": x ", given.shape(), " has one number a channel; training needs more"));
+      throw ShapeError(core::text(name, ": x ", x.shape(), " has one number a channel; training needs more"));
     }
     IntList axes = spatial_axes_of(x);
     axes.push_back(0);
@@ -150,7 +150,7 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& given, Phase phase) const {
   } else {
     y = by_statistics(x, running_mean, running_var, options.epsilon, weight, bias);
   }
-  return as_type(y, given.dtype());
+  return as_type(y, x.dtype());
 }
 
 Members BatchNorm::members() const {
@@ -172,23 +172,22 @@ InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) {
   }
 }
 
-Tensor<Any> InstanceNorm::forward(const Tensor<Any>& given, Phase phase) const {
-  check_channels_of("InstanceNorm", given, options.channels);
-  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+Tensor<Any> InstanceNorm::forward(const Tensor<Any>& x, Phase phase) const {
+  check_channels_of("InstanceNorm", x, options.channels);
+  if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   if (phase == inference && options.track) {
-    return as_type(by_statistics(x, running_mean, running_var, options.epsilon, weight, bias), given.dtype());
+    return as_type(by_statistics(x, running_mean, running_var, options.epsilon, weight, bias), x.dtype());
   }
   const IntList space = spatial_axes_of(x);
   const std::int64_t count = x.size() / (std::max<std::int64_t>(x.shape()[0], 1) * options.channels);
-  if (count < 2)
-    throw ShapeError(core::text("InstanceNorm: x ", given.shape(), " has one number a channel of a sample"));
+  if (count < 2) throw ShapeError(core::text("InstanceNorm: x ", x.shape(), " has one number a channel of a sample"));
   const Moments of = moments(x, space);
   if (phase == training && options.track) {
     const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
     enter(running_mean, mean(reshape(of.mean, {-1, options.channels}), 0), options.momentum);
     enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased, options.momentum);
   }
-  return as_type(scaled(normalised(of, options.epsilon), weight, bias), given.dtype());
+  return as_type(scaled(normalised(of, options.epsilon), weight, bias), x.dtype());
 }
 
 Members InstanceNorm::members() const {
@@ -208,15 +207,15 @@ GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {
   if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
 }
 
-Tensor<Any> GroupNorm::forward(const Tensor<Any>& given, Phase) const {
-  check_channels_of("GroupNorm", given, options.channels);
-  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+Tensor<Any> GroupNorm::forward(const Tensor<Any>& x, Phase phase) const {
+  check_channels_of("GroupNorm", x, options.channels);
+  if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   const std::int64_t each = options.channels / options.groups;
   const std::int64_t samples = x.shape()[0];
   const std::int64_t places = element_count(x.shape()) / std::max<std::int64_t>(samples * options.channels, 1);
   const Tensor<Any> apart = reshape(x, {samples, places, options.groups, each});
   const Tensor<Any> y = reshape(normalised(moments(apart, {1, 3}), options.epsilon), x.shape());
-  return as_type(scaled(y, weight, bias), given.dtype());
+  return as_type(scaled(y, weight, bias), x.dtype());
 }
 
 Members GroupNorm::members() const { return {{"weight", weight}, {"bias", bias}}; }
@@ -227,10 +226,10 @@ LayerNorm::LayerNorm(const LayerNormOptions& given) : options(given) {
   if (given.affine && given.bias) bias = zero_parameter("bias", given.shape, given.dtype);
 }
 
-Tensor<Any> LayerNorm::forward(const Tensor<Any>& given, Phase) const {
-  const IntList axes = last_axes("LayerNorm", given, options.shape);
-  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
-  return as_type(scaled(normalised(moments(x, axes), options.epsilon), weight, bias), given.dtype());
+Tensor<Any> LayerNorm::forward(const Tensor<Any>& x, Phase phase) const {
+  const IntList axes = last_axes("LayerNorm", x, options.shape);
+  if (const auto found = forward_in_f32(*this, x, phase)) return *found;
+  return as_type(scaled(normalised(moments(x, axes), options.epsilon), weight, bias), x.dtype());
 }
 
 Members LayerNorm::members() const { return {{"weight", weight}, {"bias", bias}}; }
@@ -239,15 +238,15 @@ LocalResponseNorm::LocalResponseNorm(const LocalResponseNormOptions& given) : op
   if (given.size < 1) throw ValueError(core::text("LocalResponseNorm: size = ", given.size, " must be at least 1"));
 }
 
-Tensor<Any> LocalResponseNorm::forward(const Tensor<Any>& given, Phase) const {
-  check_floating("LocalResponseNorm", given);
-  if (given.ndim() < 2) {
-    throw ShapeError(core::text("LocalResponseNorm: x ", given.shape(), " must be (batch, spatial..., channels)"));
+Tensor<Any> LocalResponseNorm::forward(const Tensor<Any>& x, Phase phase) const {
+  check_floating("LocalResponseNorm", x);
+  if (x.ndim() < 2) {
+    throw ShapeError(core::text("LocalResponseNorm: x ", x.shape(), " must be (batch, spatial..., channels)"));
   }
-  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
+  if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   const Tensor<Any> total = moving_sum(square(x), options.size / 2, (options.size - 1) / 2);
   const Tensor<Any> spread = total * (options.alpha / static_cast<double>(options.size)) + options.k;
-  return as_type(x * power(spread, -options.beta), given.dtype());
+  return x * power(spread, -options.beta);
 }
 
 RMSNorm::RMSNorm(const RMSNormOptions& given) : options(given) {
@@ -255,12 +254,15 @@ RMSNorm::RMSNorm(const RMSNormOptions& given) : options(given) {
   if (given.affine) weight = one_parameter("weight", given.shape, given.dtype);
 }
 
-Tensor<Any> RMSNorm::forward(const Tensor<Any>& given, Phase) const {
-  const IntList axes = last_axes("RMSNorm", given, options.shape);
-  const Tensor<Any> x = as_type(given, statistics_type(given.dtype()));
-  const double epsilon = options.epsilon.value_or(spacing(given.dtype()));
-  const Tensor<Any> y = x * rsqrt(mean(square(x), Axes(axes), true) + epsilon);
-  return as_type(scaled(y, weight, {}), given.dtype());
+Tensor<Any> RMSNorm::forward(const Tensor<Any>& x, Phase) const {
+  const IntList axes = last_axes("RMSNorm", x, options.shape);
+  const double epsilon = options.epsilon.value_or(spacing(x.dtype()));
+  const auto scaled_by_size = [&](const Tensor<Any>& wide) {
+    const Tensor<Any> y = wide * rsqrt(mean(square(wide), Axes(axes), true) + epsilon);
+    return as_type(scaled(y, weight, {}), wide.dtype());
+  };
+  if (const auto found = core::in_f32(scaled_by_size, x)) return *found;
+  return scaled_by_size(x);
 }
 
 Members RMSNorm::members() const { return {{"weight", weight}}; }

@@ -54,8 +54,9 @@ PowerPool::PowerPool(double p, PerAxis size, PoolOptions given)
   options.count_padding = true;
 }
 
-Tensor<Any> PowerPool::forward(const Tensor<Any>& x, Phase) const {
+Tensor<Any> PowerPool::forward(const Tensor<Any>& x, Phase phase) const {
   const Shape lengths = along_space_of(x, "PowerPool", "window", window);
+  if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   const double count = static_cast<double>(element_count(lengths));
   const Tensor<Any> sums = average_pool(tyto::power(abs(x), power), window, options) * count;
   // The root of 0 has no slope; like PyTorch's it is flat there.

@@ -15,7 +15,10 @@ namespace detail {
 
 namespace {
 
-Tensor<Any> unit(const Tensor<Any>& x) { return x / maximum(l2_norm(x), 1e-12); }
+Tensor<Any> unit(const Tensor<Any>& x) {
+  if (const auto found = core::in_f32(&unit, x)) return *found;
+  return x / maximum(l2_norm(x), 1e-12);
+}
 
 bool is_weight(const Member& member) { return member.name() == "weight" && member.state().defined(); }
 
@@ -50,6 +53,21 @@ Tensor<Any> NormedWeight::matrix(const Tensor<Any>& weight) const {
   return reshape(transpose(weight, order), {weight.shape()[static_cast<std::size_t>(kept_)], -1});
 }
 
+Tensor<Any> NormedWeight::of_length(const Tensor<Any>& direction, const Tensor<Any>& length) const {
+  const auto scaled = [&](const Tensor<Any>& along, const Tensor<Any>& by) { return along * (by / lengths(along)); };
+  if (const auto found = core::in_f32(scaled, direction, length)) return *found;
+  return scaled(direction, length);
+}
+
+Tensor<Any> NormedWeight::over_largest(const Tensor<Any>& weight, const SpectralVectors& vectors) const {
+  const auto divided = [&](const Tensor<Any>& by, const Tensor<Any>& left, const Tensor<Any>& right) {
+    return by / dot(left, matmul(matrix(by), right));
+  };
+  const Tensor<Any> left = stop_gradient(vectors.left), right = stop_gradient(vectors.right);
+  if (const auto found = core::in_f32(divided, weight, left, right)) return *found;
+  return divided(weight, left, right);
+}
+
 Members with_weight(const Members& members, const Members& others) {
   Members list;
   for (const Member& member : members) {
@@ -75,10 +93,6 @@ SpectralVectors drawn_vectors(const Tensor<Any>& matrix) {
   };
   constexpr std::int64_t iterations = 15;
   return iterated(copy(matrix), {drawn(matrix.shape()[0]), drawn(matrix.shape()[1])}, iterations);
-}
-
-Tensor<Any> largest_singular_value(const Tensor<Any>& matrix, const SpectralVectors& vectors) {
-  return dot(stop_gradient(vectors.left), matmul(matrix, stop_gradient(vectors.right)));
 }
 
 }  // namespace detail

@@ -10,6 +10,10 @@ namespace nn TYTO_API {
 
 namespace detail {
 
+struct SpectralVectors {
+  Tensor<Any> left, right;
+};
+
 /// A weight as PyTorch lays it out, whose first axis its norms keep apart.
 class TYTO_API NormedWeight {
  public:
@@ -20,6 +24,10 @@ class TYTO_API NormedWeight {
   Tensor<Any> lengths(const Tensor<Any>& weight) const;
   /// PyTorch's matrix of it, a row a slice.
   Tensor<Any> matrix(const Tensor<Any>& weight) const;
+  /// A direction brought to a length for each slice.
+  Tensor<Any> of_length(const Tensor<Any>& direction, const Tensor<Any>& length) const;
+  /// A weight over the largest singular value of its matrix, by its singular vectors.
+  Tensor<Any> over_largest(const Tensor<Any>& weight, const SpectralVectors& vectors) const;
   const Tensor<Any>& weight() const { return weight_; }
   const IntList& pytorch_axes() const { return pytorch_axes_; }
 
@@ -32,13 +40,9 @@ class TYTO_API NormedWeight {
 /// Members with the weight's place taken by others.
 TYTO_API Members with_weight(const Members& members, const Members& others);
 
-struct SpectralVectors {
-  Tensor<Any> left, right;
-};
 /// The vectors after so many more power iterations.
 TYTO_API SpectralVectors iterated(const Tensor<Any>& matrix, SpectralVectors vectors, std::int64_t iterations);
 TYTO_API SpectralVectors drawn_vectors(const Tensor<Any>& matrix);
-TYTO_API Tensor<Any> largest_singular_value(const Tensor<Any>& matrix, const SpectralVectors& vectors);
 
 }  // namespace detail
 
@@ -64,7 +68,7 @@ struct WeightNorm : Layer {
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override {
     L own = layer;
-    own.weight = direction * (length / weight_.lengths(direction));
+    own.weight = weight_.of_length(direction, length);
     return own.forward(x, phase);
   }
   Members members() const override {
@@ -105,7 +109,7 @@ struct SpectralNorm : Layer {
       assign(right, vectors.right);
     }
     L own = layer;
-    own.weight = original / detail::largest_singular_value(matrix, vectors);
+    own.weight = weight_.over_largest(original, vectors);
     return own.forward(x, phase);
   }
   Members members() const override {
