@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/planned_call.hpp"
 #include "ops/define.hpp"
@@ -95,29 +96,37 @@ Tensor<M> once(std::string_view name, const Distribution<Tensor<M>>& distributio
   }
 }
 
-/// A distribution whose parameters that are plain numbers have become tensors of x's type: a function of a number alone
-/// would be computed in f32.
-template <class T, class D>
-D typed_as(const T& x, const D& distribution) {
-  require("x", x);
-  const DType type = as_floating(x).dtype();
-  const auto typed = [type](const T& parameter) {
-    require("parameter", parameter);
-    return result_of(resolve(parameter)).type.weak ? T(cast_to(resolve(parameter), type)) : parameter;
-  };
-  return with_parameters<T>(distribution, [&](const auto&... parameters) { return D{typed(parameters)...}; });
+/// A distribution's parameters in a list, and a distribution of such.
+template <class D>
+std::vector<AnyTensor> parameters_of(const D& distribution) {
+  return with_parameters<AnyTensor>(distribution,
+                                    [](const auto&... parameters) { return std::vector<AnyTensor>{parameters...}; });
+}
+template <class D>
+D made_of(std::span<const AnyTensor> parameters) {
+  using T = AnyTensor;
+  if constexpr (requires(T x) { D{x, x, x}; }) return {parameters[0], parameters[1], parameters[2]};
+  else if constexpr (requires(T x) { D{x, x}; }) return {parameters[0], parameters[1]};
+  else return {parameters[0]};
 }
 
-/// `f` of a distribution and x with numbers typed as x, both as f32 where they are of half precision.
-template <class T, class D, class F>
-T in_own_type(const T& x, const D& distribution, const F& f) {
-  return with_parameters<T>(distribution, [&](const auto&... parameters) -> T {
-    const auto direct = [&](const T& at, const std::same_as<T> auto&... given) {
-      return f(typed_as(at, D{given...}), at);
-    };
-    if (const auto found = in_f32(direct, x, parameters...)) return *found;
-    return direct(x, parameters...);
-  });
+/// Parameters that are plain numbers as tensors of x's type: a function of a number alone would be computed in f32.
+inline std::vector<AnyTensor> typed_as(const AnyTensor& x, std::vector<AnyTensor> parameters) {
+  require("x", x);
+  const DType type = as_floating(x).dtype();
+  for (AnyTensor& each : parameters) {
+    require("parameter", each);
+    if (result_of(resolve(each)).type.weak) each = cast_to(resolve(each), type);
+  }
+  return parameters;
+}
+
+/// What a density or distribution function makes of x and parameters that are typed as x, all of which are f32 where
+/// they are of half precision.
+using Density = AnyTensor (*)(const AnyTensor& x, std::span<const AnyTensor> parameters);
+inline AnyTensor in_own_type(const AnyTensor& x, const std::vector<AnyTensor>& parameters, Density density) {
+  if (const auto found = in_f32(&in_own_type, x, parameters, density)) return *found;
+  return density(x, typed_as(x, parameters));
 }
 
 /// `f` of a distribution and x, computed in f64: counts are exact there, as are parameters that are plain numbers. The
@@ -226,30 +235,33 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
-#define TYTO_LOG_PROB(Name)                                                                                     \
-  template <class T>                                                                                            \
-  static T log_density(const Name<T>&, const T& x);                                                             \
-  template <class T>                                                                                            \
-  T Name<T>::log_prob(const T& x) const {                                                                       \
-    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) {                        \
-      return core::in_own_type(                                                                                 \
-          at, of, [](const auto& typed, const auto& y) { return core::density_at(y, log_density(typed, y)); }); \
-    });                                                                                                         \
-  }                                                                                                             \
-  template <class T>                                                                                            \
+#define TYTO_LOG_PROB(Name)                                                                            \
+  template <class T>                                                                                   \
+  static T log_density(const Name<T>&, const T& x);                                                    \
+  template <class T>                                                                                   \
+  T Name<T>::log_prob(const T& x) const {                                                              \
+    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) {               \
+      using A = core::AnyTensor;                                                                       \
+      return core::in_own_type(at, core::parameters_of(of), [](const A& y, std::span<const A> given) { \
+        return core::density_at(y, log_density(core::made_of<Name<A>>(given), y));                     \
+      });                                                                                              \
+    });                                                                                                \
+  }                                                                                                    \
+  template <class T>                                                                                   \
   static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_CDF(Name)                                                              \
-  template <class T>                                                                \
-  static T probability_below(const Name<T>&, const T& x);                           \
-  template <class T>                                                                \
-  T Name<T>::cdf(const T& x) const {                                                \
-    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) { \
-      return core::in_own_type(at, of, [](const auto& typed, const auto& y) {       \
-        return core::probability_at(y, probability_below(typed, y));                \
-      });                                                                           \
-    });                                                                             \
-  }                                                                                 \
-  template <class T>                                                                \
+#define TYTO_CDF(Name)                                                                                 \
+  template <class T>                                                                                   \
+  static T probability_below(const Name<T>&, const T& x);                                              \
+  template <class T>                                                                                   \
+  T Name<T>::cdf(const T& x) const {                                                                   \
+    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) {                    \
+      using A = core::AnyTensor;                                                                       \
+      return core::in_own_type(at, core::parameters_of(of), [](const A& y, std::span<const A> given) { \
+        return core::probability_at(y, probability_below(core::made_of<Name<A>>(given), y));           \
+      });                                                                                              \
+    });                                                                                                \
+  }                                                                                                    \
+  template <class T>                                                                                   \
   static T probability_below(const Name<T>& distribution, const T& x)
 // The same in f64.
 #define TYTO_WIDE_LOG_PROB(Name)                                                         \
@@ -289,7 +301,9 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
   template <class T>                                                                     \
   T Name<T>::log_prob(const T& x) const {                                                \
     return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
-      return core::vector_density_at(at, log_density(core::typed_as(at, of), at));       \
+      using D = std::remove_cvref_t<decltype(of)>;                                       \
+      const auto typed = core::typed_as(at, core::parameters_of(of));                    \
+      return core::vector_density_at(at, log_density(core::made_of<D>(typed), at));      \
     });                                                                                  \
   }                                                                                      \
   template <class T>                                                                     \
