@@ -204,8 +204,8 @@ std::span<const OpDef> reduce_operators() {
                 [](DType t) -> Value { return any(samples::line(t)); }),
       reduction(OpId::all, "all", "Whether all are true.", infer_truth<OpId::all>, nullptr,
                 [](DType t) -> Value { return all(samples::line(t)); }),
-      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction, rule_in_f32<logsumexp_gradient>,
-                [](DType t) -> Value { return logsumexp(samples::line(t)); }),
+      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction,
+                rule_in_f32<logsumexp_gradient>, [](DType t) -> Value { return logsumexp(samples::line(t)); }),
   };
   return rows;
 }
