@@ -9,6 +9,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
