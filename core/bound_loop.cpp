@@ -2,9 +2,9 @@
 #include "core/bound_loop.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/complex_loop.hpp"
-#include "core/known_values.hpp"
 #include "core/loop_builder.hpp"
 #include "core/loop_rows.hpp"
 #include "core/op_ids.hpp"
@@ -162,6 +162,30 @@ std::vector<bool> BoundLoop::whole() const { return whole_values(loop, given); }
 
 namespace {
 
+/// Quotients and remainders of powers of two, which are rounded down, as shifts and masks: processors have no vector
+/// quotient of integers.
+void divide_by_shifts(BoundLoop& bound) {
+  const LoopProgram& program = bound.loop.program;
+  const auto divides = [](OpId op) { return op == OpId::floor_divide || op == OpId::remainder; };
+  if (std::ranges::none_of(program.instructions, [&](const LoopInstruction& step) { return divides(step.op); })) return;
+  const auto power_of_two = [&](const LoopInstruction& step) -> std::int64_t {
+    const std::size_t at = step.operands[1];
+    if (!divides(step.op) || !is_integer(step.dtype) || step.dtype == DType::u64) return 0;
+    if (at < program.inputs || at >= program.first_instruction()) return 0;
+    const LoopConstant& constant = program.constants[at - program.inputs];
+    const std::int64_t divisor = constant.dtype == step.dtype ? constant.value.as_int() : 0;
+    return divisor > 0 && std::has_single_bit(static_cast<std::uint64_t>(divisor)) ? divisor : 0;
+  };
+  bound.loop.program = rewritten(program, bound.input_types(), [&](LoopBuilder& builder, auto& step, auto from) {
+    const std::int64_t divisor = power_of_two(step);
+    if (divisor == 0) return builder.apply(step, from);
+    if (step.op == OpId::remainder)
+      return builder.apply(OpId::bitwise_and, step.dtype, {from[0], builder.constant(divisor - 1, step.dtype)});
+    const int count = std::countr_zero(static_cast<std::uint64_t>(divisor));
+    return builder.apply(OpId::right_shift, step.dtype, {from[0], builder.constant(count, step.dtype)});
+  });
+}
+
 std::optional<BoundLoop> whole_loop(const Step& step, bool has_f64) {
   switch (step.op) {
     case OpId::fused: return group_loop(step);
@@ -182,34 +206,20 @@ std::optional<BoundLoop> whole_loop(const Step& step, bool has_f64) {
 std::optional<BoundLoop> loop_of(const Step& step, bool has_f64) {
   std::optional<BoundLoop> bound = whole_loop(step, has_f64);
   if (bound && is_complex(*bound)) bound = in_parts(*bound, has_f64);
-  if (bound && step.op == OpId::fused) drop_known_values(*bound);
+  if (bound && step.op == OpId::fused) divide_by_shifts(*bound);
   return bound;
 }
 
 BoundLoop with_simple_reductions(const BoundLoop& bound, bool has_f64) {
-  const LoopProgram& program = bound.loop.program;
-  LoopBuilder builder(bound.input_types());
-  Stages stages(builder, row_length(bound.loop.shape, bound.loop.axes), has_f64);
-  std::vector<LoopValue> value_of(program.values());
-  for (std::size_t v = 0; v < program.values(); ++v) {
-    if (v < program.inputs) {
-      value_of[v] = static_cast<LoopValue>(v);
-    } else if (v < program.first_instruction()) {
-      const LoopConstant& constant = program.constants[v - program.inputs];
-      value_of[v] = builder.constant(constant.value, constant.dtype);
-    } else {
-      const LoopInstruction& step = program.instruction_of(v);
-      std::vector<LoopValue> operands;
-      for (const std::uint16_t operand : program.operands_of(v)) operands.push_back(value_of[operand]);
-      if (step.op == OpId::var) value_of[v] = stages.variance(step.dtype, operands[0], 0);
-      else if (step.op == OpId::logsumexp) value_of[v] = stages.log_sum_exp(step.dtype, operands[0]);
-      else value_of[v] = builder.apply(step, operands);
-    }
-  }
-  std::vector<LoopValue> outputs;
-  for (const std::uint16_t output : program.outputs) outputs.push_back(value_of[output]);
+  const std::int64_t length = row_length(bound.loop.shape, bound.loop.axes);
   BoundLoop spelt = bound;
-  spelt.loop.program = builder.finish(outputs);
+  spelt.loop.program =
+      rewritten(bound.loop.program, bound.input_types(), [&](LoopBuilder& builder, auto& step, auto from) {
+        Stages stages(builder, length, has_f64);
+        if (step.op == OpId::var) return stages.variance(step.dtype, from[0], 0);
+        if (step.op == OpId::logsumexp) return stages.log_sum_exp(step.dtype, from[0]);
+        return builder.apply(step, from);
+      });
   return spelt;
 }
 

@@ -28,7 +28,7 @@ struct BoundLoop {
 /// The loop of an element-wise operator, cast, copy, softmax, log_softmax, var, logsumexp or fused group; nothing for
 /// other operators. Softmaxes, variances and logarithms of sums come as simple reductions; those of a group
 /// stay as they are. The sum of a softmax is in f64 where the device has it. Loops over complex numbers come as loops
-/// over their parts. Of a group, integers that are known beforehand come as numbers, see drop_known_values.
+/// over their parts. Of a group, quotients and remainders of powers of two come as shifts and masks.
 std::optional<BoundLoop> loop_of(const Step& step, bool has_f64 = true);
 
 /// The type that elements are squared or exponentiated in before they are added up: never one of 16 bits.

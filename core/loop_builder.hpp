@@ -40,4 +40,26 @@ class LoopBuilder {
   std::vector<LoopInstruction> instructions_;
 };
 
+/// The program with each instruction as `write(builder, instruction, operands)` spells it.
+template <class F>
+LoopProgram rewritten(const LoopProgram& program, std::span<const DType> inputs, F&& write) {
+  LoopBuilder builder(inputs);
+  std::vector<LoopValue> made(program.values());
+  for (std::size_t v = 0; v < program.values(); ++v) {
+    if (v < program.inputs) {
+      made[v] = static_cast<LoopValue>(v);
+    } else if (v < program.first_instruction()) {
+      const LoopConstant& constant = program.constants[v - program.inputs];
+      made[v] = builder.constant(constant.value, constant.dtype);
+    } else {
+      std::vector<LoopValue> operands;
+      for (const LoopValue operand : program.operands_of(v)) operands.push_back(made[operand]);
+      made[v] = write(builder, program.instruction_of(v), std::span<const LoopValue>(operands));
+    }
+  }
+  std::vector<LoopValue> outputs;
+  for (const LoopValue output : program.outputs) outputs.push_back(made[output]);
+  return builder.finish(outputs);
+}
+
 }  // namespace tyto::core

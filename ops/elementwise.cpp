@@ -1,6 +1,5 @@
 // Element-wise operators: the operand rules, the typed front, and the table rows, all expanded from the list.
 #include "tyto/elementwise.hpp"
-#include "core/known_integer.hpp"
 #include "core/op_ids.hpp"
 
 #include <array>
@@ -215,6 +214,17 @@ bool are_across_signs(const Value& natural, const Value& whole) {
   return number == nullptr ? !is_unsigned(whole.dtype()) : number->as_int() < 0;
 }
 
+/// The comparison of (b, a) that holds where this one holds of (a, b).
+OpId with_operands_swapped(OpId comparison) {
+  switch (comparison) {
+    case OpId::less: return OpId::greater;
+    case OpId::less_equal: return OpId::greater_equal;
+    case OpId::greater: return OpId::less;
+    case OpId::greater_equal: return OpId::less_equal;
+    default: return comparison;
+  }
+}
+
 /// Exactly, as NumPy compares them: a negative number is below every natural one, others compare as natural ones.
 Value compare_across_signs(OpId op, const Value& natural, const Value& whole) {
   const auto apply = [](OpId id, Value a, Value b) {
@@ -241,7 +251,7 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   if (def.domain == Domain::comparison && operands.size() == 2) {
     if (are_across_signs(operands[0], operands[1])) return compare_across_signs(op, operands[0], operands[1]);
     if (are_across_signs(operands[1], operands[0]))
-      return compare_across_signs(core::mirrored(op), operands[1], operands[0]);
+      return compare_across_signs(with_operands_swapped(op), operands[1], operands[0]);
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   const DType type = operand_type(def, operands.subspan(first));
