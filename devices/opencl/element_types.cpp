@@ -35,8 +35,6 @@ const char* suffix(Compute type) {
   return names[static_cast<int>(type)];
 }
 
-const char* complex_suffix(Compute type) { return type == Compute::f64 ? "c128" : "c64"; }
-
 const char* storage_name(DType type) {
   constexpr const char* names[dtype_count] = {"uchar",  "uchar",   "char",   "short", "int",
                                               "long",   "ushort",  "ushort", "float", "double",

@@ -19,8 +19,6 @@ DType computed_as(DType type);
 const char* type_name(Compute type);
 /// "i32", "i64", "u64", "f32", "f64": ends the names of the functions on that type.
 const char* suffix(Compute type);
-/// That of complex numbers whose parts are of the type.
-const char* complex_suffix(Compute type);
 constexpr bool is_floating(Compute type) { return type >= Compute::f32; }
 /// Of 64 bits.
 constexpr bool is_wide(Compute type) { return type != Compute::i32 && type != Compute::f32; }

@@ -36,16 +36,25 @@ std::string constant_of(std::string number, Compute type) {
   return type == Compute::f32 ? number + "f" : number;
 }
 
+// PoCL 3.1 takes a branch that stands right behind a barrier for one that the whole work-group takes alike, and lets
+// its last item decide. Compilers put one there where the head of a loop over what is an item's own compares what was
+// compared before the barrier: `for (i = member; i < count; i += members)` was then skipped by all if the last had
+// nothing to do. A store between the two, which no compiler may drop, makes the branch each item's own again.
+constexpr std::string_view barrier_section = R"CLC(
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define barrier(fences) { barrier(fences); volatile int behind = 0; }
+#endif
+)CLC";
+
 // The sections are written for every type at once: `real`, `whole` and `natural` stand for its name, those of the
-// signed and unsigned integers of its width; @ for its suffix; 1.5r for a constant of it. In what is written for
-// complex numbers too, `element` is a number, or a pair of them.
-std::string instantiate(std::string_view section, Compute type, bool complex = false) {
+// signed and unsigned integers of its width; @ for its suffix; 1.5r for a constant of it.
+std::string instantiate(std::string_view section, Compute type) {
   const bool wide = is_wide(type);
   std::string out;
   for (std::size_t at = 0; at < section.size();) {
     const char c = section[at];
     if (c == '@') {
-      out.append("_").append(complex ? complex_suffix(type) : suffix(type));
+      out.append("_").append(suffix(type));
       ++at;
     } else if (starts_name(c)) {
       std::size_t past = at;
@@ -53,8 +62,6 @@ std::string instantiate(std::string_view section, Compute type, bool complex = f
       const std::string_view word = section.substr(at, past - at);
       if (word == "real") {
         out += type_name(type);
-      } else if (word == "element") {
-        out.append(type_name(type)).append(complex ? "2" : "");
       } else if (word == "whole") {
         out += type == Compute::u64 ? "ulong" : wide ? "long" : "int";
       } else if (word == "natural") {
@@ -178,20 +185,6 @@ std::vector<Definition> library(Style style, bool has_f64) {
   split(out, random_section);
   if (has_f64) split(out, wide_random_section);
   inline_always(out);
-  split(out, style == Style::cpu ? lone_team_section : team_section);
-  split(out, systems_section);
-  split(out, spectra_section);
-  for (const Compute type : {Compute::f32, Compute::f64}) {
-    if (type == Compute::f64 && !has_f64) continue;
-    add(real_elements_section, type);
-    split(out, instantiate(complex_elements_section, type, true));
-    for (const bool complex : {false, true}) {
-      split(out, instantiate(element_systems_section, type, complex));
-      split(out, instantiate(element_spectra_section, type, complex));
-    }
-    add(exponential_section, type);
-    split(out, instantiate(general_spectra_section, type, true));
-  }
   return out;
 }
 
@@ -225,7 +218,7 @@ std::string mathematics_for(const std::string& kernels, const Context& context) 
   for (auto it = used.rbegin(); it != used.rend(); ++it) out += (*it)->text;
   const std::string all = out + kernels;
   const bool wide = all.find("double") != std::string::npos, waits = all.find("barrier(") != std::string::npos;
-  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + (waits ? barrier_section : std::string()) +
+  return (wide ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + std::string(waits ? barrier_section : "") +
          out;
 }
 

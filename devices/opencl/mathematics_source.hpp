@@ -13,25 +13,14 @@ extern const char* const natural_section;     // the same for u64
 extern const char* const builtin_section;     // for f32 and f64: the driver's functions
 extern const char* const vector_f32_section;  // series and constants of our own ones
 extern const char* const vector_f64_section;
-extern const char* const vector_real_section;       // for f32 and f64: functions of those series
-extern const char* const vector_wide_section;       // f32 functions that work in f64, and f64 ones
-extern const char* const real_section;              // for f32 and f64: what builds on either
-extern const char* const ordering_section;          // keys of f32
-extern const char* const wide_ordering_section;     // and of f64
-extern const char* const resizing_section;          // for f32 and f64
-extern const char* const widening_section;          // from f64 to f32
-extern const char* const random_section;            // Philox
-extern const char* const wide_random_section;       // its f64 values
-extern const char* const barrier_section;           // a fault of PoCL's, kept away
-extern const char* const lone_team_section;         // how teams of one wait
-extern const char* const team_section;              // and others
-extern const char* const systems_section;           // matrices of teams
-extern const char* const real_elements_section;     // for f32 and f64: arithmetic of what such matrices hold
-extern const char* const complex_elements_section;  // the same of complex numbers
-extern const char* const element_systems_section;   // for either
-extern const char* const spectra_section;           // their eigenvalues and singular values
-extern const char* const element_spectra_section;   // for either
-extern const char* const exponential_section;       // for f32 and f64
-extern const char* const general_spectra_section;   // for complex numbers: eigenvalues of any matrix
+extern const char* const vector_real_section;    // for f32 and f64: functions of those series
+extern const char* const vector_wide_section;    // f32 functions that work in f64, and f64 ones
+extern const char* const real_section;           // for f32 and f64: what builds on either
+extern const char* const ordering_section;       // keys of f32
+extern const char* const wide_ordering_section;  // and of f64
+extern const char* const resizing_section;       // for f32 and f64
+extern const char* const widening_section;       // from f64 to f32
+extern const char* const random_section;         // Philox
+extern const char* const wide_random_section;    // its f64 values
 
 }  // namespace tyto::opencl

@@ -16,7 +16,6 @@
 #include "devices/opencl/indexed_elements.hpp"
 #include "devices/opencl/joined_kernel.hpp"
 #include "devices/opencl/kernel_text.hpp"
-#include "devices/opencl/linear_algebra.hpp"
 #include "devices/opencl/loop_watch.hpp"
 #include "devices/opencl/mathematics.hpp"
 #include "devices/opencl/matrix_product.hpp"
@@ -178,8 +177,6 @@ constexpr Family families[] = {
     {is_search, search_launch_plan},
     {is_fourier, fourier_launch_plan},
     {is_suppression, suppression_launch_plan},
-    {is_linear_system, linear_system_launch_plan},
-    {is_spectrum, spectrum_launch_plan},
     {is_packing, packing_launch_plan},
 };
 
@@ -198,7 +195,7 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
   const auto complex = [](DType type) { return is_complex(type); };
   if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
     return op == OpId::custom || takes_complex(op) || is_fourier(op) || is_move(op) || is_indexed(op) ||
-           op == OpId::scatter || is_linear_system(op) || (is_spectrum(op) && op != OpId::expm);
+           op == OpId::scatter;
   }
   if (is_packing(op) && context_.style != Style::cpu) return false;
   // Its method rejects some candidates, which f32 could not tell apart.
@@ -212,7 +209,6 @@ std::int64_t OpenClDevice::packed_bytes(OpId op, const core::ProductAttributes& 
 
 // A residual is read where the result is written.
 std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
-  if (is_linear_system(step.op) || is_spectrum(step.op)) return ~std::uint64_t{0};
   const bool has_epilogue = step.op == OpId::matmul_epilogue || step.op == OpId::convolution_epilogue;
   return has_epilogue ? ~std::uint64_t{3} : 0;
 }

@@ -51,14 +51,4 @@ std::string_view TeamLoop::wait() const {
   return is_alone() ? "" : "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 }
 
-void TeamLoop::declare_shared(KernelText& kernel, std::string_view real, std::string_view statements) const {
-  // PoCL 6, asked not to optimise, aborts over local arrays that nothing names.
-  const auto declare = [&](std::string_view type, std::string_view name) {
-    if (statements.find(text(" ", name, ",")) == std::string_view::npos) return;
-    kernel.line(text("  local ", type, " ", name, "[", members_, "];"));
-  };
-  declare(real, "shared");
-  declare("int", "places");
-}
-
 }  // namespace tyto::opencl

@@ -1,4 +1,4 @@
-// A loop over pieces of work, such as lines or matrices, each done by a team: all items of a work-group together, or,
+// A loop over pieces of work, such as lines, each done by a team: all items of a work-group together, or,
 // in the CPU style, one item.
 #pragma once
 
@@ -29,9 +29,6 @@ class TeamLoop {
   static std::string each(std::string_view name, std::string_view first, std::string_view past);
   /// A statement after which every member sees what the others wrote before it. All members must come to it.
   std::string_view wait() const;
-  /// Declares, before the loop, what the functions of teams share where `statements` pass it to them: numbers of type
-  /// `real` as `shared`, and `places`.
-  void declare_shared(KernelText& kernel, std::string_view real, std::string_view statements) const;
 
  private:
   bool is_alone() const { return members_ == 1; }
