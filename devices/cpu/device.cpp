@@ -100,9 +100,7 @@ class CpuDevice final : public core::Device, public core::JoinedLaunches {
     return entry->prepare(step);
   }
 
-  std::size_t launches_before_joining() const override { return 0; }
-  bool may_join(const core::Kernel& kernel) const override { return cpu::may_join(kernel); }
-  std::vector<core::JoinedSteps> join(std::span<const core::LaunchedStep> steps) override {
+  std::vector<core::JoinedSteps> join(std::span<const core::Kernel* const> steps) override {
     return join_products(steps);
   }
 

@@ -125,7 +125,7 @@ class ProductAndLoop final : public core::JoinedKernel {
   ProductAndLoop(const ProductKernel& product, const ElementLoop& loop, const RangeProgram& ranges)
       : product_(product), loop_(loop), ranges_(ranges) {}
 
-  void launch(std::span<const core::StepAddresses> steps) override {
+  void launch(std::span<const core::StepAddresses> steps) const override {
     const core::StepAddresses &product = steps[0], &loop = steps[1];
     if (!loop_.is_over(product.outputs[0].pointer(), loop.inputs, loop.outputs[0])) {
       product_.launch(product.inputs, product.outputs, product.workspace);
@@ -140,7 +140,7 @@ class ProductAndLoop final : public core::JoinedKernel {
   }
 
  private:
-  // They live as long as the session's executable.
+  // They live as long as the executable.
   const ProductKernel& product_;
   const ElementLoop& loop_;
   const RangeProgram& ranges_;
@@ -170,18 +170,16 @@ std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const cor
   return std::make_shared<const ElementLoop>(std::move(kernel), program, inputs, outputs);
 }
 
-bool may_join(const core::Kernel& kernel) { return product_of(&kernel) != nullptr; }
-
-std::vector<core::JoinedSteps> join_products(std::span<const core::LaunchedStep> steps) {
+std::vector<core::JoinedSteps> join_products(std::span<const core::Kernel* const> steps) {
   std::vector<core::JoinedSteps> joined;
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    const ProductKernel* const product = product_of(steps[i].kernel);
+    const ProductKernel* const product = product_of(steps[i]);
     if (product == nullptr) continue;
-    const auto* const loop = dynamic_cast<const ElementLoop*>(steps[i + 1].kernel);
+    const auto* const loop = dynamic_cast<const ElementLoop*>(steps[i + 1]);
     if (loop == nullptr || !loop->fits(product->result())) continue;
     const RangeProgram* const ranges = loop->over_lines(product->result().columns);
     if (ranges == nullptr) continue;
-    joined.push_back({i, i + 2, std::make_shared<ProductAndLoop>(*product, *loop, *ranges)});
+    joined.push_back({i, i + 2, std::make_shared<const ProductAndLoop>(*product, *loop, *ranges)});
     ++i;
   }
   return joined;

@@ -70,7 +70,6 @@ std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const cor
                                                        std::span<const core::Operand> outputs);
 
 /// See core::JoinedLaunches.
-bool may_join(const core::Kernel& kernel);
-std::vector<core::JoinedSteps> join_products(std::span<const core::LaunchedStep> steps);
+std::vector<core::JoinedSteps> join_products(std::span<const core::Kernel* const> steps);
 
 }  // namespace tyto::cpu

@@ -60,7 +60,6 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
       id(device),
       style(wanted),
       is_gpu((value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0),
-      is_processor((value_of<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0),
       has_f64(offers(device, "cl_khr_fp64")),
       shares_host_memory(value_of<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE),
       ends_loops(is_llvmpipe(device)),
@@ -78,9 +77,6 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
   const auto single = value_of<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG);
   if ((single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   if (const char* further = std::getenv("TYTO_OPENCL_OPTIONS")) options += core::text(' ', further);
-  if (const char* launches = std::getenv("TYTO_OPENCL_JOIN")) {
-    launches_before_joining = std::strtoull(launches, nullptr, 10);
-  }
 }
 
 }  // namespace tyto::opencl

@@ -21,17 +21,15 @@ struct Context {
   cl_device_id id = nullptr;
   Style style = Style::gpu;
   bool is_gpu = false;
-  bool is_processor = false;  // whose work-groups see what others wrote behind a fence
   bool has_f64 = false;
   bool shares_host_memory = false;
-  bool ends_loops = false;                        // before they are done, see loop_watch.hpp
-  std::size_t units = 1;                          // compute units
-  std::size_t builders = 1;                       // threads that build programs at a time
-  std::size_t group = 64;                         // items of a work-group of the GPU style: a power of two
-  std::size_t alignment = 128;                    // bytes
-  std::size_t max_buffer = 0;                     // bytes
-  std::string options;                            // for every build
-  std::size_t launches_before_joining = 100'000;  // of long work, see docs/adr/0136
+  bool ends_loops = false;      // before they are done, see loop_watch.hpp
+  std::size_t units = 1;        // compute units
+  std::size_t builders = 1;     // threads that build programs at a time
+  std::size_t group = 64;       // items of a work-group of the GPU style: a power of two
+  std::size_t alignment = 128;  // bytes
+  std::size_t max_buffer = 0;   // bytes
+  std::string options;          // for every build
   ContextHandle context;
   Queue queue;
   Faults faults;

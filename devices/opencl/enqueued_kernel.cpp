@@ -22,13 +22,14 @@ MemoryHandle table_memory(const Context& context, const std::vector<std::byte>& 
   return memory;
 }
 
-}  // namespace
-
+/// Whether a copy that need not be made is left out.
 bool lies_in_place(const InPlace& copy, std::span<const core::Address> inputs, const core::Address& output) {
   const core::Address& input = inputs[copy.input];
   const auto apart = static_cast<std::int64_t>(input.offset) - static_cast<std::int64_t>(output.offset);
   return input.memory == output.memory && apart == copy.distance;
 }
+
+}  // namespace
 
 EnqueuedKernel::EnqueuedKernel(const Context& context, const LaunchPlan& plan, const std::vector<Compiled>& programs)
     : what_(core::text(context.name, ": ", plan.name)), context_(context), workspace_(plan.workspace) {
@@ -36,8 +37,6 @@ EnqueuedKernel::EnqueuedKernel(const Context& context, const LaunchPlan& plan, c
     const KernelLaunch& launch = plan.launches[i];
     cl_int status = CL_SUCCESS;
     Stage stage{KernelHandle(clCreateKernel(programs[i].program, programs[i].name.c_str(), &status)),
-                programs[i].source,
-                launch.arguments,
                 {},
                 {},
                 launch.global,

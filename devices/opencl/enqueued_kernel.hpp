@@ -13,16 +13,12 @@
 
 namespace tyto::opencl {
 
-/// Whether a copy that need not be made is left out.
-bool lies_in_place(const InPlace& copy, std::span<const core::Address> inputs, const core::Address& output);
-
 class EnqueuedKernel final : public core::Kernel {
  public:
   /// `programs` holds the compiled program and the kernel's name in it for each launch of the plan.
   struct Compiled {
     cl_program program;
     std::string name;
-    const std::string* source = nullptr;  // that joined kernels may be made of, as long as the device
   };
   EnqueuedKernel(const Context& context, const LaunchPlan& plan, const std::vector<Compiled>& programs);
 
@@ -30,6 +26,7 @@ class EnqueuedKernel final : public core::Kernel {
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override;
 
+ private:
   struct Memory {
     cl_uint position;  // of the buffer among the kernel's arguments; its offset follows
     MemoryArgument argument;
@@ -37,8 +34,6 @@ class EnqueuedKernel final : public core::Kernel {
   /// One launch.
   struct Stage {
     KernelHandle kernel;
-    const std::string* source;
-    std::vector<Argument> arguments;
     std::vector<MemoryHandle> tables;
     std::vector<Memory> memory;
     std::array<std::size_t, 3> global;
@@ -46,9 +41,7 @@ class EnqueuedKernel final : public core::Kernel {
     std::optional<InPlace> unless;
     bool may_fault;
   };
-  std::span<const Stage> stages() const { return stages_; }
 
- private:
   std::string what_;
   const Context& context_;
   std::size_t workspace_;

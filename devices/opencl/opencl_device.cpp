@@ -14,7 +14,6 @@
 #include "devices/opencl/custom_kernel.hpp"
 #include "devices/opencl/fourier.hpp"
 #include "devices/opencl/indexed_elements.hpp"
-#include "devices/opencl/joined_kernel.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_watch.hpp"
 #include "devices/opencl/mathematics.hpp"
@@ -316,30 +315,9 @@ void OpenClDevice::compile_missing(std::span<const LaunchPlan> plans) {
   const std::vector<cl_program> programs = context_.programs.get(sources, context_.options);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     for (const Missing* one : shares[i].kernels) {
-      const auto made = compiled_.emplace(*one->source, EnqueuedKernel::Compiled{programs[i], one->name}).first;
-      made->second.source = &made->first;
+      compiled_.emplace(*one->source, EnqueuedKernel::Compiled{programs[i], one->name});
     }
   }
-}
-
-std::vector<core::JoinedSteps> OpenClDevice::join(std::span<const core::LaunchedStep> steps) {
-  if (context_.style != Style::cpu || !context_.is_processor) return {};
-  std::vector<JoinedPlan> plans = plan_joined(steps);
-  std::vector<LaunchPlan> launches;
-  for (const JoinedPlan& plan : plans) launches.push_back(plan.launch);
-  std::vector<core::JoinedSteps> joined;
-  try {
-    const std::lock_guard lock(mutex_);
-    compile_missing(launches);
-    for (JoinedPlan& plan : plans) {
-      const EnqueuedKernel::Compiled& program = compiled_.at(plan.launch.launches[0].source);
-      const std::size_t first = plan.first, past = plan.past;
-      joined.push_back({first, past, joined_kernel(context_, std::move(plan), program)});
-    }
-  } catch (const DeviceError&) {
-    joined.clear();  // what was launched so far goes on so
-  }
-  return joined;
 }
 
 std::optional<double> OpenClDevice::lap() { return context_.queue.lap(); }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/joined_launches.hpp"
 #include "core/kernel_clock.hpp"
 #include "core/shared_memory.hpp"
 #include "devices/opencl/context.hpp"
@@ -20,10 +19,7 @@
 
 namespace tyto::opencl {
 
-class OpenClDevice final : public core::Device,
-                           public core::KernelClock,
-                           public core::SharedMemory,
-                           public core::JoinedLaunches {
+class OpenClDevice final : public core::Device, public core::KernelClock, public core::SharedMemory {
  public:
   OpenClDevice(std::string name, cl_device_id id, Style style, std::filesystem::path cache_directory);
 
@@ -47,11 +43,6 @@ class OpenClDevice final : public core::Device,
   std::vector<std::shared_ptr<const core::Kernel>> prepare_all(std::span<const core::Step> steps) override;
   /// The kernels of launch plans, such as those of fused groups; built as one program.
   std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const LaunchPlan> plans);
-
-  std::size_t launches_before_joining() const override { return context_.launches_before_joining; }
-  bool may_join(const core::Kernel&) const override { return context_.style == Style::cpu; }
-  /// Nothing in the GPU style, and where the driver's compiler refuses.
-  std::vector<core::JoinedSteps> join(std::span<const core::LaunchedStep> steps) override;
 
   void synchronise() override;
   void start() override { context_.queue.start_timing(); }

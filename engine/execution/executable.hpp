@@ -9,6 +9,7 @@
 
 #include "core/device.hpp"
 #include "core/graph.hpp"
+#include "core/joined_launches.hpp"
 #include "engine/execution/unpacking.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/memory.hpp"
@@ -125,8 +126,8 @@ class Executable {
   /// The arena becomes a part of another one, in which each of the blocks has an offset.
   void place(std::span<const std::size_t> offsets);
   std::span<const std::string> block_labels() const { return block_labels_; }
-  /// Whether the device may launch some of the steps together.
-  bool may_be_joined() const { return may_be_joined_; }
+  /// Steps that the device launches together where nothing is to happen between them.
+  std::span<const core::JoinedSteps> joined() const { return joined_; }
   /// Operators that the device has no kernel for and that run on the CPU, with copies.
   std::span<const std::string> fallbacks() const { return fallbacks_; }
 
@@ -166,9 +167,9 @@ class Executable {
   std::size_t host_bytes_ = 0;
   std::size_t kept_bytes_ = 0;
   std::vector<Packing> packings_;
+  std::vector<core::JoinedSteps> joined_;
   std::vector<bool> only_packed_;
   bool poisoned_ = false;
-  bool may_be_joined_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;
   std::vector<std::vector<Span>> block_spans_;  // that blocks view

@@ -299,10 +299,15 @@ void ExecutableBuilder::prepare_kernels() {
     }
   }
   for (std::size_t node = 0; node < most.size(); ++node) extra_bytes_[node] += most[node];
-  const auto* const joining = dynamic_cast<const core::JoinedLaunches*>(&device_);
-  target_.may_be_joined_ = joining != nullptr && std::ranges::any_of(target_.steps_, [&](const ExecutableStep& step) {
-                             return step.kernel != nullptr && step.region == nullptr && joining->may_join(*step.kernel);
-                           });
+}
+
+void ExecutableBuilder::join_steps() {
+  auto* const joining = dynamic_cast<core::JoinedLaunches*>(&device_);
+  if (joining == nullptr) return;
+  std::vector<const core::Kernel*> kernels;
+  for (const ExecutableStep& step : target_.steps_)
+    kernels.push_back(step.packs == none && step.region == nullptr ? step.kernel.get() : nullptr);
+  target_.joined_ = joining->join(kernels);
 }
 
 const ExecutableBuilder::KnownKernel* ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {

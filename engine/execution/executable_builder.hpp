@@ -73,6 +73,7 @@ class ExecutableBuilder {
   void finish_outputs();
   void finish_updates();
   void prepare_kernels();
+  void join_steps();
   /// The kernel of an equal step in the order before, or null.
   const KnownKernel* known_kernel(const UnpreparedStep& step) const;
   void plan_memory();

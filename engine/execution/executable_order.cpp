@@ -20,6 +20,7 @@ void ExecutableBuilder::build() {
   }
   target_.updated_in_place_ = std::move(updated_in_place_);
   plan_memory();
+  join_steps();
 }
 
 schedule::NodeOrder ExecutableBuilder::find_order(const optimiser::Storages& storages) const {

@@ -17,7 +17,6 @@ namespace tyto::run {
 Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef arena)
     : executable_(std::move(executable)), arena_(std::move(arena)) {
   const Executable& plan = *executable_;
-  if (plan.may_be_joined()) joining_ = dynamic_cast<core::JoinedLaunches*>(&plan.device());
   if (plan.arena_bytes() != 0 && (arena_ == nullptr || arena_->bytes() < plan.arena_bytes())) {
     arena_ = plan.device().allocate(plan.arena_bytes());
   }
@@ -39,6 +38,13 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
   for (const ExecutableStep& step : plan.steps()) {
     workspaces_.push_back(step.workspace == UINT32_MAX ? core::Address()
                                                        : address_of_storage(plan.storages()[step.workspace]));
+  }
+  if (plan.joined().empty()) return;
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const ExecutableStep& step = plan.steps()[i];
+    const core::Address* operands = addresses_.data() + step.first_operand;
+    step_addresses_.push_back(
+        {{operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[i]});
   }
 }
 
@@ -163,42 +169,14 @@ void Session::launch(std::size_t index) const {
                       workspaces_[index]);
 }
 
-void Session::join_launches(core::JoinedLaunches& device) {
-  const Executable& plan = *executable_;
-  constexpr std::uint32_t arena = UINT32_MAX, kept = UINT32_MAX - 1;
-  const auto buffer_of = [&](std::uint32_t storage) {
-    const StorageKind kind = plan.storages()[storage].kind;
-    return kind == StorageKind::arena ? arena : kind == StorageKind::kept ? kept : storage;
-  };
-  std::vector<core::LaunchedStep> steps;
-  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const ExecutableStep& step = plan.steps()[i];
-    const core::Address* operands = addresses_.data() + step.first_operand;
-    step_addresses_.push_back(
-        {{operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[i]});
-    core::LaunchedStep& launched = steps.emplace_back();
-    if (step.packs != UINT32_MAX || step.region != nullptr) continue;
-    launched.kernel = step.kernel.get();
-    for (std::uint32_t k = 0; k < step.input_count + step.output_count; ++k) {
-      launched.buffers.push_back(buffer_of(plan.operands()[step.first_operand + k]));
-    }
-    launched.buffers.push_back(step.workspace == UINT32_MAX ? arena : buffer_of(step.workspace));
-  }
-  joined_ = device.join(steps);
-}
-
 void Session::launch_steps() {
-  const std::size_t steps = executable_->steps().size();
-  if (joining_ != nullptr && (launched_ += steps) > joining_->launches_before_joining()) {
-    join_launches(*std::exchange(joining_, nullptr));
-  }
   std::size_t next = 0;
-  for (const core::JoinedSteps& each : joined_) {
+  for (const core::JoinedSteps& each : executable_->joined()) {
     for (; next < each.first; ++next) launch(next);
     each.kernel->launch(std::span(step_addresses_).subspan(each.first, each.past - each.first));
     next = each.past;
   }
-  for (; next < steps; ++next) launch(next);
+  for (; next < executable_->steps().size(); ++next) launch(next);
 }
 
 void Session::run() {

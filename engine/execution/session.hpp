@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/joined_launches.hpp"
 #include "engine/execution/executable.hpp"
 
 namespace tyto::run {
@@ -70,8 +69,6 @@ class Session {
   /// Whether a step has to run: packing is done when the weights have changed.
   bool is_due(const ExecutableStep& step) const;
   void launch(std::size_t index) const;
-  /// Has the device join what every run launches.
-  void join_launches(core::JoinedLaunches& device);
   void launch_steps();
   void run_watched();
   void run_timed();
@@ -100,15 +97,12 @@ class Session {
   bool packs_states_ = false;  // this run does
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;
-  std::vector<core::Address> addresses_;           // of operands, step after step
-  std::vector<core::Address> workspaces_;          // of steps
-  std::vector<std::uint32_t> moving_;              // operands whose storage may lie elsewhere in each run
-  std::vector<std::vector<std::uint32_t>> dying_;  // planned storages that each step is the last to use; poison only
-  core::JoinedLaunches* joining_ = nullptr;        // the device, until launches are joined
-  std::size_t launched_ = 0;                       // until then
-  std::vector<core::JoinedSteps> joined_;
-  std::vector<core::StepAddresses> step_addresses_;
-  std::unique_ptr<Session> reference_;  // where runs are verified: the same graph without reuse of memory
+  std::vector<core::Address> addresses_;             // of operands, step after step
+  std::vector<core::Address> workspaces_;            // of steps
+  std::vector<std::uint32_t> moving_;                // operands whose storage may lie elsewhere in each run
+  std::vector<std::vector<std::uint32_t>> dying_;    // planned storages that each step is the last to use; poison only
+  std::vector<core::StepAddresses> step_addresses_;  // where steps are launched together
+  std::unique_ptr<Session> reference_;               // where runs are verified: the same graph without reuse of memory
   std::size_t unplanned_ = 0;
   std::map<std::string, std::size_t> unplanned_by_node_;
 };

@@ -192,9 +192,7 @@ bool check(const Product& product, const Loop& loop, DType dtype, bool in_place 
   apply->launch(behind, {&end, 1}, {});
   const std::vector<std::byte> want = last.contents();
 
-  std::vector<core::LaunchedStep> steps(2);
-  steps[0].kernel = multiply.get();
-  steps[1].kernel = apply.get();
+  const core::Kernel* const steps[] = {multiply.get(), apply.get()};
   std::memset(last.buffer->memory(), 0xff, last.bytes());
   const auto joined = dynamic_cast<core::JoinedLaunches&>(device).join(steps);
   if (joined.empty()) return false;
@@ -272,9 +270,7 @@ TEST_CASE("a loop that reads a product's result across its rows, or another way 
   multiply->launch(from, {&to, 1}, space);
   apply->launch(behind, {&to, 1}, {});
   const std::vector<std::byte> want = c.contents();
-  std::vector<core::LaunchedStep> steps(2);
-  steps[0].kernel = multiply.get();
-  steps[1].kernel = apply.get();
+  const core::Kernel* const steps[] = {multiply.get(), apply.get()};
   const std::vector<core::JoinedSteps> joined = dynamic_cast<core::JoinedLaunches&>(device).join(steps);
   if (cpu::jit::is_available()) CHECK(joined.size() == 1);
   for (const core::JoinedSteps& each : joined) {
