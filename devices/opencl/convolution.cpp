@@ -9,11 +9,9 @@
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/opencl/coordinate_loop.hpp"
-#include "devices/opencl/image_bands.hpp"
 #include "devices/opencl/kernel_text.hpp"
 #include "devices/opencl/loop_axes.hpp"
 #include "devices/opencl/matrix_product.hpp"
-#include "devices/opencl/packed_weights.hpp"
 #include "devices/opencl/product_kernels.hpp"
 
 namespace tyto::opencl {
@@ -107,34 +105,12 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
   return loop.close(kernel);
 }
 
-/// The image for items to lay out in bands.
-BandedImage banded(const Convolution& c) {
-  const View& all = c.image.view;
-  BandedImage image{all, {}, {}, {}, c.axes[0].step};
-  image.view.shape[c.axes.size() + 1] /= c.groups;
-  for (const WindowAxis& axis : c.axes) {
-    image.extent.push_back(axis.extent());
-    image.shift.push_back(axis.shift);
-    image.positions.push_back(axis.positions);
-  }
-  if (c.axes.size() == 1) {
-    // Its lines are the positions.
-    image.view.shape.insert(std::size_t{2}, 1);
-    image.view.strides.insert(std::size_t{2}, image.view.shape.back());
-    for (IntList* list : {&image.extent, &image.positions}) list->push_back(1);
-    image.shift.push_back(0);
-  }
-  return image;
-}
-
-/// The image as patches are read from it: where it lies, or laid out: by items as they multiply, where there are
-/// register tiles, else in the workspace first. `may_band` says whether sums may be cut where bands are.
-ProductOperand patches_of(LaunchPlan& plan, const Context& context, const Convolution& c, bool may_band = true) {
+/// The image as patches are read from it: where it lies, or laid out in the workspace first.
+ProductOperand patches_of(LaunchPlan& plan, const Context& context, const Convolution& c) {
   ProductOperand image{Role::input, 0, c.image.dtype, c.image.view.offset, {}, {}, {}};
   View view = c.image.view;
   const std::size_t axes = c.axes.size();
   const std::int64_t channels = view.shape.back() / c.groups;
-  const DType computed = accumulator_of(c.image.dtype);
   image.batch = View{{c.groups}, {channels * view.strides.back()}, 0};
   bool within = true, empty = view.count() == 0;
   for (std::size_t i = 0; i < axes; ++i) {
@@ -146,23 +122,14 @@ ProductOperand patches_of(LaunchPlan& plan, const Context& context, const Convol
   } else if (!empty) {
     Shape shape = view.shape;
     for (std::size_t i = 0; i < axes; ++i) shape[i + 1] = c.axes[i].extent();
-    // Of few channels of many a band would be gathered element by element, once for each group.
-    const bool has_lines = c.groups == 1 || channels >= layout_lanes;
-    BandedImage bands = banded(c);
-    if (may_band && has_lines && !multiplies_in_groups(context) && has_small_bands(bands, size_of(computed))) {
-      image.image = std::move(bands);
-      shape[axes + 1] = channels;
-      view = View::dense(shape);
-    } else {
-      view = View::dense(shape);
-      image.role = Role::workspace;
-      image.dtype = computed;
-      const std::size_t size = size_of(image.dtype);
-      const std::size_t at = plan.reserve(static_cast<std::size_t>(view.count()) * size);
-      plan.launches.push_back(layout_kernel(context, c, view, at));
-      image.offset = static_cast<std::int64_t>(at / size);
-      image.batch.strides[0] = channels;
-    }
+    view = View::dense(shape);
+    image.role = Role::workspace;
+    image.dtype = accumulator_of(c.image.dtype);
+    const std::size_t size = size_of(image.dtype);
+    const std::size_t at = plan.reserve(static_cast<std::size_t>(view.count()) * size);
+    plan.launches.push_back(layout_kernel(context, c, view, at));
+    image.offset = static_cast<std::int64_t>(at / size);
+    image.batch.strides[0] = channels;
   }
   // Rows are positions, columns what a window covers of a group's channels.
   image.rows = View{{view.shape[0]}, {view.strides[0]}, 0};
@@ -221,13 +188,8 @@ void plan_forward(LaunchPlan& plan, const Context& context, const core::Step& st
   ProductOperand patches = patches_of(plan, context, convolution);
   ProductOperand out = by_group(Role::output, 0, result, groups);
   merge_rows(out);
-  const auto* const epilogue = std::get_if<core::ProductAttributes>(step.attributes);
-  const bool is_packed = epilogue != nullptr && epilogue->packed;
-  ProductOperand weights =
-      is_packed ? packed_operand(*epilogue, result.dtype) : by_group(Role::input, 1, step.inputs[1], groups);
-  MatrixProduct product = product_of(step, std::move(patches), std::move(weights), std::move(out));
-  product.is_packed = is_packed;
-  append_product(plan, context, product);
+  ProductOperand weights = by_group(Role::input, 1, step.inputs[1], groups);
+  append_product(plan, context, product_of(step, std::move(patches), std::move(weights), std::move(out)));
 }
 
 /// Positions of the input `step` apart along an axis, which see the same taps, a number of such runs side by side.
@@ -348,10 +310,8 @@ void plan_kernel_gradient(LaunchPlan& plan, const Context& context, const core::
   while (images % parts != 0) --parts;
   // Any element is true: there is no sum to be cut. Work-groups cut all sums themselves, where it helps.
   if (result.dtype == DType::boolean || multiplies_in_groups(context)) parts = 1;
-  const bool may_band = parts > 1 || accumulator_of(result.dtype) == result.dtype;
-  ProductOperand patches = patches_of(plan, context, convolution, may_band);
+  ProductOperand patches = patches_of(plan, context, convolution);
   std::swap(patches.rows, patches.columns);
-  if (patches.image) patches.image->is_inner = true;
   ProductOperand gradient = by_group(Role::input, 1, step.inputs[1], groups);
   ProductOperand out = by_group(Role::output, 0, result, groups);
   merge_rows(out);
@@ -364,8 +324,7 @@ void plan_kernel_gradient(LaunchPlan& plan, const Context& context, const core::
     operand.batch.shape.insert(std::size_t{0}, parts);
     operand.batch.strides.insert(std::size_t{0}, image_stride * (images / parts));
   };
-  share(patches, patches.columns, patches.image ? patches.image->view.strides[0] : patches.columns.strides[0]);
-  if (patches.image) patches.image->view.shape[0] = images / parts;
+  share(patches, patches.columns, patches.columns.strides[0]);
   share(gradient, gradient.rows, gradient.rows.strides[0]);
   out.role = Role::workspace;
   out.dtype = accumulator_of(result.dtype);

@@ -8,7 +8,6 @@
 #include "core/op_ids.hpp"
 #include "devices/opencl/element_types.hpp"
 #include "devices/opencl/loop_axes.hpp"
-#include "devices/opencl/packed_weights.hpp"
 #include "devices/opencl/product_kernels.hpp"
 
 namespace tyto::opencl {
@@ -90,10 +89,7 @@ MatrixProduct matrix_product(const core::Step& step) {
   MatrixProduct product;
   product.name = core::definition(step.op).name;
   product.a = matrices(step.inputs[0], Role::input, 0);
-  const auto* const attributes = std::get_if<core::ProductAttributes>(step.attributes);
-  product.is_packed = attributes != nullptr && attributes->packed;
-  product.b =
-      product.is_packed ? packed_operand(*attributes, step.outputs[0].dtype) : matrices(step.inputs[1], Role::input, 1);
+  product.b = matrices(step.inputs[1], Role::input, 1);
   product.c = matrices(step.outputs[0], Role::output, 0);
   product.m = product.c.rows.count();
   product.n = product.c.columns.count();

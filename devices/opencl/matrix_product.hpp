@@ -11,18 +11,6 @@
 
 namespace tyto::opencl {
 
-/// An image whose windows reach beyond it. Items of the CPU style lay out what they multiply of it, a band of positions
-/// at a time, with zeros around it and in the type that is computed in. Rows and columns of the operand run along the
-/// layout of whole images, [images, extents, channels], its batch along the image itself.
-struct BandedImage {
-  core::View view;        // images, two or three spatial axes, channels of a group
-  IntList extent;         // of the layout, by spatial axis
-  IntList shift;          // element c of the layout is element c + shift of the image, where there is one
-  IntList positions;      // of the window
-  std::int64_t step;      // between positions along the first spatial axis
-  bool is_inner = false;  // positions are the inner dimension of the product, else rows
-};
-
 /// A batch of matrices in memory. Rows and columns may each run along several axes, the last one innermost: so the
 /// patches of an image are a matrix without being copied.
 struct ProductOperand {
@@ -31,7 +19,6 @@ struct ProductOperand {
   DType dtype = DType::f32;
   std::int64_t offset = 0;  // elements
   core::View batch, rows, columns;
-  std::optional<BandedImage> image = {};
 };
 
 /// One number a column; of the groups of a convolution each has its own.
@@ -52,13 +39,12 @@ struct ProductEpilogue {
 };
 
 /// c = a b, where a has the rows of c and its columns are the rows of b. Only rows and columns of a, rows of b and rows
-/// of c may run along several axes, those of c along as many as those of a. Only a may be a banded image.
+/// of c may run along several axes, those of c along as many as those of a.
 struct MatrixProduct {
   std::string_view name = "matmul";  // for errors
   std::int64_t m = 0, n = 0, k = 0;
   ProductOperand a, b, c;
   std::optional<ProductEpilogue> epilogue;
-  bool is_packed = false;  // b lies in panels, see packed_weights.hpp
 };
 
 /// The type that products of elements of a type are added up in, as it is stored between kernels.

@@ -20,7 +20,6 @@
 #include "devices/opencl/matrix_product.hpp"
 #include "devices/opencl/moves.hpp"
 #include "devices/opencl/named_loop.hpp"
-#include "devices/opencl/packed_weights.hpp"
 #include "devices/opencl/reduction.hpp"
 #include "devices/opencl/scan.hpp"
 #include "devices/opencl/scatter.hpp"
@@ -176,7 +175,6 @@ constexpr Family families[] = {
     {is_search, search_launch_plan},
     {is_fourier, fourier_launch_plan},
     {is_suppression, suppression_launch_plan},
-    {is_packing, packing_launch_plan},
 };
 
 const Family* family_of(OpId op) {
@@ -196,14 +194,9 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
     return op == OpId::custom || takes_complex(op) || is_fourier(op) || is_move(op) || is_indexed(op) ||
            op == OpId::scatter;
   }
-  if (is_packing(op) && context_.style != Style::cpu) return false;
   // Its method rejects some candidates, which f32 could not tell apart.
   if (op == OpId::random_gamma && !context_.has_f64) return false;
   return op == OpId::custom || family_of(op) != nullptr;
-}
-
-std::int64_t OpenClDevice::packed_bytes(OpId op, const core::ProductAttributes& product, DType dtype) const {
-  return opencl::packed_bytes(context_, op, product, dtype);
 }
 
 // A residual is read where the result is written.

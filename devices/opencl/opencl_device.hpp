@@ -36,7 +36,6 @@ class OpenClDevice final : public core::Device, public core::KernelClock, public
 
   bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
   std::uint64_t requires_dense(const core::Step& step) const override;
-  std::int64_t packed_bytes(core::OpId op, const core::ProductAttributes& product, DType dtype) const override;
   bool writes_strided(const core::Step& step) const override;
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override;
   /// The kernels of many steps at once: those not yet compiled are built as one program.

@@ -13,9 +13,6 @@ inline constexpr std::int64_t group_items = 256;
 
 constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Columns of a panel of b that register tiles read, where b has so many in all.
-std::int64_t panel_width(std::int64_t columns, DType dtype);
-
 /// Multiplies by register tiles on so many items, each of which gets workspace of the plan for a panel of b.
 KernelLaunch tile_kernel(const MatrixProduct& product, LaunchPlan& plan, std::int64_t items);
 

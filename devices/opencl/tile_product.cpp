@@ -1,7 +1,6 @@
 // The text of products for processors: packing and a register tile.
 #include <algorithm>
 
-#include "devices/opencl/image_bands.hpp"
 #include "devices/opencl/product_kernels.hpp"
 #include "devices/opencl/product_text.hpp"
 
@@ -35,8 +34,7 @@ TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
   const std::int64_t vectors = vectors_of(product.n, lanes);
   const core::View& rows = product.a.rows;
   const std::size_t inner = rows.shape.size() - 1;
-  const bool in_bands = product.a.image && !product.a.image->is_inner;  // which may end within a tile
-  if (rows.strides[inner] == 1 && !in_bands) {
+  if (rows.strides[inner] == 1) {
     for (const TileShape& shape : adjoining_shapes) {
       if (shape.vectors == vectors && rows.shape[inner] % shape.rows == 0) return shape;
     }
@@ -45,8 +43,7 @@ TileShape tile_shape(const MatrixProduct& product, std::int64_t lanes) {
 }
 
 // A register tile at a time multiplies rows of a with a panel of b, whose rows each item first copies to a block of its
-// own: [depth][lanes of the panel], zeros beyond the last column. The block stays in the second-level cache. So does
-// the band of an image whose windows reach beyond it.
+// own: [depth][lanes of the panel], zeros beyond the last column. The block stays in the second-level cache.
 class TileText : ProductText {
  public:
   TileText(const MatrixProduct& product, std::int64_t lanes, const TileShape& shape)
@@ -59,7 +56,7 @@ class TileText : ProductText {
         vector_(text(type_, lanes)),
         // Sums of a type that is not stored as it is added up are made in one piece.
         cuts_(accumulator_of(result_) == result_),
-        is_panel_(product.is_packed || is_panel()) {}
+        is_panel_(is_panel()) {}
 
   KernelLaunch generate(LaunchPlan& plan, std::int64_t items) {
     const std::int64_t panels = divided_up(product_.n, width_);
@@ -69,28 +66,18 @@ class TileText : ProductText {
     const std::int64_t most_blocks = std::max<std::int64_t>(product_.m / least_rows, 1);
     const std::int64_t blocks = std::clamp<std::int64_t>(divided_up(items, batches * panels), 1, most_blocks);
     const std::int64_t rows = divided_up(divided_up(product_.m, blocks), tile_rows_) * tile_rows_;
-    const std::size_t size = size_of(accumulator_of(result_));
-    if (product_.a.image) bands_.emplace(product_.a, product_.a.image->is_inner ? banded_depth(size) : rows, size);
-    const bool bands_of_rows = bands_ && !product_.a.image->is_inner, bands_of_depth = bands_ && !bands_of_rows;
-    const std::int64_t row_blocks = bands_of_rows ? bands_->count() : divided_up(product_.m, rows);
+    const std::int64_t row_blocks = divided_up(product_.m, rows);
     const std::int64_t tasks = batches * panels * row_blocks, busy = std::clamp<std::int64_t>(items, 1, tasks);
-    const std::int64_t depth_a_block = bands_of_depth ? bands_->positions() : cuts_ ? depth_block : product_.k;
-    const std::int64_t block = std::min(product_.k, depth_a_block) * width_;
+    const std::int64_t block = (cuts_ ? std::min(product_.k, depth_block) : product_.k) * width_;
     memory(product_.b, "b");
-    if (bands_) {
-      bands_->declare(kernel_);
-      workspace(plan, busy * bands_->elements(), "band");
-      kernel_.number("band_block", bands_->elements());
-    } else {
-      memory(product_.a, "a");
-    }
+    memory(product_.a, "a");
     if (!is_panel_) {
       workspace(plan, busy * block, "packed");
       kernel_.number("block", block);
     }
     result_and_sizes();
     kernel_.number("panels", panels);
-    if (!bands_of_rows) kernel_.number("rows", rows);
+    kernel_.number("rows", rows);
     kernel_.number("row_blocks", row_blocks);
     kernel_.distribute(tasks, items);
     kernel_.line("  const long panel = task / row_blocks % panels;");
@@ -98,25 +85,11 @@ class TileText : ProductText {
     start_column_operands("task / (row_blocks * panels)");
     for (int which = 0; which < 3; ++which) start(which);
     kernel_.line(text("  const long column = panel * ", width_, ";"));
-    if (bands_) kernel_.line(text("  global ", type_, "* const a = band + (long)get_global_id(0) * band_block;"));
-    if (bands_of_rows) {
-      bands_->locate_by_number(kernel_, "task % row_blocks");
-      kernel_.line(text("  const long first_row = ", ImageBands::first, ";"));
-      kernel_.line(text("  const long past_row = first_row + ", ImageBands::size, ";"));
-      bands_->lay_out(kernel_, "a", type_, "a_start");
-    } else {
-      kernel_.line("  const long first_row = task % row_blocks * rows;");
-      kernel_.line("  const long past_row = min(first_row + rows, m);");
-    }
+    kernel_.line("  const long first_row = task % row_blocks * rows;");
+    kernel_.line("  const long past_row = min(first_row + rows, m);");
     kernel_.line("  long depth = 0;");
     kernel_.line("  do {");
-    if (bands_of_depth) {
-      bands_->locate_by_position(kernel_, "depth");
-      kernel_.line(text("  const long until = depth + ", ImageBands::size, ";"));
-      bands_->lay_out(kernel_, "a", type_, "a_start");
-    } else {
-      kernel_.line(text("  const long until = ", cuts_ ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
-    }
+    kernel_.line(text("  const long until = ", cuts_ ? text("min(depth + ", depth_block, ", k)") : "k", ";"));
     if (is_panel_) {
       kernel_.line(
           text("  const global ", type_, "* const panel_start = b + b_start + (panel * k + depth) * ", width_, ";"));
@@ -124,12 +97,7 @@ class TileText : ProductText {
       kernel_.line(text("  global ", type_, "* const panel_start = packed + (long)get_global_id(0) * block;"));
       pack();
     }
-    // Within a band of rows coordinates are the band's own.
-    if (has_row_axes() && bands_of_rows) {
-      kernel_.line(text("  long band_place; { ", rows_.split("r", "first_row", "long"),
-                        " band_place = ", result_rows_.place("r"), "; }"));
-    }
-    kernel_.line(text("  ", rows_.split("r", bands_of_rows ? "0" : "first_row", "long")));
+    kernel_.line(text("  ", rows_.split("r", "first_row", "long")));
     kernel_.line(text("  for (long row = first_row; row < past_row; row += ", tile_rows_, ") {"));
     tile();
     kernel_.line("  }");
@@ -140,14 +108,6 @@ class TileText : ProductText {
   }
 
  private:
-  /// Positions of a band whose elements stay in the first-level cache together with as many rows of the panel: each
-  /// tap of the windows reads both again.
-  std::int64_t banded_depth(std::size_t size) const {
-    constexpr std::int64_t first_level = std::int64_t{32} << 10;
-    const std::int64_t of_position = (width_ + product_.a.image->view.shape.back()) * static_cast<std::int64_t>(size);
-    return std::clamp<std::int64_t>(first_level / of_position, 1, depth_block);
-  }
-
   /// Whether b lies in memory as its one panel would be packed.
   bool is_panel() const {
     const core::View& rows = product_.b.rows;
@@ -248,12 +208,9 @@ class TileText : ProductText {
                                : text(past, "if (", last_row, " == ", row_length, ") { ", last_row, " = 0; ",
                                       rows_.advance("r"), " }");
     };
-    const bool bands_of_rows = bands_ && !product_.a.image->is_inner;
-    const std::string start = bands_ ? "" : "a_start + ",
-                      result_start = bands_of_rows ? "c_start + band_place + " : "c_start + ";
     for (int r = 0; r < (is_adjoining_ ? 1 : tile_rows_); ++r) {
-      kernel_.line(text("    const long at", r, " = ", start, rows_.place("r"), ";"));
-      if (has_row_axes()) kernel_.line(text("    const long to", r, " = ", result_start, result_rows_.place("r"), ";"));
+      kernel_.line(text("    const long at", r, " = a_start + ", rows_.place("r"), ";"));
+      if (has_row_axes()) kernel_.line(text("    const long to", r, " = c_start + ", result_rows_.place("r"), ";"));
       // Rows past the end repeat the last one, and are not stored.
       if (!is_adjoining_) kernel_.line(text("    if (row + ", r, " + 1 < past_row) { ", next_row(1), " }"));
     }
@@ -262,14 +219,13 @@ class TileText : ProductText {
     kernel_.line(text("    const global ", type_, "* w = panel_start;"));
     const LoopAxes& depth = depth_[0];
     const std::string inner = text("d_c", depth.rank() - 1);
-    // A band of the inner dimension begins where its first position does.
-    kernel_.line(text("    ", depth.split("d", bands_ && product_.a.image->is_inner ? "0" : "depth", "long")));
+    kernel_.line(text("    ", depth.split("d", "depth", "long")));
     kernel_.line("    for (long i = depth; i < until;) {");
     kernel_.line(text("    const long run = min(da_n", depth.rank() - 1, " - ", inner, ", until - i);"));
     kernel_.line(text("    const long from = ", depth.place("d"), ";"));
     for (int r = 0; r < (is_adjoining_ ? 1 : tile_rows_); ++r) {
-      kernel_.line(text("    const global ", bands_ ? type_ : storage_name(product_.a.dtype), "* restrict a", r,
-                        " = a + at", r, " + from;"));
+      kernel_.line(
+          text("    const global ", storage_name(product_.a.dtype), "* restrict a", r, " = a + at", r, " + from;"));
     }
     kernel_.line(text("    for (long j = 0; j < run; ++j, w += ", width_, ") {"));
     for (int v = 0; v < vectors_; ++v) {
@@ -278,7 +234,7 @@ class TileText : ProductText {
     for (int r = 0; r < tile_rows_; ++r) {
       const std::string at = text(is_adjoining_ ? r : 0, depth.inner_term("j"));
       kernel_.line(text("      { const ", vector_, " x = (", vector_, ")(",
-                        a_element(text("a", is_adjoining_ ? 0 : r), at), ");"));
+                        element(product_.a.dtype, text("a", is_adjoining_ ? 0 : r), at), ");"));
       for (int v = 0; v < vectors_; ++v) {
         const std::string sum = text("s", r, "_", v);
         kernel_.line(text("      ", sum, " = ", plus_product(sum, "x", text("w", v)), ";"));
@@ -289,10 +245,6 @@ class TileText : ProductText {
     kernel_.line(text("    i += run; ", inner, " = 0; ", depth.advance("d")));
     kernel_.line("    }");
     for (int r = 0; r < tile_rows_; ++r) store_row(r);
-  }
-
-  std::string a_element(std::string_view pointer, std::string_view at) const {
-    return bands_ ? text(pointer, "[", at, "]") : element(product_.a.dtype, pointer, at);
   }
 
   /// Where column `column` of a row of the tile is stored.
@@ -374,15 +326,9 @@ class TileText : ProductText {
   std::string vector_;
   bool cuts_;
   bool is_panel_;
-  std::optional<ImageBands> bands_;
 };
 
 }  // namespace
-
-std::int64_t panel_width(std::int64_t columns, DType dtype) {
-  const std::int64_t lanes = lanes_of(dtype);
-  return lanes * vectors_of(columns, lanes);
-}
 
 KernelLaunch tile_kernel(const MatrixProduct& product, LaunchPlan& plan, std::int64_t items) {
   const std::int64_t lanes = lanes_of(product.c.dtype);

@@ -33,8 +33,8 @@ An operator is what a graph is made of. Most have a public function of the same 
 - **Result** is the element type that comes out.
 - **Devices**: every operator that computes has a CPU kernel. *OpenCL* means a kernel of its own there (f64 where the device
   has it), *composed* that it is made of operators that have one; otherwise the node is computed on the CPU, with planned
-  copies and a note in the graph's report. That is so for factorisations of matrices and host functions of `custom_op`. Weights are packed in each device's
-  own layout, on OpenCL for kernels of the CPU style. Loops and branches run on OpenCL where all of their regions
+  copies and a note in the graph's report. That is so for factorisations of matrices and host functions of `custom_op`. The CPU
+  packs weights in a layout of its own. Loops and branches run on OpenCL where all of their regions
   do. A *view* looks at its input's memory and needs a kernel on no device.
 - **Gradient**: *none* marks operators that are nondifferentiable or constant almost everywhere.
 - **In place**: whether the result may be written over an input of the same layout that nobody else reads; *first input*

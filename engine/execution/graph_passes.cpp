@@ -124,7 +124,6 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   passes.packed_bytes = [&device](core::OpId op, const core::ProductAttributes& product, DType dtype) {
     return device.packed_bytes(op, product, dtype);
   };
-  passes.evaluates_packing = &device == &cpu_device();
   passes.first_capture = first_capture;
   if (options.dump != nullptr) {
     passes.dump = [&options](std::string_view pass, const std::string& text) {

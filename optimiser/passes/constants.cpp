@@ -46,7 +46,7 @@ class ConstantFolder {
     known_.assign(editor_.index_limit(), 0);
     for (const Index index : editor_.order()) {
       const GraphNode& node = editor_.node(index);
-      if (!may_fold(node) || (node.op == OpId::pack_weights && !context_.options.evaluates_packing)) continue;
+      if (!may_fold(node)) continue;
       std::size_t from = 1;
       bool known = true;
       if (node.op == OpId::constant) {

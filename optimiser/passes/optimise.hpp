@@ -27,8 +27,6 @@ struct PassOptions {
   /// none are packed. See core::Device::packed_bytes.
   std::function<std::int64_t(core::OpId op, const core::ProductAttributes& product, DType dtype)> packed_bytes =
       nullptr;
-  /// Whether evaluate() packs weights as the kernel reads them. Where it does not, packing is no constant to be folded.
-  bool evaluates_packing = true;
   /// Of a loop's body: inputs from this number on are the same in each iteration. Products of them are given packed
   /// weights, and the packing is to be hoisted.
   std::size_t first_capture = SIZE_MAX;
