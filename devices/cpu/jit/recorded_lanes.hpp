@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "devices/cpu/jit/code.hpp"
-#include "devices/cpu/jit/reciprocal.hpp"
 
 #define TYTO_VECTOR_INLINE [[maybe_unused]] static inline
 #define TYTO_FUSED_MULTIPLY_ADD 1
@@ -75,7 +74,7 @@ struct Recorded {
   friend Recorded operator-(const Recorded& a, const Recorded& b) { return apply(jit::Op::subtract, a, b); }
   friend Recorded operator*(const Recorded& a, const Recorded& b) { return apply(jit::Op::multiply, a, b); }
   friend Recorded operator/(const Recorded& a, const Recorded& b) requires std::is_floating_point_v<Number> {
-    return quotient(a, b);
+    return apply(jit::Op::divide, a, b);
   }
   friend constexpr Recorded operator-(const Recorded& a) {
     if (a.node == jit::no_value) return Recorded(static_cast<Number>(-a.number));
@@ -242,22 +241,6 @@ inline void require(const mask& condition) {
   if (all.node == jit::no_value && all.known) return;
   recording->in_range = all.value(all.node != jit::no_value && jit::is_wide(recording->code.code()[all.node].lane));
 }
-
-/// By a number that is known, division is a product with its reciprocal in two parts.
-inline f32 quotient(const f32& a, const f32& b) {
-  const jit::Value divisor = b.value();
-  const jit::CodeBuilder& code = recording->code;
-  if (!code.is_constant(divisor)) return f32::apply(jit::Op::divide, a, b);
-  const auto by = jit::reciprocal_of(__builtin_bit_cast(float, static_cast<std::uint32_t>(code.bits(divisor))));
-  if (!by || code.is_constant(a.value())) return f32::apply(jit::Op::divide, a, b);
-  // Zero, or at least so much: one comparison, of bits moved so that those of zero are the largest.
-  constexpr std::int64_t most = 0x7fffffff;
-  const auto least = static_cast<std::int64_t>(__builtin_bit_cast(std::uint32_t, by->least));
-  const u32 moved = (bits_of(a) & u32(0x7fffffff)) + u32(0x7fffffff);
-  require(moved > u32(static_cast<std::int32_t>(least - 3 - most)));
-  return mul_add(a, f32(by->high), a * f32(by->low));
-}
-inline f64 quotient(const f64& a, const f64& b) { return f64::apply(jit::Op::divide, a, b); }
 
 /// Says that the operator has no code of lanes: its loop is called.
 template <class T>

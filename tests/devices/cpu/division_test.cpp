@@ -1,4 +1,5 @@
-// Division by a number that is known gives the bits of a division, though machine code multiplies.
+// Division by a number that is known gives the bits of a division, though machine code multiplies by that of a power of
+// two.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -9,7 +10,6 @@
 
 #include "core/op_ids.hpp"
 #include "devices/cpu/jit/compile.hpp"
-#include "devices/cpu/jit/reciprocal.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing::division {
@@ -43,20 +43,6 @@ std::int64_t differences(const std::vector<T>& x, T divisor, const std::vector<T
 }
 
 }  // namespace
-
-TEST_CASE("two instructions divide every number of 24 bits correctly") {
-  for (const float divisor : {6.0F, -255.0F}) {
-    const auto by = jit::reciprocal_of(divisor);
-    REQUIRE(by);
-    std::int64_t wrong = 0;
-    for (int x = 1 << 23; x < 1 << 24; ++x) {
-      const auto number = static_cast<float>(x);
-      wrong += std::fma(number, by->high, number * by->low) != number / divisor;
-    }
-    CHECK(wrong == 0);
-  }
-  for (const float none : {0.0F, 1.0F, 8.0F, 1e-30F, 1e30F, HUGE_VALF, std::nanf("")}) CHECK(!jit::reciprocal_of(none));
-}
 
 TEST_CASE("machine code divides by numbers as the processor does: any size, zeros, infinities and NaN") {
   std::mt19937 random(5);
