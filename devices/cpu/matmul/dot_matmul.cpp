@@ -1,4 +1,5 @@
-// Products of at most four rows with a transposed matrix in f32 and f64: dot products that read the matrix once.
+// Products of at most four rows with a transposed matrix in f32 and f64: dot products that read the matrix once. So
+// are those of two rows with two columns whose elements alternate, of which dot products of complex numbers are made.
 #include <optional>
 
 #include "devices/cpu/matmul/matmul_routine.hpp"
@@ -33,11 +34,20 @@ std::optional<BatchSteps> steps_of_batch(const MatmulProblem& problem) {
   return BatchSteps{*a, *b, *c};
 }
 
+/// Both rows and both columns in one pass over the elements.
+bool is_of_pairs(const MatmulProblem& problem) noexcept {
+  return problem.m == 2 && problem.n == 2 && !problem.packed_b && problem.a.row_stride == 1 &&
+         problem.a.column_stride == 2 && problem.b.row_stride == 2 && problem.b.column_stride == 1;
+}
+
 template <class T>
 class DotMatmul final : public MatmulRoutine {
  public:
   DotMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, 10.0)) {
+      : problem_(problem),
+        set_(choice.set()),
+        threads_(matmul_threads(problem, choice, 10.0)),
+        pairs_(is_of_pairs(problem)) {
     if (problem.m == 1 && problem.n == 1 && !problem.bias) steps_ = steps_of_batch(problem);
     if (steps_ && steps_->a == 0) steps_.reset();
   }
@@ -45,6 +55,11 @@ class DotMatmul final : public MatmulRoutine {
   void run(const MatmulArguments& arguments) const override {
     const std::int64_t batches = batch_count(problem_);
     run_team(threads_, [&](Team team) {
+      if (pairs_) {
+        const Range mine = share(batches, team.member, team.size);
+        for (std::int64_t point = mine.begin; point < mine.end; ++point) multiply_pairs(arguments, point);
+        return;
+      }
       // Columns of all points of the batch, shared out as one sequence.
       const Range mine = share(batches * problem_.n, team.member, team.size, 4);
       if (steps_) return multiply_points(arguments, mine);
@@ -97,6 +112,23 @@ class DotMatmul final : public MatmulRoutine {
     tiles<T>(set_).dots(t);
   }
 
+  void multiply_pairs(const MatmulArguments& arguments, std::int64_t point) const noexcept {
+    const BatchOffsets offsets = batch_offsets(problem_, point);
+    T products[4];
+    tiles<T>(set_).pairs(static_cast<const T*>(arguments.a) + offsets.a, static_cast<const T*>(arguments.b) + offsets.b,
+                         problem_.k, products);
+    T* const c = static_cast<T*>(arguments.c) + offsets.c;
+    const T* const bias = static_cast<const T*>(arguments.bias);
+    const Limits<T> limits = problem_.limits.as<T>();
+    for (std::int64_t i = 0; i < 4; ++i) {
+      T& to = c[i / 2 * problem_.c.row_stride + i % 2 * problem_.c.column_stride];
+      T value = products[i];
+      if (problem_.bias) value += bias[i % 2];
+      if (problem_.accumulate) value += to;
+      to = limits(value);
+    }
+  }
+
   DotArguments<T> common_arguments() const noexcept {
     DotArguments<T> t;
     t.row_count = static_cast<int>(problem_.m);
@@ -109,6 +141,7 @@ class DotMatmul final : public MatmulRoutine {
   MatmulProblem problem_;
   InstructionSet set_;
   int threads_;
+  bool pairs_;
   std::optional<BatchSteps> steps_;  // where each point is one product of a row and a column
 };
 
@@ -120,7 +153,7 @@ bool is_dot_matmul(const MatmulProblem& problem) noexcept {
 }
 
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
-  if (!is_dot_matmul(problem)) return nullptr;
+  if (!is_dot_matmul(problem) && !is_of_pairs(problem)) return nullptr;
   if (problem.dtype == DType::f64) return std::make_unique<DotMatmul<double>>(problem, choice);
   if (problem.dtype == DType::f32) return std::make_unique<DotMatmul<float>>(problem, choice);
   return nullptr;

@@ -117,25 +117,6 @@ MatmulProblem transposed(MatmulProblem problem) {
   return problem;
 }
 
-/// Does a product by that of the transposed matrices.
-class TransposedMatmul final : public MatmulRoutine {
- public:
-  explicit TransposedMatmul(std::unique_ptr<MatmulRoutine> product) : product_(std::move(product)) {
-    space_ = product_->workspace();
-  }
-
-  void run(const MatmulArguments& arguments) const override {
-    MatmulArguments swapped = arguments;
-    std::swap(swapped.a, swapped.b);
-    product_->run(swapped);
-  }
-  bool order_depends_on_strides() const noexcept override { return product_->order_depends_on_strides(); }
-  const char* name() const noexcept override { return product_->name(); }
-
- private:
-  std::unique_ptr<MatmulRoutine> product_;
-};
-
 // With few rows oneDNN packs what it reads once; our tile reads it where it lies. With one row oneDNN is as fast as the
 // caches, but not as memory.
 bool is_flat(const MatmulProblem& problem) {
@@ -176,11 +157,9 @@ double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanose
 }
 
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
-  if (is_column(problem)) return std::make_unique<TransposedMatmul>(choose(transposed(problem), choice));
   if (choice.implementation != Implementation::onednn) {
     auto routine = prepare_small_matmul(problem, choice);
     if (routine == nullptr) routine = prepare_dot_matmul(problem, choice);
-    if (routine == nullptr) routine = prepare_pair_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
   if (choice.implementation == Implementation::onednn || is_onednn_matmul(problem, choice)) {
@@ -256,7 +235,9 @@ int matmul_layout_threads(const MatmulProblem& problem, double operations_per_na
 
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   check(problem);
-  return Matmul(choose(simplified(problem), choice));
+  const MatmulProblem simple = simplified(problem);
+  if (is_column(simple)) return Matmul(choose(transposed(simple), choice), true);
+  return Matmul(choose(simple, choice));
 }
 
 std::size_t Matmul::workspace_bytes() const noexcept { return workspace().bytes(); }
@@ -264,8 +245,13 @@ std::size_t Matmul::packed_bytes() const noexcept { return packed().bytes(); }
 const WorkspaceLayout& Matmul::workspace() const noexcept { return routine_->workspace(); }
 const WorkspaceLayout& Matmul::packed() const noexcept { return routine_->packed(); }
 void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed); }
-void Matmul::run(const MatmulArguments& arguments) const { routine_->run(arguments); }
-bool Matmul::takes_loop() const noexcept { return routine_->takes_loop(); }
+void Matmul::run(const MatmulArguments& arguments) const {
+  if (!swaps_) return routine_->run(arguments);
+  MatmulArguments swapped = arguments;
+  std::swap(swapped.a, swapped.b);
+  routine_->run(swapped);
+}
+bool Matmul::takes_loop() const noexcept { return !swaps_ && routine_->takes_loop(); }
 const char* Matmul::implementation() const noexcept { return routine_->name(); }
 
 bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) {

@@ -59,7 +59,9 @@ class WorkspaceLayout;
 /// A prepared product. Copies share what was prepared; one may run on several threads at once with separate workspaces.
 class Matmul {
  public:
-  explicit Matmul(std::shared_ptr<const MatmulRoutine> routine) : routine_(std::move(routine)) {}
+  /// `swaps`: the routine computes the product of the transposed matrices.
+  explicit Matmul(std::shared_ptr<const MatmulRoutine> routine, bool swaps = false)
+      : routine_(std::move(routine)), swaps_(swaps) {}
 
   std::size_t workspace_bytes() const noexcept;
   /// Bytes of b in packed form; 0 unless the problem asked for it.
@@ -77,6 +79,7 @@ class Matmul {
 
  private:
   std::shared_ptr<const MatmulRoutine> routine_;
+  bool swaps_;
 };
 
 /// Chooses and prepares the code for a problem. Throws ValueError for a malformed problem, and DeviceError when

@@ -43,10 +43,9 @@ bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) 
 
 /// f32 and f64 of so few elements that nothing is worth being prepared for them; null for other problems.
 std::unique_ptr<MatmulRoutine> prepare_small_matmul(const MatmulProblem& problem, const KernelChoice& choice);
-/// f32 and f64 of few rows by a transposed matrix; null for other problems.
+/// f32 and f64 of few rows by a transposed matrix, or of two rows and two columns whose elements alternate, as the
+/// parts of complex numbers do; null for other problems.
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);
-/// f32 and f64, two rows and two columns whose elements alternate; null for other problems.
-std::unique_ptr<MatmulRoutine> prepare_pair_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f32 and f64 by register tiles.
 std::unique_ptr<MatmulRoutine> prepare_panel_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// Integers and booleans by plain loops.
