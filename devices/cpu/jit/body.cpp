@@ -5,27 +5,13 @@
 
 namespace tyto::cpu::jit {
 
-Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code) {
+Body::Body(const KernelSpec& spec, bool one_mask) : code(spec.code) {
   const std::size_t count = code.instructions.size();
   root.resize(count);
   same_in_row.assign(count, false);
   std::vector<bool> wanted(count, false);
-  for (const Code::Store& store : code.stores) {
-    if (store.vector < vectors) stores.push_back(store);
-  }
-  for (const Code::Store& store : stores) wanted[static_cast<std::size_t>(store.value)] = true;
-  const auto of_vector = [&](Value value, int vector) {
-    if (value == no_value || vector == 0) return value;
-    const Value other = code.second[static_cast<std::size_t>(value)];
-    return other == no_value ? value : other;
-  };
-  for (std::size_t i = 0; i < code.reductions.size(); ++i) {
-    const Code::Reduction& each = code.reductions[i];
-    for (int vector = 0; vector < vectors; ++vector) {
-      reduced.push_back({i, of_vector(each.value, vector), of_vector(each.second, vector), vector});
-    }
-  }
-  for (const Reduced& each : reduced) {
+  for (const Code::Store& store : code.stores) wanted[static_cast<std::size_t>(store.value)] = true;
+  for (const Code::Reduction& each : code.reductions) {
     for (const Value value : values_of(each)) wanted[static_cast<std::size_t>(value)] = true;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -46,16 +32,10 @@ Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code)
       operands(value, [&](Value operand) { wanted[static_cast<std::size_t>(operand)] = true; });
     }
   }
-  const auto place = [&](Value value) {
-    const auto i = static_cast<std::size_t>(value);
-    if (!wanted[i] || root[i] != value || code.instructions[i].op == Op::constant) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<Value>(i);
+    if (!wanted[i] || root[i] != value || code.instructions[i].op == Op::constant) continue;
     (same_in_row[i] ? row : element).push_back(value);
-  };
-  // The vectors take turns, instruction by instruction.
-  const std::size_t own = code.second.empty() ? count : code.own_instructions();
-  for (std::size_t i = 0; i < own; ++i) {
-    place(static_cast<Value>(i));
-    if (vectors > 1 && code.second[i] != no_value) place(code.second[i]);
   }
   std::vector<std::pair<Value, int>> reads;
   reads.reserve(2 * element.size());
@@ -70,11 +50,12 @@ Body::Body(const KernelSpec& spec, bool one_mask, int vectors) : code(spec.code)
     });
     ++position;
   }
-  for (const Reduced& each : reduced) {
+  for (const Code::Reduction& each : code.reductions) {
     for (const Value value : values_of(each)) reads.emplace_back(root[static_cast<std::size_t>(value)], position);
     ++position;
   }
-  for (const Code::Store& store : stores) reads.emplace_back(root[static_cast<std::size_t>(store.value)], position++);
+  for (const Code::Store& store : code.stores)
+    reads.emplace_back(root[static_cast<std::size_t>(store.value)], position++);
   sort_uses(reads);
   int alive = 0;
   std::vector<Value> ended;

@@ -11,22 +11,14 @@ namespace tyto::cpu::jit {
 
 class Body {
  public:
-  /// `one_mask`: masks of 32-bit and of 64-bit lanes are the same. `vectors` that go through the body side by side.
-  Body(const KernelSpec& spec, bool one_mask, int vectors = 1);
+  /// `one_mask`: masks of 32-bit and of 64-bit lanes are the same.
+  Body(const KernelSpec& spec, bool one_mask);
 
   const Code& code;
   std::vector<Value> root;  ///< by value: the one whose register it shares (reinterpreted values share their origin's)
   std::vector<Value> row;   ///< computed once a row, in order; no constants
   std::vector<Value> element;  ///< computed for each vector, in order
   std::vector<bool> same_in_row;
-  std::vector<Code::Store> stores;
-  /// What a reduction reads of one vector.
-  struct Reduced {
-    std::size_t reduction;
-    Value value, second;
-    int vector;
-  };
-  std::vector<Reduced> reduced;
   /// By root: positions in `element` of its readers, ascending; reductions and then stores stand at the end of them
   /// all.
   std::span<const int> uses(Value value) const {

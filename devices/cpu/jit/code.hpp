@@ -115,9 +115,8 @@ enum class Fold : std::uint8_t { sum, product, minimum, maximum };
 struct Code {
   struct Store {
     Value value;
-    int operand;     // which output
-    int half = 0;    // of the vector's elements, where `halves`
-    int vector = 0;  // 1: of the second vector, where `second`
+    int operand;   // which output
+    int half = 0;  // of the vector's elements, where `halves`
   };
 
   std::vector<Instruction> instructions;
@@ -134,25 +133,15 @@ struct Code {
   bool wide = false;     // some lanes have 64 bits
   bool halves = false;   // vectors of wide lanes hold half as many elements as those of narrow lanes (halves.hpp)
   bool complete = true;  // false where there would be too many values
-  /// By value: the same of the vector that comes next, where two go through the body side by side (second_vector.hpp);
-  /// no_value where that is the value itself. Empty where one goes alone.
-  std::vector<std::int16_t> second;
 
   /// By value: whether something that is stored or reduced hangs on it. Rules leave values behind that nobody reads.
   std::vector<bool> wanted() const;
 
-  /// Instructions that come before those of a second vector.
-  std::size_t own_instructions() const {
-    std::size_t count = instructions.size();
-    for (const std::int16_t copy : second) count -= copy != -1 ? 1 : 0;
-    return count;
-  }
-
   const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
 };
 
-/// What a reduction reads, here or of one vector of a body.
-inline std::vector<Value> values_of(const auto& reduction) {
+/// What a reduction reads.
+inline std::vector<Value> values_of(const Code::Reduction& reduction) {
   if (reduction.second == no_value || reduction.second == reduction.value) return {reduction.value};
   return {reduction.value, reduction.second};
 }

@@ -10,7 +10,6 @@
 #include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/jit/halves.hpp"
 #include "devices/cpu/jit/record.hpp"
-#include "devices/cpu/jit/second_vector.hpp"
 #include "devices/cpu/jit/x86_emitter.hpp"
 
 namespace tyto::cpu::jit {
@@ -134,7 +133,6 @@ Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs
   }
   const int lanes = (spec.code.wide && !spec.code.halves ? 4 : 8) * (vectors == VectorSet::avx512 ? 2 : 1);
   const double cycles = cycles_of(spec.code, vectors);
-  add_second_vector(spec);
   const Compiled compiled{emit_x86(spec, vectors), cycles / lanes / gigahertz, cycles};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();

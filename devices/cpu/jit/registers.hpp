@@ -23,9 +23,6 @@ class RegisterFile {
         registers_(body.root.size(), -1),
         passed_(body.root.size(), 0) {}
 
-  /// From now on another body of the same values reads them.
-  void read_by(const Body& body) { body_ = &body; }
-
   int end() const { return static_cast<int>(owners_.size()); }
   Value owner(int which) const { return owners_[static_cast<std::size_t>(which)]; }
   /// The value's register, or -1.

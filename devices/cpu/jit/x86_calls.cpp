@@ -10,7 +10,7 @@ void X86Function::emit_call(Value value) {
   const Call& call = spec_.code.calls[instruction.immediate];
   std::array<int, 3> operands{};
   for (std::size_t k = 0; k < static_cast<std::size_t>(call.count); ++k) {
-    operands[k] = in_register(body_->root[static_cast<std::size_t>(call.operands[k])]);
+    operands[k] = in_register(body_.root[static_cast<std::size_t>(call.operands[k])]);
   }
   const int pinned = pinned_at(value);
   if (instruction.op == Op::call) {

@@ -9,14 +9,13 @@ void X86Function::choose_pins() {
   std::vector<std::pair<std::size_t, Value>> wanted;
   for (std::size_t i = 0; i < spec_.code.instructions.size(); ++i) {
     const auto value = static_cast<Value>(i);
-    if (body_->root[i] != value || !body_->same_in_row[i] || is_in_mask(value)) continue;
-    if (!body_->uses(value).empty()) wanted.emplace_back(body_->uses(value).size(), value);
+    if (body_.root[i] != value || !body_.same_in_row[i] || is_in_mask(value)) continue;
+    if (!body_.uses(value).empty()) wanted.emplace_back(body_.uses(value).size(), value);
   }
   std::stable_sort(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr int temporaries = 3;
   const int free = registers - accumulator_count_;
-  const int pressure = two_ != nullptr ? two_->pressure : one_.pressure;
-  int left = free - std::min(pressure, free / 2) - temporaries;
+  int left = free - std::min(body_.pressure, free / 2) - temporaries;
   for (const auto& [uses, value] : wanted) {
     if (left-- <= 0) break;
     const int which = registers - 1 - accumulator_count_ - static_cast<int>(pins_.size());
@@ -44,7 +43,7 @@ std::size_t X86Function::emit_entry() {
   const std::size_t frame_size_at = getSize() - 4;
   and_(rsp, -64);
   for (const auto& [value, which] : pins_) {
-    if (body_->is_constant(value)) load_constant(value, which);
+    if (body_.is_constant(value)) load_constant(value, which);
   }
   return frame_size_at;
 }
@@ -148,7 +147,7 @@ void X86Function::emit_row_start() {
   position_ = -1;
   vectors_.begin();
   masks_.begin();
-  for (const Value value : body_->row) {
+  for (const Value value : body_.row) {
     unlock_all();
     emit(value);
     if (pinned_at(value) < 0) {
@@ -163,29 +162,14 @@ void X86Function::emit_columns() {
   const int unrolled = unroll();
   Label end;
   if (spec_.variant == Variant::non_temporal) emit_head();
-  if (two_ == nullptr) emit_vectors(unrolled);
-  // Accumulators turn from here on: pairs turn them too, vectors that are unrolled have one each.
+  emit_vectors(unrolled);
+  // Accumulators turn from here on: vectors that are unrolled have one each.
   if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
-  if (two_ != nullptr) emit_pairs();
-  // Behind pairs a whole vector may be left, which masks take as part of one. Accumulators turn after whole vectors
-  // only.
-  const bool rest_by_masks = two_ != nullptr && has_masks && accumulators_.empty();
-  if ((unrolled > 1 || two_ != nullptr) && !rest_by_masks) emit_vectors(1);
-  Label rest;
-  L(rest);
+  if (unrolled > 1) emit_vectors(1);
   mov(rax, r13);
   sub(rax, r12);
   jle(end, T_NEAR);
-  if (rest_by_masks) {
-    mov(ecx, lanes);
-    cmp(rax, rcx);
-    cmovg(rax, rcx);
-  }
   emit_tail();
-  if (rest_by_masks) {
-    add(r12, lanes);
-    jmp(rest, T_NEAR);
-  }
   L(end);
 }
 
@@ -228,24 +212,6 @@ void X86Function::emit_vectors(int unrolled) {
   L(end);
 }
 
-void X86Function::emit_pairs() {
-  Label end, next;
-  mov(r14, r13);
-  sub(r14, 2 * lanes);
-  cmp(r12, r14);
-  jg(end, T_NEAR);
-  turn_to(*two_);
-  align(16);
-  L(next);
-  emit_body(false);
-  for (int turned = 0; turned < 2 && copies_ > 2; ++turned) turn_accumulators();
-  add(r12, 2 * lanes);
-  cmp(r12, r14);
-  jle(next, T_NEAR);
-  turn_to(one_);
-  L(end);
-}
-
 void X86Function::emit_tail() {
   mov(dword[rsp + tail_count()], eax);
   if (has_masks) {
@@ -270,52 +236,47 @@ void X86Function::emit_body(bool partial) {
   vectors_.begin();
   masks_.begin();
   const int slots = next_slot_;
-  const int vectors = body_ == &one_ ? 1 : 2;
   for (int each = 0; each < inputs() && !partial; ++each) {
     const OperandSpec& spec = spec_of(each);
     if (!spec.prefetched || (spec.access != Access::contiguous && !spec.every_second)) continue;
     const int width = width_of(each), bytes = lanes * width * (spec.every_second ? 2 : 1);
     const Xbyak::RegExp start =
         spec.every_second ? strided_at(each) : pointer(each) + r12 * width + step_ * lanes * width;
-    for (int line = 0; line < vectors * bytes; line += 64) {
+    for (int line = 0; line < bytes; line += 64) {
       if (bytes < 64 && (step_ * bytes) % 64 != 0) continue;
       prefetcht1(ptr[start + line + prefetch_distance]);
     }
   }
-  for (position_ = 0; position_ < static_cast<int>(body_->element.size()); ++position_) {
+  for (position_ = 0; position_ < static_cast<int>(body_.element.size()); ++position_) {
     unlock_all();
-    const Value value = body_->element[static_cast<std::size_t>(position_)];
-    if (vectors > 1) step_ = is_of_second(value) ? 1 : 0;
+    const Value value = body_.element[static_cast<std::size_t>(position_)];
     emit(value);
-    body_->operands(value, [&](Value read) { let_go_of(read); });
+    body_.operands(value, [&](Value read) { let_go_of(read); });
   }
-  for (const Body::Reduced& each : body_->reduced) {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     unlock_all();
-    if (vectors > 1) step_ = each.vector;
-    accumulate(each);
-    for (const Value value : values_of(each)) let_go_of(body_->root[static_cast<std::size_t>(value)]);
+    accumulate(i);
+    for (const Value value : values_of(reduction(i))) let_go_of(body_.root[static_cast<std::size_t>(value)]);
     ++position_;
   }
-  for (const Code::Store& store : body_->stores) {
+  for (const Code::Store& store : spec_.code.stores) {
     unlock_all();
-    if (vectors > 1) step_ = store.vector;
-    const Value value = body_->root[static_cast<std::size_t>(store.value)];
+    const Value value = body_.root[static_cast<std::size_t>(store.value)];
     const int to = inputs() + store.operand, beside = imaginary_of(to);
     if (beside >= 0) {
-      const auto other = std::ranges::find_if(body_->stores, [&](const Code::Store& each) {
-        return inputs() + each.operand == beside && each.half == store.half && each.vector == store.vector;
+      const auto other = std::ranges::find_if(spec_.code.stores, [&](const Code::Store& each) {
+        return inputs() + each.operand == beside && each.half == store.half;
       });
       const int real = in_register(value);
-      store_parts(to, store.half, real, in_register(body_->root[static_cast<std::size_t>(other->value)]));
+      store_parts(to, store.half, real, in_register(body_.root[static_cast<std::size_t>(other->value)]));
     } else if (!is_stored_with_real(to)) {
       emit_store(value, to, store.half);
     }
     let_go_of(value);
     ++position_;
   }
-  if (vectors > 1) step_ = 0;
   forget_all();
-  for (const Value value : body_->element) slot_of(value) = -1;
+  for (const Value value : body_.element) slot_of(value) = -1;
   next_slot_ = slots;
   for (int each = 0; each < operand_count() && !partial; ++each) {
     if (!has_cursor(each)) continue;

@@ -32,12 +32,9 @@ class X86Function : public X86Encoder {
       : X86Encoder(buffer, set, spec.code, spec.variant == Variant::single),
         single_(spec.variant == Variant::single),
         spec_(spec),
-        one_(spec, has_masks),
-        two_(spec.code.second.empty() ? nullptr : std::make_unique<const Body>(spec, has_masks, 2)),
-        body_(&one_),
-        vectors_(one_, 0, registers),
-        masks_(one_, 1, tail_mask - 1),
-        own_instructions_(spec.code.own_instructions()),
+        body_(spec, has_masks),
+        vectors_(body_, 0, registers),
+        masks_(body_, 1, tail_mask - 1),
         slots_of_(spec.code.instructions.size(), -1),
         folded_(spec.code.instructions.size(), false),
         constants_(spec.code.instructions.size()) {
@@ -114,14 +111,13 @@ class X86Function : public X86Encoder {
   // Values in registers.
 
   Lane lane_of_value(Value value) const { return spec_.code[value].lane; }
-  bool is_of_second(Value value) const { return static_cast<std::size_t>(value) >= own_instructions_; }
   bool is_in_mask(Value value) const { return has_masks && is_mask(lane_of_value(value)); }
   RegisterFile& file(Value value) { return is_in_mask(value) ? masks_ : vectors_; }
   Xmm vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
   int operand_of(Value value) const { return static_cast<int>(spec_.code[value].immediate & 0xffffffffu); }
   Address place_of(Value load) { return at(operand_of(load), half_of(spec_.code[load])); }
   Value operand(Value value, std::size_t k) const {
-    return body_->root[static_cast<std::size_t>(spec_.code[value].operands[k])];
+    return body_.root[static_cast<std::size_t>(spec_.code[value].operands[k])];
   }
 
   /// Where a constant lies, as an operand: broadcast as it is read where the set can do that.
@@ -144,7 +140,7 @@ class X86Function : public X86Encoder {
     if (there >= 0) {
       vectors_.lock(there);
       use(vector_of(value, there));
-    } else if (body_->is_constant(value)) {
+    } else if (body_.is_constant(value)) {
       use(constant_at(value));
     } else if (slot_of(value) >= 0) {
       use(slot(slot_of(value)));
@@ -177,13 +173,6 @@ class X86Function : public X86Encoder {
 
   // The function.
 
-  /// Emits what this body says from now on.
-  void turn_to(const Body& body) {
-    body_ = &body;
-    vectors_.read_by(body);
-    masks_.read_by(body);
-  }
-
   /// Registers that the values of a body leave over hold what every vector needs.
   void choose_pins();
 
@@ -192,7 +181,7 @@ class X86Function : public X86Encoder {
   /// How many vectors go through the body in one turn of the loop: short bodies would wait for the loop.
   int unroll() const {
     if (!accumulators_.empty()) return copies_;
-    const std::size_t work = one_.element.size() + one_.stores.size();
+    const std::size_t work = body_.element.size() + spec_.code.stores.size();
     return work <= 8 ? 4 : work <= 24 ? 2 : 1;
   }
 
@@ -212,8 +201,6 @@ class X86Function : public X86Encoder {
   void emit_head();
 
   void emit_vectors(int unrolled);
-  /// Two vectors side by side in each turn.
-  void emit_pairs();
 
   /// rax holds how many elements are left.
   void emit_tail();
@@ -224,8 +211,8 @@ class X86Function : public X86Encoder {
   //
   // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes() (a fixed number of them
   // stands side by side in registers), the accumulators of a block are added in pairs, each with the one half of them
-  // all further on, and the blocks one after the other. Pairs of vectors, and vectors of the rest of a block, take
-  // turns: instead of the accumulators' numbers, the accumulators themselves are turned.
+  // all further on, and the blocks one after the other. Vectors of the rest of a block take turns: instead of the
+  // accumulators' numbers, the accumulators themselves are turned.
 
   struct Accumulator {
     std::vector<int> vectors;
@@ -252,7 +239,7 @@ class X86Function : public X86Encoder {
   void fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Operand& b);
   void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b);
 
-  void accumulate(const Body::Reduced& reduced);
+  void accumulate(std::size_t i);
   void accumulate_half(std::size_t i, Value value, int half);
   /// So many of its vectors one vector of elements goes to.
   int vectors_a_step(std::size_t i) const { return lanes / lanes_of(lane_of_reduction(i)); }
@@ -416,11 +403,8 @@ class X86Function : public X86Encoder {
 
   const bool single_;
   const KernelSpec& spec_;
-  const Body one_;
-  const std::unique_ptr<const Body> two_;  // of two vectors side by side, if there are to be
-  const Body* body_;                       // the one that is emitted
+  const Body body_;
   RegisterFile vectors_, masks_;
-  std::size_t own_instructions_;
   std::vector<int> slots_of_;
   int next_slot_ = 0, most_slots_ = 0;
   std::vector<bool> folded_;  // loads that are done by what reads them

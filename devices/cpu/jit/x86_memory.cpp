@@ -46,11 +46,11 @@ void X86Function::emit_broadcast(Value value) {
 void X86Function::emit_load(Value value) {
   const int from = operand_of(value), half = half_of(spec_.code[value]);
   const OperandSpec& spec = spec_of(from);
-  const std::span<const int> uses = body_->uses(value);
+  const std::span<const int> uses = body_.uses(value);
   folded_[static_cast<std::size_t>(value)] = false;
   const bool packed = is_packed(spec.stored);
   const bool plain = spec.access == Access::contiguous && !packed && !partial_ && !single_;
-  if (plain && uses.size() == 1 && uses[0] < static_cast<int>(body_->element.size())) {
+  if (plain && uses.size() == 1 && uses[0] < static_cast<int>(body_.element.size())) {
     folded_[static_cast<std::size_t>(value)] = true;  // where it is read
     return;
   }

@@ -173,7 +173,7 @@ void X86Function::emit_multiply_add(Value value) {
     const int pinned = pinned_at(value), d = pinned >= 0 ? pinned : take_vector();
     const int there = vectors_.find(x);
     if (there >= 0) move(vector_of(value, d), vector_of(value, there));
-    else if (body_->is_constant(x)) load_constant(x, d);
+    else if (body_.is_constant(x)) load_constant(x, d);
     else with(x, [&](const Operand& from) { vmovups(vector_of(value, d), static_cast<const Address&>(from)); });
     return d;
   };

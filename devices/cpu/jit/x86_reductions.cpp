@@ -93,11 +93,11 @@ void X86Function::extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, 
   }
 }
 
-void X86Function::accumulate(const Body::Reduced& reduced) {
-  accumulate_half(reduced.reduction, reduced.value, 0);
-  if (reduced.second == no_value) return;
+void X86Function::accumulate(std::size_t i) {
+  accumulate_half(i, reduction(i).value, 0);
+  if (reduction(i).second == no_value) return;
   unlock_all();
-  accumulate_half(reduced.reduction, reduced.second, 1);
+  accumulate_half(i, reduction(i).second, 1);
 }
 
 void X86Function::accumulate_half(std::size_t i, Value value, int half) {
@@ -105,7 +105,7 @@ void X86Function::accumulate_half(std::size_t i, Value value, int half) {
   const Lane lane = lane_of_reduction(i);
   const auto turn = static_cast<std::size_t>(step_ * vectors_a_step(i) + half);
   const int which = accumulator.vectors[turn % accumulator.vectors.size()];
-  const int from = in_register(body_->root[static_cast<std::size_t>(value)]);
+  const int from = in_register(body_.root[static_cast<std::size_t>(value)]);
   const Xmm sum = vector(which, lane);
   Xmm x = vector(from, lane);
   if (partial_ && !has_masks) {

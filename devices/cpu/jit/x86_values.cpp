@@ -42,7 +42,7 @@ int X86Function::take(RegisterFile& bank) {
     which = bank.farthest(position_);
     if (which < 0) throw NotEmitted();
     const Value value = bank.owner(which);
-    if (slot_of(value) < 0 && !body_->is_constant(value)) {
+    if (slot_of(value) < 0 && !body_.is_constant(value)) {
       slot_of(value) = new_slot();
       store_slot(value, which);
     }
@@ -60,7 +60,7 @@ int X86Function::in_register(Value value) {
     return there;
   }
   const int which = take(bank);
-  if (body_->is_constant(value)) load_constant(value, which);
+  if (body_.is_constant(value)) load_constant(value, which);
   else if (slot_of(value) >= 0) load_slot(value, which);
   else if (folded_[static_cast<std::size_t>(value)])
     unpack(spec_of(operand_of(value)).stored, vector_of(value, which), place_of(value));
@@ -72,7 +72,7 @@ int X86Function::in_register(Value value) {
 bool X86Function::dies(Value value) {
   RegisterFile& bank = file(value);
   const int which = bank.find(value);
-  return which >= 0 && !bank.is_pinned(which) && !body_->same_in_row[static_cast<std::size_t>(value)] &&
+  return which >= 0 && !bank.is_pinned(which) && !body_.same_in_row[static_cast<std::size_t>(value)] &&
          bank.next_use(value, position_ + 1) == RegisterFile::never;
 }
 
@@ -89,7 +89,7 @@ int X86Function::result_register(Value value, bool apart) {
   RegisterFile& bank = file(value);
   int found = -1;
   if (!apart) {
-    body_->operands(value, [&](Value read) {
+    body_.operands(value, [&](Value read) {
       if (&file(read) == &bank && dies(read)) found = bank.find(read);
     });
   }

@@ -8,10 +8,8 @@
 #include <random>
 
 #include "core/op_ids.hpp"
-#include "devices/cpu/elementwise/tile_loops.hpp"
 #include "devices/cpu/jit/compile.hpp"
 #include "devices/cpu/jit/record.hpp"
-#include "devices/cpu/jit/second_vector.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "tests/devices/cpu/jit_rig.hpp"
 
@@ -127,7 +125,7 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
   }
 }
 
-TEST_CASE("long bodies whose values are reduced fold them as the loops over lines do, two vectors at a time") {
+TEST_CASE("long bodies whose values are reduced fold them as the loops over lines do") {
   std::mt19937 random(12);
   constexpr std::int64_t rows = 3;
   for (const auto& [narrow, wide] : {std::pair{true, false}, {false, true}, {true, true}}) {
@@ -203,16 +201,6 @@ TEST_CASE("long bodies whose values are reduced fold them as the loops over line
         }
       }
     }
-    // These are bodies of two vectors.
-    TileProgram program;
-    const auto values = long_chain(program, narrow, wide, false);
-    for (std::size_t i = 0; i < values.size(); ++i) program.reduce(OpId::sum, values[i], static_cast<int>(i));
-    jit::KernelSpec spec{jit::record(program, std::vector<jit::InputSpec>{{first, false}, {first, false}}, {},
-                                     tile_loops(InstructionSet::avx2), InstructionSet::avx512),
-                         std::vector<jit::OperandSpec>(2),
-                         {}};
-    jit::add_second_vector(spec);
-    CHECK_FALSE(spec.code.second.empty());
   }
 }
 
