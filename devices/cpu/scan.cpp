@@ -211,7 +211,7 @@ ScanFunction scan_function(OpId op) {
   }
 }
 
-std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+std::shared_ptr<const core::Kernel> prepare_scan(const core::Step& step) {
   const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
   core::View in = step.inputs[0].view, out = step.outputs[0].view;
   const std::int64_t total = in.count();
@@ -271,8 +271,10 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
   });
 }
 
-constexpr KernelEntry scan_entries[] = {
-    {OpId::cumsum, prepare}, {OpId::cumprod, prepare}, {OpId::cummin, prepare}, {OpId::cummax, prepare}};
+constexpr KernelEntry scan_entries[] = {{OpId::cumsum, prepare_scan},
+                                        {OpId::cumprod, prepare_scan},
+                                        {OpId::cummin, prepare_scan},
+                                        {OpId::cummax, prepare_scan}};
 
 }  // namespace
 
