@@ -29,6 +29,7 @@ std::size_t hash_field(const Scalar& value) {
   return mix(mix(static_cast<std::size_t>(value.kind()), hash_field(value.imaginary())),
              whole ? hash_field(static_cast<std::int64_t>(value.as_unsigned())) : hash_field(value.as_double()));
 }
+std::size_t hash_field(const std::string& word) { return std::hash<std::string>()(word); }
 std::size_t hash_field(const IntList& list) {
   std::size_t seed = list.size();
   for (const std::int64_t value : list) seed = mix(seed, hash_field(value));
@@ -50,6 +51,7 @@ std::size_t hash_field(const std::shared_ptr<T>& pointer) {
 }
 
 std::string show(bool value) { return value ? "true" : "false"; }
+std::string show(const std::string& word) { return text('"', word, '"'); }
 std::string show(const IntList& list) { return to_string(list); }
 std::string show(DType type) { return name_of(type); }
 std::string show(PadMode mode) { return name_of(mode); }

@@ -207,6 +207,19 @@ struct TransformAttributes {
   friend bool operator==(const TransformAttributes&, const TransformAttributes&) = default;
 };
 
+/// Integers that are to lie in [low, high], and the words of the error about one that does not: whose it is, what it is
+/// and what the range counts.
+struct BoundsAttributes {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::string caller = "check_bounds";
+  std::string subject = "value";
+  std::string range = "values";
+  TYTO_FIELDS(visit("low", low); visit("high", high); visit("caller", caller); visit("subject", subject);
+              visit("range", range);)
+  friend bool operator==(const BoundsAttributes&, const BoundsAttributes&) = default;
+};
+
 /// Contents known when the node is made.
 struct ConstantAttributes {
   Array array;
@@ -290,7 +303,7 @@ using Attributes =
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
                  ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes, BranchAttributes,
-                 IterationAttributes, QuantisationAttributes>;
+                 IterationAttributes, QuantisationAttributes, BoundsAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

@@ -210,6 +210,7 @@ constexpr ExportRow structured_export_table[] = {
     {"broadcast_to", stretched_to},
     {"cast", cast_elements},
     {"concat", joined_parts},
+    {"check_bounds", same},
     {"copy", same},
     {"cummax", running, "Max"},
     {"cummin", running, "Min"},

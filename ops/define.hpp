@@ -140,6 +140,7 @@ std::span<const OpDef> repeat_operators();
 std::span<const OpDef> pad_operators();
 std::span<const OpDef> triangle_operators();
 std::span<const OpDef> index_operators();
+std::span<const OpDef> bounds_operators();
 std::span<const OpDef> sort_operators();
 std::span<const OpDef> matmul_operators();
 std::span<const OpDef> quantised_operators();

@@ -1,5 +1,4 @@
 // Softmax and its logarithm as operators of their own, and the losses made of them.
-#include "core/label_index.hpp"
 #include "core/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
@@ -74,14 +73,12 @@ namespace detail {
 template <class M>
 Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& labels) {
   TYTO_ONCE(at_labels, loss, x, labels);
-  // A label below zero would be a place counted from the end.
-  Tensor<M> places = labels;
-  if (is_integer(labels.dtype())) {
-    places = cast(labels, DType::i64);
-    const Tensor<M> wrong = less(places, 0) || greater_equal(places, x.shape().back());
-    const Tensor<M> label = clip(places, -core::largest_label, core::largest_label);
-    places = where(wrong, label + core::wrong_labels_of(loss), places);
-  }
+  const bool numbers = is_integer(labels.dtype());
+  const Tensor<M> places =
+      numbers ? check_bounds(
+                    cast(labels, DType::i64),
+                    {.high = x.shape().back() - 1, .caller = std::string(loss), .subject = "label", .range = "classes"})
+              : labels;
   return squeeze(take_along_axis(x, expand_dims(places, -1), -1), -1);
 }
 

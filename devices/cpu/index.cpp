@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/copy_bytes.hpp"
-#include "core/label_index.hpp"
+#include "core/index_messages.hpp"
 #include "core/op_ids.hpp"
 #include "core/text.hpp"
 #include "devices/cpu/element_dispatch.hpp"

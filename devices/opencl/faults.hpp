@@ -20,6 +20,8 @@ class Faults {
   cl_mem memory() const { return memory_.get(); }
   /// By what number a kernel tells its operator; never 0.
   static std::int32_t code_of(core::OpId op) { return static_cast<std::int32_t>(op) + 1; }
+  /// By what number a kernel tells that a value is out of these bounds; below loops_ended.
+  static std::int32_t code_of(const core::BoundsAttributes& bounds);
   /// In its place where the driver ended loops of a kernel, see loop_watch.hpp; the first number is the operator's.
   static constexpr std::int32_t loops_ended = -1;
 

@@ -57,7 +57,8 @@ class ElementWriter {
     // The first operand holds elements, or indices where it is the only thing known.
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       const core::Operand& operand = step.inputs[i];
-      const bool moved = i == 0 && operand.dtype == step.outputs[0].dtype && step.op != OpId::one_hot;
+      const bool reads_numbers = step.op == OpId::one_hot || step.op == OpId::check_bounds;
+      const bool moved = i == 0 && operand.dtype == step.outputs[0].dtype && !reads_numbers;
       views_.push_back(operand.view);
       kernel_.memory(KernelText::Role::input, i, moved ? bits_ : storage_name(operand.dtype), size_of(operand.dtype),
                      operand.view.offset, text("in", i));
@@ -84,6 +85,8 @@ class ElementWriter {
   /// Input `i` as if it had been stretched or had lost axes; before anything reads it.
   void show(std::size_t i, const View& view) { views_[i] = view; }
   void number(std::string_view name, std::int64_t value) { kernel_.number(name, value); }
+  void long_number(std::string_view name, std::int64_t value) { kernel_.constant("long", name, Argument(value)); }
+  void fault_code(std::string_view name, std::int32_t code) { kernel_.constant("int", name, Argument(code)); }
   /// Bits of an element of the result's type as an argument.
   void bits(std::string_view name, const Scalar& value) {
     const DType type = step_.outputs[0].dtype;
@@ -96,7 +99,8 @@ class ElementWriter {
   /// Everything is declared: what follows is done for each element.
   void begin() {
     for (std::size_t i = 0; i < views_.size(); ++i) memory_.emplace_back(text("in", i), views_[i]);
-    if (step_.op == OpId::take || step_.op == OpId::take_along_axis || step_.op == OpId::gather) kernel_.faults();
+    constexpr OpId faulting[] = {OpId::take, OpId::take_along_axis, OpId::gather, OpId::check_bounds};
+    if (std::ranges::find(faulting, step_.op) != std::end(faulting)) kernel_.faults();
     out_.declare(kernel_);
     for (const StridedMemory& memory : memory_) memory.declare(kernel_);
     loop_.open(kernel_);
@@ -240,6 +244,17 @@ void gather(ElementWriter& w) {
   w.line(text("value = ", w.element(0, at), ";"));
 }
 
+void check_bounds(ElementWriter& w) {
+  const auto& bounds = w.attributes<core::BoundsAttributes>();
+  w.long_number("low", bounds.low);
+  w.long_number("high", bounds.high);
+  w.fault_code("code", Faults::code_of(bounds));
+  w.begin();
+  w.line(text("const long number = (long)", w.element(0, w.coordinates(0, w.rank())), ";"));
+  w.line("if ((number < low) | (number > high)) note_fault(faults, code, number, 0);");
+  w.line("value = number;");
+}
+
 struct IndexedOperator {
   OpId op;
   void (*write)(ElementWriter& writer);
@@ -254,6 +269,7 @@ constexpr IndexedOperator indexed_operators[] = {
     {OpId::take, take},
     {OpId::take_along_axis, take_along_axis},
     {OpId::gather, gather},
+    {OpId::check_bounds, check_bounds},
 };
 
 const IndexedOperator* indexed_operator(OpId op) {

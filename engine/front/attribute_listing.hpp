@@ -10,6 +10,7 @@ inline Attribute as_attribute(bool value) { return value; }
 inline Attribute as_attribute(std::int64_t value) { return value; }
 inline Attribute as_attribute(double value) { return value; }
 inline Attribute as_attribute(DType value) { return value; }
+inline Attribute as_attribute(const std::string& value) { return value; }
 inline Attribute as_attribute(PadMode value) { return name_of(value); }
 inline Attribute as_attribute(const Scalar& value) { return value; }
 inline Attribute as_attribute(const IntList& value) { return value; }

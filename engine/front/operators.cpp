@@ -157,6 +157,9 @@ class AttributeReader {
     }
     field = as<DType>(name, from, "an element type");
   }
+  void set(const char* name, const Attribute& from, std::string& field) const {
+    field = as<std::string>(name, from, "a word");
+  }
   void set(const char* name, const Attribute& from, core::PadMode& field) const {
     const auto& word = as<std::string>(name, from, "one of constant, edge, reflect, symmetric, wrap");
     for (int i = 0; i < core::pad_mode_count; ++i) {

@@ -13,16 +13,17 @@ namespace {
 constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 
 // In the order of the variant.
-constexpr std::string_view kind_names[] = {"none",      "axes",  "variance",  "axis",   "topk",   "list",
-                                           "slice",     "pad",   "cast",      "range",  "random", "window",
-                                           "constant",  "state", "version",   "custom", "fused",  "product",
-                                           "attention", "nms",   "transform", "branch", "loop",   "quantisation"};
+constexpr std::string_view kind_names[] = {
+    "none",      "axes",   "variance",  "axis",     "topk",  "list",         "slice",  "pad",   "cast",
+    "range",     "random", "window",    "constant", "state", "version",      "custom", "fused", "product",
+    "attention", "nms",    "transform", "branch",   "loop",  "quantisation", "bounds"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
 void put(ByteWriter& out, std::int64_t value) { out.number(value); }
 void put(ByteWriter& out, double value) { out.number(value); }
 void put(ByteWriter& out, DType value) { out.number(static_cast<std::uint8_t>(value)); }
+void put(ByteWriter& out, const std::string& value) { out.text(value); }
 void put(ByteWriter& out, core::PadMode value) { out.number(static_cast<std::uint8_t>(value)); }
 /// Stands after the kinds of numbers for an integer that u64 alone holds.
 constexpr std::uint8_t large_number = 4;
@@ -64,6 +65,7 @@ void put(ByteWriter& out, const std::vector<core::Region>& regions) {
 void take(ByteReader& in, bool& value) { value = in.truth("a switch"); }
 void take(ByteReader& in, std::int64_t& value) { value = in.number<std::int64_t>("a number"); }
 void take(ByteReader& in, double& value) { value = in.number<double>("a number"); }
+void take(ByteReader& in, std::string& value) { value = in.text("a word"); }
 template <class Enum>
 void take_enum(ByteReader& in, Enum& value, int count, const char* what) {
   const int read = in.number<std::uint8_t>(what);

@@ -41,6 +41,20 @@ Tensor<M> scatter_max(const Tensor<M>& x, const std::vector<Tensor<M>>& coordina
 template <class M>
 Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype = DType::f32);
 
+/// The range [low, high] that check_bounds holds integers to, and the words of its error: with a caller "my_loss", a
+/// subject "label" and a range "classes" it reads "my_loss: label 7 is out of range; the classes are 0 to 4".
+struct IntegerBounds {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  std::string caller = "check_bounds";
+  std::string subject = "value";
+  std::string range = "values";
+};
+/// Integers as they are, for functions and layers that take labels, indices or lengths: IndexError in the words of
+/// `bounds` where one is out of range, in eager mode at once, else when what is made of them runs.
+template <class M>
+Tensor<M> check_bounds(const Tensor<M>& x, const IntegerBounds& bounds);
+
 /// In ascending order along `axis`, stable, NaN last.
 template <class M>
 Tensor<M> sort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);

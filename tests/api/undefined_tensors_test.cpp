@@ -234,6 +234,7 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and orderin
   REFUSES("take", take(x, none, 0));
   REFUSES("take_along_axis", take_along_axis(none, i, 0));
   REFUSES("take_along_axis", take_along_axis(x, none, 0));
+  REFUSES("check_bounds", check_bounds(none, {}));
   REFUSES("gather", gather<Mode>(none, {i}));
   REFUSES("gather", gather<Mode>(x, {none}));
   REFUSES("scatter", scatter<Mode>(none, {i}, x));

@@ -215,6 +215,10 @@ TEST_CASE("what moves elements, and what reads them by index, on OpenCL") {
                      {x, HostTensor::of_integers(DType::i64, {1, 2, 6}, {4, 3, 2, 1, 0, -1, -2, -3, -4, -5, 0, 1})}});
     steps.push_back({OpId::gather, {}, {x, chosen, HostTensor::of_integers(DType::i64, {2, 2}, {4, -5, 0, 2})}});
   }
+  for (const DType dtype : {DType::u8, DType::i8, DType::u16, DType::i32, DType::u64, DType::i64}) {
+    const HostTensor small = HostTensor::of_integers(dtype, {2, 3}, {0, 4, 9, 3, 1, 2});
+    steps.push_back({OpId::check_bounds, core::BoundsAttributes{.low = 0, .high = 9}, {small}});
+  }
   const HostTensor classes = HostTensor::of_integers(DType::u8, {2, 3}, {0, 4, 9, 3, 1, 2});
   steps.push_back({OpId::one_hot, core::ListAttributes{{5, static_cast<std::int64_t>(DType::f16)}}, {classes}});
   check(steps);
@@ -386,6 +390,20 @@ TEST_CASE("an index outside its axis is reported when the host waits, once, on O
     CHECK_THROWS_WITH_AS(run_step(*device, step.op, step.attributes, step.inputs, {{{DType::f32, {2}}}}),
                          "take: index 7 is outside an axis of length 3; it must lie in [-3, 2]", IndexError);
     device->synchronise();
+  }
+}
+
+TEST_CASE("a value out of bounds is told by whoever named them on OpenCL") {
+  for (OpenClDevice* device : both_styles()) {
+    for (const char* caller : {"nll", "Embedding"}) {
+      const Step step{OpId::check_bounds,
+                      core::BoundsAttributes{-2, 4, caller, "index", "rows"},
+                      {HostTensor::of_integers(DType::i32, {3}, {1, -2, -3})}};
+      const std::string message = std::string(caller) + ": index -3 is out of range; the rows are -2 to 4";
+      CHECK_THROWS_WITH_AS(run_step(*device, step.op, step.attributes, step.inputs, {{{DType::i32, {3}}}}),
+                           message.c_str(), IndexError);
+      device->synchronise();
+    }
   }
 }
 

@@ -76,7 +76,8 @@ Tensor<M> combine_points(Drawing<M>& d) {
 
 template <class M>
 Tensor<M> classes(Drawing<M>& d) {
-  return one_hot(d.positions({d.dice().between(0, 4), 2}, 5), d.dice().between(3, 6), d.dtype());
+  const Tensor<M> numbers = d.positions({d.dice().between(0, 4), 2}, 5);
+  return one_hot(check_bounds(numbers, {.low = -5, .high = 4}), d.dice().between(3, 6), d.dtype());
 }
 
 template <class M>

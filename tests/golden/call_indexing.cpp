@@ -48,6 +48,9 @@ void add_indexing_calls(Calls<M>& calls) {
   calls["take_along_axis"] = [](A a, Inputs in) {
     return Tensors<M>{take_along_axis(in.at(0), in.at(1), a.at("axis"))};
   };
+  calls["check_bounds"] = [](A a, Inputs in) {
+    return Tensors<M>{check_bounds(in.at(0), {.low = a.at("low"), .high = a.at("high")})};
+  };
   calls["gather"] = [](A, Inputs in) { return Tensors<M>{gather(in.at(0), coordinates(in, 0))}; };
   calls["scatter"] = [](A, Inputs in) { return Tensors<M>{scatter(in.at(0), coordinates(in, 1), in.back())}; };
   calls["scatter_add"] = [](A, Inputs in) { return Tensors<M>{scatter_add(in.at(0), coordinates(in, 1), in.back())}; };

@@ -212,9 +212,9 @@ TEST_CASE("losses refuse what does not fit, by name, shape and type") {
   if constexpr (std::is_same_v<T, Tensor<Eager>>) {
     const T below = where(equal(whole, whole), -1, whole);
     CHECK_THROWS_WITH_AS(nn::cross_entropy(x, below, {.smoothing = 0.1}),
-                         "cross_entropy: the label -1 is no class; there are 0 to 2", IndexError);
-    CHECK_THROWS_WITH_AS(nll(x, below), "nll: the label -1 is no class; there are 0 to 2", IndexError);
-    CHECK_THROWS_WITH_AS(multi_margin(x, below), "multi_margin: the label -1 is no class; there are 0 to 2",
+                         "cross_entropy: label -1 is out of range; the classes are 0 to 2", IndexError);
+    CHECK_THROWS_WITH_AS(nll(x, below), "nll: label -1 is out of range; the classes are 0 to 2", IndexError);
+    CHECK_THROWS_WITH_AS(multi_margin(x, below), "multi_margin: label -1 is out of range; the classes are 0 to 2",
                          IndexError);
   }
   CHECK_THROWS_WITH_AS(nll(x, x), "nll: labels are f32; class numbers are expected", TypeError);

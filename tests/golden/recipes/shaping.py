@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from recipes.book import DTYPES, WIDE_FLOATS, tensor
+from recipes.book import DTYPES, INTS, WIDE_FLOATS, tensor
 
 
 def numbers(book, name, shape, tag="f32"):
@@ -137,6 +137,10 @@ def fill_indices(book):
         index = tensor(book.random(label).integers(-shape[axis], shape[axis], size=index_shape), "i64")
         add("take_along_axis", label, [x, index], {"axis": axis},
             lambda v, i: torch.gather(v, axis, positive(i, v.shape[axis])))
+    for tag in (*INTS, "u16", "u32", "u64"):
+        for label, values in (("vector", [4, 0, 2, 0]), ("matrix", [[1, 2], [3, 4]]), ("none", np.zeros(0))):
+            book.case("check_bounds", f"{label}_{tag}", [tensor(np.asarray(values), tag)],
+                      args={"low": 0, "high": 4}, numpy=lambda x: x)
     fill_coordinates(book)
 
 

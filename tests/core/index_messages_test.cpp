@@ -1,0 +1,19 @@
+// What an index out of range is told as: the operator's, or that of whoever named bounds.
+#include <doctest/doctest.h>
+
+#include "core/index_messages.hpp"
+
+using tyto::core::message_of_bounds;
+using tyto::core::message_of_index;
+
+TEST_CASE("an index is told with the axis that it is outside of") {
+  CHECK(message_of_index("gather", 7, 3) == "gather: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message_of_index("take", 0, 0) == "take: index 0 is outside an axis of length 0, which holds nothing");
+}
+
+TEST_CASE("a value out of bounds is told by whoever named them") {
+  CHECK(message_of_bounds({0, 4, "my_loss", "label", "classes"}, std::int64_t{7}) ==
+        "my_loss: label 7 is out of range; the classes are 0 to 4");
+  CHECK(message_of_bounds({-4, 3, "Embedding", "index", "rows"}, std::int64_t{-5}) ==
+        "Embedding: index -5 is out of range; the rows are -4 to 3");
+}
