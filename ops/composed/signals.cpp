@@ -147,7 +147,13 @@ Tensor<M> istft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<T
                 const FrameOptions& options) {
   TYTO_ONCE(istft, x, n, window, options);
   const Tensor<M> spectra = core::as_complex(core::given("istft", x));
-  const std::int64_t hop = hop_of("istft", n, options), wanted = options.onesided ? n / 2 + 1 : n;
+  const std::int64_t hop = hop_of("istft", n, options), frame = window.defined() ? window.size() : n;
+  if (hop > frame) {
+    throw ValueError(core::text("istft: the hop ", hop, " is beyond the ", frame,
+                                window.defined() ? " elements of the window" : " samples of a frame",
+                                ", so the samples between them are unknown"));
+  }
+  const std::int64_t wanted = options.onesided ? n / 2 + 1 : n;
   if (spectra.ndim() < 2 || spectra.shape()[spectra.shape().size() - 2] != wanted) {
     throw ShapeError(core::text("istft: spectra of frames of ", n, " samples have shape (..., ", wanted,
                                 ", frames), not ", spectra.shape()));

@@ -174,3 +174,15 @@ BOTH_MODES("transforms that do not exist are refused by name") {
   CHECK(fft::fft(L::zeros({0, 4})).shape() == Shape{0, 4});
   CHECK(fft::irfft(L::zeros({0, 3})).shape() == Shape{0, 4});
 }
+
+TEST_CASE_TEMPLATE("istft refuses a hop that leaves samples between the frames", M, Eager, Lazy) {
+  using L = Tensor<M>;
+  const L spectra = complex(L::ones({5, 3}), L::zeros({5, 3}));
+  CHECK_THROWS_WITH_AS(fft::istft(spectra, 8, {}, {.hop = 9, .center = false}),
+                       "istft: the hop 9 is beyond the 8 samples of a frame, so the samples between them are unknown",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      fft::istft(spectra, 8, L::ones({6}), {.hop = 7, .center = false}),
+      "istft: the hop 7 is beyond the 6 elements of the window, so the samples between them are unknown", ValueError);
+  CHECK(fft::istft(spectra, 8, {}, {.hop = 8, .center = false}).shape() == Shape{24});
+}
