@@ -5,6 +5,7 @@
 
 #include "nn/layer_parts.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 
 namespace tyto TYTO_API {
@@ -168,7 +169,7 @@ AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t l
   return {Tensor<Any>::persistent(zeros, "keys"), Tensor<Any>::persistent(zeros, "values")};
 }
 
-Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>& position,
+Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>& given_position,
                                         const AttentionCache& cache) const {
   check_sequence("x", x, options.features);
   const std::int64_t batch = x.shape()[0], length = cache.keys.shape()[2];
@@ -176,6 +177,8 @@ Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>&
     throw ShapeError(core::text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
                                 ", 1, features), a place of each sequence of the cache"));
   }
+  const Tensor<Any> position =
+      check_bounds(given_position, {0, length - 1, multihead, "position", "places of the cache"});
   const Tensor<Any> places = Tensor<Any>::arange(length);
   const Tensor<Any> here = reshape(places == position, {length, 1});
   const auto entered = [&](const Tensor<Any>& before, int part) {

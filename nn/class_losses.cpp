@@ -181,7 +181,9 @@ Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, 
   if (const auto found = core::in_f32(&multi_label_margin, x, labels, o)) return *found;
   const std::int64_t classes = x.shape().back();
   const Tensor<Any> ends = cumsum(cast(less(labels, 0), DType::i64), -1);
-  const Tensor<Any> counts = equal(ends, 0), safe = where(counts, as_index(labels), 0);
+  const Tensor<Any> counts = equal(ends, 0);
+  const Tensor<Any> safe =
+      check_bounds(where(counts, as_index(labels), 0), {0, classes - 1, "multi_label_margin", "label", "classes"});
   // (..., labels, classes): one row of classes for each label.
   const Tensor<Any> own = expand_dims(take_along_axis(x, safe, -1), {-1}), each = expand_dims(counts, {-1});
   const Tensor<Any> hits = where(each, one_hot(safe, classes, x.dtype()), 0.0);

@@ -1,6 +1,7 @@
 // Connectionist temporal classification: the forward sums of Graves et al. (2006), equation 6, a scan over time.
 #include <limits>
 
+#include "nn/layer_parts.hpp"
 #include "nn/loss_parts.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
@@ -52,15 +53,23 @@ Tensor<Any> moved(const Tensor<Any>& rows, std::int64_t count, double filling) {
 
 }  // namespace
 
-Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
-                const Tensor<Any>& target_lengths, const CtcOptions& o) {
-  check_ctc(log_p, targets, input_lengths, target_lengths, o);
-  if (const auto found = core::in_f32(&ctc, log_p, targets, input_lengths, target_lengths, o)) return *found;
+Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& given_input_lengths,
+                const Tensor<Any>& given_target_lengths, const CtcOptions& o) {
+  check_ctc(log_p, targets, given_input_lengths, given_target_lengths, o);
+  if (const auto found = core::in_f32(&ctc, log_p, targets, given_input_lengths, given_target_lengths, o))
+    return *found;
   const std::int64_t batch = log_p.shape()[0], steps = log_p.shape()[1], letters = targets.shape()[1];
   const std::int64_t places = 2 * letters + 1;
+  const Tensor<Any> input_lengths =
+      check_bounds(as_index(given_input_lengths), {0, steps, "ctc", "input length", "lengths within the time axis"});
+  const Tensor<Any> target_lengths =
+      check_bounds(as_index(given_target_lengths), {0, letters, "ctc", "target length", "lengths within the targets"});
   // A blank before, between and behind the letters.
   const Tensor<Any> blank = Tensor<Any>::full({batch, 1}, o.blank, DType::i64);
-  const Tensor<Any> letter = cast(targets, DType::i64);
+  // What stands behind a target's length is no label, whatever it is.
+  const Tensor<Any> counts = less(Tensor<Any>::arange(letters), expand_dims(target_lengths, {1}));
+  const Tensor<Any> letter =
+      check_bounds(where(counts, as_index(targets), o.blank), {0, log_p.shape()[2] - 1, "ctc", "label", "classes"});
   const Tensor<Any> with_blanks = stack(std::vector<Tensor<Any>>{broadcast_to(blank, {batch, letters}), letter}, 2);
   const Tensor<Any> path = concat(std::vector<Tensor<Any>>{reshape(with_blanks, {batch, places - 1}), blank}, 1);
   // A letter may follow the letter before it without a blank unless they are equal.
@@ -78,11 +87,14 @@ Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tens
     const Tensor<Any> after = where(expand_dims(greater(input_lengths, time), {1}), come + here, before);
     return std::pair(after, std::vector<Tensor<Any>>());
   };
-  const Tensor<Any> first = where(less(place, 2), seen.get({tyto::all, 0}), no_chance);
+  // Before any time there is the empty path alone.
+  const Tensor<Any> begun = where(less(place, 2), seen.get({tyto::all, 0}), no_chance);
+  const Tensor<Any> first =
+      where(expand_dims(greater(input_lengths, 0), {1}), begun, where(equal(place, 0), 0.0, no_chance));
   const Tensor<Any> others = swapaxes(seen.get({tyto::all, slice(1, steps)}), 0, 1);
   const Tensor<Any> chance = scan(step, first, std::pair(others, Tensor<Any>::arange(1, steps))).first;
   // Paths end on the last letter or on the blank behind it.
-  const Tensor<Any> last = 2 * reshape(cast(target_lengths, DType::i64), {batch, 1});
+  const Tensor<Any> last = 2 * reshape(target_lengths, {batch, 1});
   const Tensor<Any> ends = equal(place, last) || equal(place, last - 1);
   const Tensor<Any> losses = -logsumexp(where(ends, chance, no_chance), 1);
   const double none = o.zero_infinity ? 0 : std::numeric_limits<double>::infinity();

@@ -88,8 +88,10 @@ Tensor<Any> shared_by_count(const Tensor<Any>& rows, const Tensor<Any>& indices,
   return custom_gradient<Tensor<Any>>(same, divide)({rows});
 }
 
-Tensor<Any> looked_up(const Tensor<Any>& weight, const Tensor<Any>& given, const EmbeddingOptions& o, Phase phase) {
-  const Tensor<Any> indices = as_index(given);
+Tensor<Any> looked_up(const char* layer, const Tensor<Any>& weight, const Tensor<Any>& given, const EmbeddingOptions& o,
+                      Phase phase) {
+  const Tensor<Any> indices =
+      check_bounds(as_index(given), {-o.count, o.count - 1, layer, "index", "rows of the weight"});
   Tensor<Any> from = weight;
   if (o.max_norm) {
     from = shortened(weight, indices, *o.max_norm, o.p);
@@ -175,7 +177,7 @@ Embedding::Embedding(const EmbeddingOptions& given) : options(given), weight(tab
 
 Tensor<Any> Embedding::forward(const Tensor<Any>& indices, Phase phase) const {
   check_indices("Embedding", indices);
-  return looked_up(weight, indices, options, phase);
+  return looked_up("Embedding", weight, indices, options, phase);
 }
 
 Members Embedding::members() const { return {{"weight", weight}}; }
@@ -200,7 +202,7 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
     throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
                                 " of a sum, BagMode::sum"));
   }
-  const Tensor<Any> rows = looked_up(weight, indices, of_bag(options), phase);
+  const Tensor<Any> rows = looked_up(name, weight, indices, of_bag(options), phase);
   const auto bagged = [&](const Tensor<Any>& each, const Tensor<Any>& weights) {
     return in_bags(each, indices, {bags.offsets, weights}, options);
   };

@@ -179,9 +179,11 @@ Tensor<Any> max_unpool(const Tensor<Any>& values, const Tensor<Any>& indices, co
   const Shape rows{batch, places, channels};
   const Array samples = broadcast_to(reshape(Array::arange(batch), {batch, 1, 1}), rows);
   const Array own = broadcast_to(reshape(Array::arange(channels), {1, 1, channels}), rows);
-  const Array empty = Array::zeros({batch, element_count(space), channels}, values.dtype());
-  const Array flat =
-      scatter(empty, std::vector<Array>{samples, reshape(as_index(indices), rows), own}, reshape(values, rows));
+  const std::int64_t all = element_count(space);
+  const Array empty = Array::zeros({batch, all, channels}, values.dtype());
+  const Array known =
+      check_bounds(as_index(indices), {0, all - 1, name, "index", core::text("places of size ", space)});
+  const Array flat = scatter(empty, std::vector<Array>{samples, reshape(known, rows), own}, reshape(values, rows));
   Shape image{batch};
   for (const std::int64_t length : space) image.push_back(length);
   image.push_back(channels);

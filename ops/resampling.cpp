@@ -280,7 +280,10 @@ T cut_out(const Value& input, const Value& given_boxes, const Value& given_image
     for (Tap& tap : along) tap = {reshape(tap.element, shape), reshape(tap.weight, shape)};
     taps.push_back(std::move(along));
   }
-  const T images = reshape(T(cast_to(given_images, DType::i64)), {count, 1, 1});
+  const T numbers =
+      check_bounds(T(given_images),
+                   {.high = x.shape()[0] - 1, .caller = std::string(op), .subject = "image number", .range = "images"});
+  const T images = reshape(cast(numbers, DType::i64), {count, 1, 1});
   const T samples = weighted_sum(x, images, taps);
   const T cells =
       reshape(samples, {count, options.size[0], options.samples, options.size[1], options.samples, x.shape()[3]});

@@ -38,10 +38,10 @@ template <class M>
 Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1);
 
 /// Coordinates in a shape of positions in the flattened tensor, one tensor an axis. A position outside of the shape is
-/// an IndexError in eager mode; in a graph its first coordinate is outside of its axis.
+/// an IndexError.
 template <class M>
 std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape);
-/// Positions in the flattened tensor of coordinates in a shape, those outside of it an IndexError in eager mode.
+/// Positions in the flattened tensor of coordinates in a shape, those outside of it an IndexError.
 template <class M>
 Tensor<M> ravel_multi_index(const std::vector<Tensor<M>>& coordinates, const Shape& shape);
 

@@ -14,6 +14,18 @@
 
 namespace tyto TYTO_API {
 
+namespace {
+
+/// Integers that must lie in [0, count), or in [-count, count) where they may count from the end.
+template <class M>
+Tensor<M> within(const Tensor<M>& integers, std::string_view caller, std::string_view subject, std::string_view range,
+                 std::int64_t count, bool from_end = false) {
+  return check_bounds(
+      integers, {from_end ? -count : 0, count - 1, std::string(caller), std::string(subject), std::string(range)});
+}
+
+}  // namespace
+
 template <class M>
 Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices) {
   TYTO_ONCE(choose, numbers, choices);
@@ -26,8 +38,8 @@ Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices
   }
   std::vector<Tensor<M>> stretched;
   for (const Tensor<M>& choice : choices) stretched.push_back(broadcast_to(choice, shape));
-  const Tensor<M> which = expand_dims(broadcast_to(numbers, shape), 0);
-  return squeeze(take_along_axis(stack(stretched), which, 0), 0);
+  const Tensor<M> known = within(numbers, "choose", "number", "choices", std::ssize(choices));
+  return squeeze(take_along_axis(stack(stretched), expand_dims(broadcast_to(known, shape), 0), 0), 0);
 }
 
 template <class M>
@@ -60,13 +72,15 @@ Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M
                                 " must have as many axes as the tensor of shape ", x.shape()));
   }
   Shape shape = x.shape();
+  const Tensor<M> places = within(indices, "put_along_axis", "index", core::text("places along axis ", along),
+                                  shape[static_cast<std::size_t>(along)], true);
   shape[static_cast<std::size_t>(along)] = indices.shape()[static_cast<std::size_t>(along)];
   std::vector<Tensor<M>> coordinates;
   for (int i = 0; i < x.ndim(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     Shape own(shape.size(), 1);
     own[at] = shape[at];
-    coordinates.push_back(i == along ? broadcast_to(indices, shape)
+    coordinates.push_back(i == along ? broadcast_to(places, shape)
                                      : reshape(Tensor<M>(core::numbers_beside(x, shape[at])), own));
   }
   return scatter(x, coordinates, values);
@@ -77,8 +91,8 @@ Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices
               const std::type_identity_t<Tensor<M>>& values) {
   TYTO_ONCE(put, x, indices, values);
   core::require("put", x, indices, values);
-  const Tensor<M> places = ravel(indices);
-  if (places.size() == 0) return core::resolve(x);
+  if (indices.size() == 0) return core::resolve(x);
+  const Tensor<M> places = ravel(within(indices, "put", "index", "places", x.size(), true));
   if (values.size() == 0) throw ShapeError("put: there are no values to put");
   const Tensor<M> each = values.ndim() == 0 ? Tensor<M>(values) : resize_to(ravel(values), places.size());
   return reshape(scatter(ravel(x), std::vector<Tensor<M>>{places}, each), x.shape());
@@ -111,31 +125,6 @@ Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
   return order;
 }
 
-namespace {
-
-/// Eager numbers are looked at: those below 0, or not below `end`, are nowhere.
-template <class M>
-void require_places(std::string_view function, std::string_view what, const Tensor<M>& numbers, std::int64_t end,
-                    const Shape& shape) {
-  constexpr std::int64_t few = 64;  // that take less time than a reduction takes to begin
-  if (core::mode_beside(numbers) == core::Mode::lazy || numbers.size() == 0) return;
-  std::int64_t least, greatest;
-  if (numbers.size() <= few) {
-    const std::vector<std::int64_t> all = numbers.template to_vector<std::int64_t>();
-    least = std::ranges::min(all);
-    greatest = std::ranges::max(all);
-  } else {
-    least = min(numbers).template item<std::int64_t>();
-    greatest = max(numbers).template item<std::int64_t>();
-  }
-  for (const std::int64_t number : {least, greatest}) {
-    if (number >= 0 && number < end) continue;
-    throw IndexError(core::text(function, ": ", what, " is ", number, ", outside of [0, ", end, ") for shape ", shape));
-  }
-}
-
-}  // namespace
-
 template <class M>
 std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& shape) {
   TYTO_ONCE(unravel_index, positions, shape);
@@ -144,11 +133,11 @@ std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& sh
     throw TypeError(core::text("unravel_index: positions must be integers, not ", positions.dtype()));
   }
   std::vector<Tensor<M>> coordinates(shape.size());
-  Tensor<M> rest = positions.astype(DType::i64);
   for (const std::int64_t length : shape) {
     if (length < 1) throw ShapeError(core::text("unravel_index: shape ", shape, " has no places"));
   }
-  require_places("unravel_index", "a position", rest, element_count(shape), shape);
+  Tensor<M> rest = within(positions.astype(DType::i64), "unravel_index", "position",
+                          core::text("places of shape ", shape), element_count(shape));
   for (std::size_t i = shape.size(); i-- > 1;) {
     coordinates[i] = remainder(rest, shape[i]);
     rest = floor_divide(rest, shape[i]);
@@ -166,8 +155,8 @@ Tensor<M> ravel_multi_index(const std::vector<Tensor<M>>& coordinates, const Sha
   Tensor<M> position;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     core::require("ravel_multi_index", coordinates[i]);
-    const Tensor<M> own = coordinates[i].astype(DType::i64);
-    require_places("ravel_multi_index", core::text("coordinate ", i), own, shape[i], shape);
+    const Tensor<M> own = within(coordinates[i].astype(DType::i64), "ravel_multi_index", "coordinate",
+                                 core::text("places along axis ", i, " of shape ", shape), shape[i]);
     position = position.defined() ? position * shape[i] + own : own;
   }
   return position;
