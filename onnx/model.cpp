@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "onnx/element_types.hpp"
+#include "onnx/inspection.hpp"
 #include "onnx/mapped_file.hpp"
 #include "onnx/model_file.hpp"
 #include "onnx/program.hpp"
@@ -60,7 +61,13 @@ ModelInfo info_of(const ModelMessage& model) {
   std::map<std::string, std::int64_t> counts;
   count_operators(model.graph->nodes, counts);
   for (const auto& [name, count] : counts) info.operators.push_back({name, count});
+  info.nodes = nodes_of(*model.graph);
   return info;
+}
+
+ModelMessage with_outputs(const std::string& file, ModelMessage model, const std::vector<std::string>& names) {
+  add_outputs(file, *model.graph, names);
+  return model;
 }
 
 OperatorScope scope_of(const std::string& file, const ModelMessage& model, Limits& limits, std::int64_t& budget) {
@@ -90,7 +97,8 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
       : mapping_(std::move(mapping)),
         copy_(std::move(copy)),
         weights_(file, mapping_, folder, lazy),
-        message_(read_model(file, mapping_ ? mapping_->bytes() : std::span<const std::byte>(copy_))),
+        message_(with_outputs(file, read_model(file, mapping_ ? mapping_->bytes() : std::span<const std::byte>(copy_)),
+                              options.outputs)),
         limits_(options),
         budget_(static_cast<std::int64_t>((mapping_ ? mapping_->bytes().size() : copy_.size()))),
         program_(*message_.graph, scope_of(file, message_, limits_, budget_), weights_),
@@ -159,12 +167,22 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     return words;
   }
 
+  // A program of its own, since folding drops steps.
+  std::vector<ModelTensor> values(const NamedList<Shape>& shapes) override {
+    return limits_.within(weights_.file(), [&] {
+      std::int64_t budget = static_cast<std::int64_t>((mapping_ ? mapping_->bytes().size() : copy_.size()));
+      Program whole(*message_.graph, scope_of(weights_.file(), message_, limits_, budget), weights_);
+      for (const auto& [slot, value] : bound_) whole.bind(slot, value);
+      return values_of(whole, started(whole.start(), placeholders_of("values", shapes), false));
+    });
+  }
+
  private:
   NamedList<Value> called(const NamedList<Value>& given) {
     std::optional<SubnormalsAsZeros> scope;
     if (drops_subnormals_) scope.emplace();
     fold();
-    Slots slots = started(given, !lazy_);
+    Slots slots = started(program_.start(), given, !lazy_);
     if (lazy_ && !detail::inlined()) {
       const std::size_t before = segments_.recordings();
       segments_.run(slots);
@@ -178,25 +196,31 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
 
   Graph recorded(const NamedList<Shape>& shapes, const NamedList<Value>* given) {
     fold();
+    const NamedList<Value> placeholders = placeholders_of("graph", shapes);
     GraphSpec spec;
+    for (const Named<Value>& placeholder : placeholders) spec.inputs.push_back(Tensor<Lazy>(placeholder.value));
+    Slots slots = started(program_.start(), placeholders, false);
+    if (given == nullptr) program_.run(slots, 0, program_.steps().size(), true);
+    else
+      record_for_values(program_, slots, started(program_.start(), computed(*given), true),
+                        {limits_, weights_.file(), shared_from_this()});
+    for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
+    return Graph(spec, options_.compile);
+  }
+
+  /// Placeholders for all inputs, whose shapes must be settled.
+  NamedList<Value> placeholders_of(const char* function, const NamedList<Shape>& shapes) const {
     NamedList<Value> placeholders;
     for (const ModelTensor& input : inputs_) {
       for (const Named<std::optional<Shape>>& each : settled(input, shapes)) {
         if (!each.value) {
-          throw ShapeError(core::text(weights_.file(), ": graph: the file leaves lengths of ", input,
+          throw ShapeError(core::text(weights_.file(), ": ", function, ": the file leaves lengths of ", input,
                                       " open; say them in `shapes`"));
         }
-        spec.inputs.push_back(Tensor<Lazy>::placeholder(*each.value, *input.dtype, each.name));
-        placeholders.push_back({each.name, spec.inputs.back().value()});
+        placeholders.push_back({each.name, Tensor<Lazy>::placeholder(*each.value, *input.dtype, each.name).value()});
       }
     }
-    Slots slots = started(placeholders, false);
-    if (given == nullptr) program_.run(slots, 0, program_.steps().size(), true);
-    else
-      record_for_values(program_, slots, started(computed(*given), true),
-                        {limits_, weights_.file(), shared_from_this()});
-    for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
-    return Graph(spec, options_.compile);
+    return placeholders;
   }
 
   /// Values whose elements can be read, on the host.
@@ -272,7 +296,8 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
         }
       }
       if (!bound.empty()) {
-        program_.bind(slot, tensor.sequence ? Operand::of_sequence(std::move(bound)) : bound.front());
+        bound_.emplace_back(slot, tensor.sequence ? Operand::of_sequence(std::move(bound)) : bound.front());
+        program_.bind(slot, bound_.back().second);
       } else {
         inputs_.push_back(std::move(tensor));
         slots_.push_back(slot);
@@ -289,9 +314,8 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     return core::text(sequence, "[", i, "]");
   }
 
-  /// Slots with what is known from the start and these inputs.
-  Slots started(const NamedList<Value>& given, bool known) const {
-    Slots slots = program_.start();
+  /// Slots that hold what is known from the start, with these inputs.
+  Slots started(Slots slots, const NamedList<Value>& given, bool known) const {
     std::vector<std::map<std::size_t, Operand>> tensors(inputs_.size());
     for (const Named<Value>& each : given) {
       const auto [input, element] = place_of(each.name);
@@ -462,8 +486,9 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   Segments segments_;
   bool folded_ = false;  // not when the file is read: what a file computes of its constants may be as large as it likes
   std::vector<ModelTensor> inputs_;
-  std::vector<std::int32_t> slots_;  // of inputs_
-  std::vector<std::int64_t> types_;  // of their elements, as the file says
+  std::vector<std::int32_t> slots_;                      // of inputs_
+  std::vector<std::int64_t> types_;                      // of their elements, as the file says
+  std::vector<std::pair<std::int32_t, Operand>> bound_;  // slots and what they hold in each call
   std::vector<ModelTensor> outputs_;
   bool drops_subnormals_ = false;
 };

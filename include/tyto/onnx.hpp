@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tyto/graph.hpp"
+#include "tyto/host_array.hpp"
 #include "tyto/named.hpp"
 #include "tyto/tensor.hpp"
 
@@ -48,6 +49,14 @@ struct ModelOperator {
   std::int64_t count = 0;
 };
 
+/// A node of a model's graph, as the file writes it. An empty name stands for an input or output left out.
+struct ModelNode {
+  std::string name;
+  std::string op;  // "Conv", "com.microsoft.FusedConv"
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
 /// What a file says of itself.
 struct ModelInfo {
   std::int64_t ir_version = 0;
@@ -55,6 +64,7 @@ struct ModelInfo {
   std::vector<std::pair<std::string, std::int64_t>> operator_sets;  // domain, version
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<ModelOperator> operators;  // in alphabetical order
+  std::vector<ModelNode> nodes;          // those of its graph, without graphs inside of nodes
   std::int64_t parameters = 0;           // elements of its initialisers
   std::int64_t parameter_bytes = 0;
 };
@@ -73,6 +83,8 @@ struct OnnxOptions {
   /// Values of inputs that are the same in each call, and that are not given then: what depends on them alone is
   /// computed once, and shapes and branches may depend on them.
   NamedList<Tensor<Any>> bind = {};
+  /// Values inside of the model, by the names that its file gives them, that it gives behind its own outputs.
+  std::vector<std::string> outputs = {};
   CompileOptions compile = {};
   /// Whether numbers too small for the full precision of their type are computed with, though weights are among them.
   /// Processors take up to a hundred times as long for such numbers, so that otherwise they count as zeros then
@@ -87,6 +99,9 @@ struct OnnxOptions {
 };
 
 namespace detail {
+
+/// One tensor, or the tensors of a sequence or an optional.
+std::vector<HostArray> read_onnx_tensor_file(const std::string& path, bool nested);
 
 /// A model of either mode.
 class OnnxCore {
@@ -104,6 +119,7 @@ class OnnxCore {
   virtual Graph graph_for(const NamedList<Value>& given) = 0;
   virtual std::vector<std::int64_t> codes_of(std::span<const std::string> words) = 0;
   virtual std::vector<std::string> words_of(std::span<const std::int64_t> codes) = 0;
+  virtual std::vector<ModelTensor> values(const NamedList<Shape>& shapes) = 0;
   virtual std::vector<GraphReport> reports() const = 0;
   virtual const MemoryPlan& plan() const = 0;
 };
@@ -146,6 +162,9 @@ class OnnxModel {
     return core_->words_of(codes.template to_vector<std::int64_t>());
   }
 
+  /// What each node of the graph gives: type and shape, as far as they follow from the inputs' shapes.
+  std::vector<ModelTensor> values(const NamedList<Shape>& shapes = {}) { return core_->values(shapes); }
+
   /// Of the signature called last, in lazy mode: the plan of its largest segment, and a report for each.
   const MemoryPlan& plan() const { return core_->plan(); }
   std::vector<GraphReport> reports() const { return core_->reports(); }
@@ -174,6 +193,19 @@ template <class T = Tensor<Eager>>
 OnnxModel<T> read_onnx(const std::string& path, const OnnxOptions& options = {}) {
   static_assert(detail::reads_lazily<T> || std::is_same_v<T, Tensor<Eager>>, "a model works in one of the two modes");
   return OnnxModel<T>(detail::OnnxCore::from_file(path, options, detail::reads_lazily<T>));
+}
+
+/// The tensor in a file of its own, such as test_data_set_0/input_0.pb of ONNX's tests; those of a sequence or an
+/// optional, as `like` says.
+///
+///     auto x = read_onnx_tensors<Tensor>("input_0.pb", model.inputs()[0])[0];
+template <class T = Tensor<Eager>>
+std::vector<T> read_onnx_tensors(const std::string& path, const ModelTensor& like) {
+  std::vector<T> tensors;
+  for (const HostArray& array : detail::read_onnx_tensor_file(path, like.sequence || like.optional)) {
+    tensors.push_back(to_tensor<T>(array));
+  }
+  return tensors;
 }
 
 /// A graph as an ONNX file (operator set 21) with its constants and the values that its states have now; inputs keep

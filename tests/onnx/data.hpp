@@ -35,28 +35,11 @@ inline std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-inline Tensor<Any> stored_tensor(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = bytes_of(path);
-  onnx::Weights weights(path.string(), nullptr, "", false);
-  return weights.tensor(onnx::read_tensor(path.string(), bytes));
-}
-
 /// The tensors of a value as ONNX's tests store it: one, those of a sequence, or none of an optional that is empty.
 inline std::vector<Tensor<Any>> stored_tensors(const std::filesystem::path& path, const onnx::ValueMessage& type) {
-  if (!type.is_sequence && !type.is_optional) return {stored_tensor(path)};
-  const std::vector<std::byte> bytes = bytes_of(path);
-  const std::string file = path.string();
-  onnx::Weights weights(file, nullptr, "", false);
-  std::vector<Tensor<Any>> tensors;
-  // Tensors are field 3 of SequenceProto and of OptionalProto, whose field 5 is a sequence.
-  const auto read = [&](onnx::ProtobufReader in, const auto& self) -> void {
-    while (in.next()) {
-      if (in.field() == 3) tensors.push_back(weights.tensor(onnx::read_tensor(file, in.bytes())));
-      if (in.field() == 5) self(in.message(), self);
-    }
-  };
-  read(onnx::ProtobufReader(file, bytes), read);
-  return tensors;
+  const ModelTensor like{
+      .name = {}, .sequence = type.is_sequence, .optional = type.is_optional, .dtype = {}, .shape = {}};
+  return read_onnx_tensors<Tensor<Any>>(path.string(), like);
 }
 
 /// What differs between two tensors, in a sentence; empty when every element is within the tolerance and type and shape
