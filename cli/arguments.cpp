@@ -3,8 +3,34 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+
+#include "cli/suggestion.hpp"
 
 namespace tyto::cli {
+
+namespace {
+
+std::vector<std::string> names_of(std::span<const OptionRow> known) {
+  std::vector<std::string> names{"--help"};
+  for (const OptionRow& row : known) names.emplace_back(row.name);
+  return names;
+}
+
+/// A number and what stands behind it, or nothing where it begins with none.
+template <class T>
+std::optional<std::pair<T, std::string_view>> leading_number(std::string_view text) {
+  T number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  return std::pair(number, std::string_view(stop, static_cast<std::size_t>(text.data() + text.size() - stop)));
+}
+
+[[noreturn]] void refuse(std::string_view option, const std::string& takes, const std::string& given) {
+  throw UsageError("option " + std::string(option) + " takes " + takes + ", not '" + given + "'");
+}
+
+}  // namespace
 
 Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::string> given) {
   bool options_over = false;
@@ -21,7 +47,7 @@ Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::stri
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const auto row = std::find_if(known.begin(), known.end(), [&](const OptionRow& r) { return r.name == name; });
-    if (row == known.end()) throw UsageError("unknown option " + name);
+    if (row == known.end()) throw UsageError("unknown option " + name + suggestion(name, names_of(known)));
     if (has(name) && !row->repeats) throw UsageError("option " + name + " is given twice");
     if (row->value.empty()) {
       if (equals != std::string::npos) throw UsageError("option " + name + " takes no value");
@@ -50,16 +76,71 @@ std::vector<std::string> Arguments::texts(std::string_view name) const {
   return list;
 }
 
-std::optional<std::int64_t> Arguments::number(std::string_view name, std::int64_t least) const {
+NamedList<std::string> Arguments::named(std::string_view name, std::string_view what) const {
+  NamedList<std::string> pairs;
+  for (const std::string& word : texts(name)) {
+    Named<std::string> pair = name_and_value(word, name, what);
+    if (pairs.contains(pair.name)) throw UsageError(std::string(name) + " names '" + pair.name + "' twice");
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+std::optional<std::int64_t> Arguments::number(std::string_view name, std::int64_t least, std::int64_t most) const {
   const std::optional<std::string> value = text(name);
   if (!value) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [stop, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-  if (error != std::errc{} || stop != value->data() + value->size() || number < least) {
-    throw UsageError("option " + std::string(name) + " takes an integer of at least " + std::to_string(least) +
-                     ", not '" + *value + "'");
+  const auto number = leading_number<std::int64_t>(*value);
+  if (!number || !number->second.empty() || number->first < least || number->first > most) {
+    const bool open = most == std::numeric_limits<std::int64_t>::max();
+    refuse(name,
+           open ? "an integer of at least " + std::to_string(least)
+                : "an integer from " + std::to_string(least) + " to " + std::to_string(most),
+           *value);
   }
+  return number->first;
+}
+
+std::optional<double> Arguments::real(std::string_view name) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return std::nullopt;
+  const std::optional<double> number = finite_number(*value);
+  if (!number || *number < 0) refuse(name, "a number of at least 0", *value);
   return number;
+}
+
+std::optional<std::int64_t> Arguments::bytes(std::string_view name) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return std::nullopt;
+  const auto number = leading_number<std::int64_t>(*value);
+  constexpr std::string_view units = "KMG";
+  int shift = 0;
+  if (number && number->second.size() == 1 && units.find(number->second[0]) != std::string_view::npos) {
+    shift = 10 * static_cast<int>(units.find(number->second[0]) + 1);
+  }
+  if (!number || (shift == 0 && !number->second.empty()) || number->first < 1 ||
+      number->first > std::numeric_limits<std::int64_t>::max() >> shift) {
+    refuse(name, "a number of bytes such as 4096, 64K, 512M or 2G", *value);
+  }
+  return number->first << shift;
+}
+
+const std::string& Arguments::only_operand(std::string_view takes) const {
+  if (operands_.size() != 1) throw UsageError(std::string(takes) + ", not " + std::to_string(operands_.size()));
+  return operands_.front();
+}
+
+std::optional<double> finite_number(std::string_view text) {
+  const auto number = leading_number<double>(text);
+  if (!number || !number->second.empty() || !std::isfinite(number->first)) return std::nullopt;
+  return number->first;
+}
+
+Named<std::string> name_and_value(const std::string& word, std::string_view option, std::string_view what) {
+  const std::size_t equals = word.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError(std::string(option) + " takes " + std::string(what) + ", not '" + word + "'");
+  }
+  return {word.substr(0, equals), word.substr(equals + 1)};
 }
 
 }  // namespace tyto::cli

@@ -41,7 +41,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string shown = "'";
   for (const char c : text.substr(0, 40)) shown += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   return shown + (text.size() > 40 ? "...'" : "'");
@@ -111,13 +111,13 @@ class CsvParser {
       const auto* known =
           std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) { return s.name == name; });
       if (known == spellings.end()) {
-        fail("the header names an unknown column " + quoted(fields_[f]) +
+        fail("the header names an unknown column " + in_quotes(fields_[f]) +
                  "; known are id, lower, upper or end, size, alignment, offset, spans",
              f + 1);
       }
       const bool twice = known->column != Column::ignored &&
                          std::find(columns_.begin(), columns_.end(), known->column) != columns_.end();
-      if (twice) fail("the header names the column " + quoted(fields_[f]) + " twice", f + 1);
+      if (twice) fail("the header names the column " + in_quotes(fields_[f]) + " twice", f + 1);
       gaps_ = name == "gaps" ? f : gaps_;
       columns_.push_back(known->column);
     }
@@ -138,8 +138,8 @@ class CsvParser {
   std::int64_t integer(std::size_t f, std::string_view text) const {
     std::int64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) fail(quoted(text) + " does not fit into 64 bits", f + 1);
-    if (error != std::errc{} || stop != text.data() + text.size()) fail(quoted(text) + " is not an integer", f + 1);
+    if (error == std::errc::result_out_of_range) fail(in_quotes(text) + " does not fit into 64 bits", f + 1);
+    if (error != std::errc{} || stop != text.data() + text.size()) fail(in_quotes(text) + " is not an integer", f + 1);
     return value;
   }
 
@@ -159,9 +159,9 @@ class CsvParser {
           break;
         case Column::end:
           block.upper = integer(f);
-          if (block.upper < -1) fail(quoted(fields_[f]) + " is negative", f + 1);
+          if (block.upper < -1) fail(in_quotes(fields_[f]) + " is negative", f + 1);
           if (block.upper == std::numeric_limits<std::int64_t>::max())
-            fail(quoted(fields_[f]) + " does not fit into 64 bits", f + 1);
+            fail(in_quotes(fields_[f]) + " does not fit into 64 bits", f + 1);
           ++block.upper;  // inclusive in the file
           upper_field = f;
           break;
@@ -169,7 +169,7 @@ class CsvParser {
         case Column::alignment:
           if (fields_[f].empty()) break;
           block.alignment = integer(f);
-          if (block.alignment < 1) fail("the alignment " + quoted(fields_[f]) + " is below 1", f + 1);
+          if (block.alignment < 1) fail("the alignment " + in_quotes(fields_[f]) + " is below 1", f + 1);
           break;
         case Column::offset:
           if (!fields_[f].empty()) block.fixed_offset = not_negative(f, "the offset");
@@ -187,8 +187,8 @@ class CsvParser {
     }
     if (block.upper < block.lower) fail("the block dies before it is born", upper_field + 1);
     if (!spans.empty() && (spans.front().lower != block.lower || spans.back().upper != block.upper)) {
-      fail("the spans " + quoted(fields_[spans_field]) + " do not reach from " + std::to_string(block.lower) + " to " +
-               std::to_string(block.upper) + ", where the block is born and dies",
+      fail("the spans " + in_quotes(fields_[spans_field]) + " do not reach from " + std::to_string(block.lower) +
+               " to " + std::to_string(block.upper) + ", where the block is born and dies",
            spans_field + 1);
     }
     file_.blocks.push_back(block);
@@ -203,16 +203,17 @@ class CsvParser {
       const std::size_t stop = rest.find(';');
       const std::string_view text = trimmed(rest.substr(0, stop));
       const std::size_t dash = text.find('-');
-      if (dash == std::string_view::npos) fail("the span " + quoted(text) + " is not of the form lower-upper", f + 1);
+      if (dash == std::string_view::npos)
+        fail("the span " + in_quotes(text) + " is not of the form lower-upper", f + 1);
       const Span span{integer(f, text.substr(0, dash)), integer(f, text.substr(dash + 1))};
-      if (span.lower < 0 || span.upper <= span.lower) fail("the span " + quoted(text) + " holds no step", f + 1);
+      if (span.lower < 0 || span.upper <= span.lower) fail("the span " + in_quotes(text) + " holds no step", f + 1);
       if (!spans.empty() && span.lower < spans.back().upper) {
-        fail("the span " + quoted(text) + " begins before the one in front of it ends", f + 1);
+        fail("the span " + in_quotes(text) + " begins before the one in front of it ends", f + 1);
       }
       spans.push_back(span);
       if (stop == std::string_view::npos) break;
       rest.remove_prefix(stop + 1);
-      if (trimmed(rest).empty()) fail("the spans " + quoted(fields_[f]) + " end with a semicolon", f + 1);
+      if (trimmed(rest).empty()) fail("the spans " + in_quotes(fields_[f]) + " end with a semicolon", f + 1);
     }
     return spans;
   }
@@ -221,7 +222,7 @@ class CsvParser {
     if (fields_[f].empty()) fail("the id is empty", f + 1);
     const std::string name(fields_[f]);
     const auto [it, fresh] = line_of.emplace(name, line_);
-    if (!fresh) fail("the id " + quoted(name) + " stands in line " + std::to_string(it->second) + " already", f + 1);
+    if (!fresh) fail("the id " + in_quotes(name) + " stands in line " + std::to_string(it->second) + " already", f + 1);
     // A numeric id is the block's number in messages, too.
     std::int64_t number = 0;
     const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -231,7 +232,7 @@ class CsvParser {
 
   std::int64_t not_negative(std::size_t f, const char* what) const {
     const std::int64_t value = integer(f);
-    if (value < 0) fail(std::string(what) + " " + quoted(fields_[f]) + " is negative", f + 1);
+    if (value < 0) fail(std::string(what) + " " + in_quotes(fields_[f]) + " is negative", f + 1);
     return value;
   }
 

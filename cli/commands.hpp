@@ -24,6 +24,9 @@ struct Command {
 
 std::span<const Command> commands();
 
+/// The command of that name. Throws UsageError.
+const Command& command_named(const std::string& name);
+
 extern const Command plan_command;
 extern const Command graph_command;
 extern const Command run_command;
@@ -31,5 +34,6 @@ extern const Command show_command;
 extern const Command devices_command;
 extern const Command completion_command;
 extern const Command manual_command;
+extern const Command help_command;
 
 }  // namespace tyto::cli

@@ -7,6 +7,7 @@
 #include <tyto/io.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/suggestion.hpp"
 
 namespace tyto::cli {
 namespace {
@@ -46,11 +47,9 @@ void print_stats(Graph& graph) {
 }
 
 int run_graph(const Arguments& arguments) {
-  if (arguments.operands().size() != 1) {
-    throw UsageError("graph takes one file, not " + std::to_string(arguments.operands().size()));
-  }
-  Graph graph =
-      load_graph(arguments.operands().front(), {.memory_strategy = arguments.text("--strategy").value_or("best")});
+  const std::string& path = arguments.only_operand("graph takes one file");
+  require_file(path);
+  Graph graph = load_graph(path, {.memory_strategy = arguments.text("--strategy").value_or("best")});
   const bool any =
       arguments.has("--text") || arguments.has("--dot") || arguments.has("--html") || arguments.has("--plan");
   if (arguments.has("--text")) std::cout << graph.text();

@@ -11,5 +11,7 @@ namespace tyto::cli {
 void print_overview(std::ostream& out);
 /// What `tyto COMMAND --help` says.
 void print_help(std::ostream& out, const Command& command);
+/// What `tyto --version` says: the version, and what the library was built with.
+void print_version(std::ostream& out);
 
 }  // namespace tyto::cli

@@ -1,12 +1,15 @@
 // The `tyto` program: finds the subcommand, reads its options, and turns exceptions into messages.
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tyto/error.hpp>
-#include <tyto/version.hpp>
+#include <tyto/onnx.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -14,46 +17,56 @@
 namespace tyto::cli {
 
 std::span<const Command> commands() {
-  static const Command table[] = {run_command,     show_command,       graph_command, plan_command,
-                                  devices_command, completion_command, manual_command};
+  static const Command table[] = {run_command,     show_command,       graph_command,  plan_command,
+                                  devices_command, completion_command, manual_command, help_command};
   return table;
 }
 
 namespace {
 
-int run(const std::vector<std::string>& words) {
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+int run(std::span<const std::string> words) {
   if (words.empty()) {
     print_overview(std::cerr);
     return misused;
   }
-  if (words[0] == "--help" || words[0] == "help") {
+  if (asks_for_help(words[0])) {
     print_overview(std::cout);
     return done;
   }
   if (words[0] == "--version") {
-    std::cout << "tyto " << version() << "\n";
+    print_version(std::cout);
     return done;
   }
-  for (const Command& command : commands()) {
-    if (command.name != words[0]) continue;
-    for (const std::string& word : words) {
-      if (word == "--help") {
-        print_help(std::cout, command);
-        return done;
-      }
-    }
-    return command.run(Arguments(command.options, std::span(words).subspan(1)));
+  const Command& command = command_named(words[0]);
+  words = words.subspan(1);
+  const auto options_end = std::find(words.begin(), words.end(), "--");
+  if (std::any_of(words.begin(), options_end, asks_for_help)) {
+    print_help(std::cout, command);
+    return done;
   }
-  throw UsageError("unknown command '" + words[0] + "'");
+  try {
+    return command.run(Arguments(command.options, words));
+  } catch (const UsageError& error) {
+    std::cerr << "tyto: " << error.what() << "; see tyto " << command.name << " --help\n";
+    return misused;
+  }
 }
 
-}  // namespace
-}  // namespace tyto::cli
+/// Limits of the library under the names of the options that set them.
+std::string in_words_of_options(std::string message) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {{"max_bytes", "--max-memory"},
+                                                                     {"max_iterations", "--max-iterations"}};
+  for (const auto& [limit, option] : names) {
+    if (const std::size_t at = message.find(limit); at != std::string::npos) message.replace(at, limit.size(), option);
+  }
+  return message;
+}
 
-int main(int count, char** words) {
-  using namespace tyto::cli;
+int status_of(std::span<const std::string> words) {
   try {
-    return run({words + 1, words + count});
+    return run(words);
   } catch (const UsageError& error) {
     std::cerr << "tyto: " << error.what() << "; see tyto --help\n";
     return misused;
@@ -63,8 +76,20 @@ int main(int count, char** words) {
   } catch (const tyto::ValueError& error) {
     std::cerr << "tyto: " << error.what() << "\n";
     return misused;
+  } catch (const tyto::LimitError& error) {
+    std::cerr << "tyto: " << in_words_of_options(error.what()) << "\n";
+    return refused;
   } catch (const std::exception& error) {
     std::cerr << "tyto: " << error.what() << "\n";
     return refused;
   }
+}
+
+}  // namespace
+}  // namespace tyto::cli
+
+int main(int count, char** words) {
+  using namespace tyto::cli;
+  const std::vector<std::string> given(words + (count > 0 ? 1 : 0), words + count);
+  return status_of(given);
 }

@@ -52,15 +52,18 @@ int print_manual(const Arguments& arguments) {
             << ".SH COMMANDS\nOptions stand before or behind files; \\fB\\-\\-name VALUE\\fR and "
                "\\fB\\-\\-name=VALUE\\fR mean the same.\n";
   for (const Command& command : commands()) print_command(command);
-  std::cout << ".SH EXIT STATUS\n.TP\n.B " << done << "\nit is done\n.TP\n.B " << refused
-            << "\nit was understood, but cannot be done\n.TP\n.B " << misused
-            << "\nthe command line or a file is wrong\n.SH ENVIRONMENT\n";
+  std::cout
+      << ".SH EXIT STATUS\n.TP\n.B " << done << "\nit is done\n.TP\n.B " << refused
+      << "\nit was understood, but cannot be done, an output differs from what is expected, or what was printed is "
+         "lost\n.TP\n.B "
+      << misused << "\nthe command line or a file is wrong\n.SH ENVIRONMENT\n";
   for (const EnvironmentRow& row : environment) {
     std::cout << ".TP\n.B " << row.name << "\n" << escaped(row.meaning) << "\n";
   }
   std::cout << ".SH EXAMPLES\n.nf\n"
             << "tyto show model.onnx \\-\\-shape image=1,3,224,224\n"
             << "tyto run model.onnx \\-\\-input image=cat.jpg \\-\\-output scores=scores.npy \\-\\-time 20\n"
+            << "tyto run model.onnx \\-\\-inputs test_data_set_0 \\-\\-expect test_data_set_0\n"
             << "tyto run model.onnx \\-\\-html model.html\n.fi\n";
   return done;
 }

@@ -2,7 +2,7 @@
 #include "cli/media_inputs.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <sstream>
 
 #include <tyto/audio.hpp>
@@ -20,12 +20,9 @@ std::vector<double> numbers_of(const Arguments& arguments, const std::string& op
   std::vector<double> numbers;
   std::istringstream in(*text);
   for (std::string part; std::getline(in, part, ',');) {
-    double number = 0;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc{} || stop != part.data() + part.size()) {
-      throw UsageError("option " + option + " takes numbers such as 0.485,0.456,0.406, not '" + *text + "'");
-    }
-    numbers.push_back(number);
+    const std::optional<double> number = finite_number(part);
+    if (!number) throw UsageError("option " + option + " takes numbers such as 0.485,0.456,0.406, not '" + *text + "'");
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -51,7 +48,10 @@ std::int64_t fixed_length(const ModelTensor& input, const Shape& shape, bool is_
 }  // namespace
 
 ColourScale colour_scale(const Arguments& arguments) {
-  return {numbers_of(arguments, "--mean", 0), numbers_of(arguments, "--deviation", 1)};
+  ColourScale scale{numbers_of(arguments, "--mean", 0), numbers_of(arguments, "--deviation", 1)};
+  if (std::ranges::count(scale.deviation, 0.0) > 0)
+    throw UsageError("option --deviation: colours are divided by it, so 0 is none");
+  return scale;
 }
 
 Tensor<Lazy> picture_input(const std::string& path, const ModelTensor& input, const Shape& shape, bool is_given,
@@ -96,6 +96,12 @@ Tensor<Lazy> recording_input(const std::string& path, const ModelTensor& input, 
                      std::string(name_of(*input.dtype)) + " does not take; give it as .npy");
   }
   if (shape.empty()) throw ValueError("a recording is no input of one number such as '" + input.name + "'");
+  if (std::ranges::count_if(shape, [](std::int64_t length) { return length != 1; }) > 1) {
+    std::ostringstream described;
+    described << input;
+    throw ValueError("a recording is no input such as '" + described.str() +
+                     "'; it becomes a line of frames, along one axis whose length is open or not 1");
+  }
   Shape wanted = shape;
   const bool is_window = is_given || element_count(wanted) > 1;
   for (std::size_t axis = wanted.size(); !is_window && axis-- > 0;) {

@@ -1,38 +1,22 @@
-// Reading NAME=VALUE of inputs and outputs, and making up inputs.
+// Which inputs a model is given, in which shapes, with which values.
 #include "cli/model_inputs.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <cmath>
-#include <initializer_list>
 #include <sstream>
 #include <string_view>
 
 #include <tyto/io.hpp>
-#include <tyto/shaping.hpp>
 
+#include "cli/input_files.hpp"
 #include "cli/media_inputs.hpp"
+#include "cli/suggestion.hpp"
 
 namespace tyto::cli {
 
 namespace {
 
-// Names may hold colons and slashes, but no equals sign that a file would be found behind.
-std::pair<std::string, std::string> name_and_value(const std::string& word, const char* option,
-                                                   const char* what = "NAME=VALUE") {
-  const std::size_t equals = word.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw UsageError(std::string(option) + " takes " + what + ", not '" + word + "'");
-  }
-  return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
-std::string names_of(const std::vector<ModelTensor>& tensors) {
-  std::string names;
-  for (const ModelTensor& each : tensors) names += (names.empty() ? "'" : ", '") + each.name + "'";
-  return names.empty() ? "none" : names;
-}
+constexpr const char* values_what = "NAME=VALUE";
 
 Shape parse_shape(const std::string& text) {
   Shape shape;
@@ -48,73 +32,75 @@ Shape parse_shape(const std::string& text) {
   return shape;
 }
 
-Tensor<Lazy> made_up(const ModelTensor& input, const Shape& shape, const std::string& how, std::uint64_t number) {
-  const DType dtype = *input.dtype;
-  if (how == "random" && is_floating(dtype)) {
-    return cast(Tensor<Lazy>::normal(shape, {.key = Key{number, 0}}), dtype);
-  }
-  if (how == "random" || how == "zeros") return Tensor<Lazy>::zeros(shape, dtype);
-  if (how.ends_with(".npy")) return read_npy<Tensor<Lazy>>(how);
-  double value = 0;
-  const auto [stop, error] = std::from_chars(how.data(), how.data() + how.size(), value);
-  if (error != std::errc{} || stop != how.data() + how.size()) {
-    throw UsageError("--input " + input.name +
-                     " takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not '" + how + "'");
-  }
-  if (is_floating(dtype)) return Tensor<Lazy>::full(shape, Scalar(value), dtype);
-  // 2^63: below it a double fits into the integer.
-  if (!(std::abs(value) < 0x1p63)) {
-    throw UsageError("--input " + input.name + ": " + how + " is no number of type " + std::string(name_of(dtype)));
-  }
-  return Tensor<Lazy>::full(shape, Scalar(static_cast<std::int64_t>(value)), dtype);
-}
-
-/// In small letters or large ones.
-bool ends_with_one_of(std::string name, std::initializer_list<std::string_view> endings) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-}  // namespace
-
 NamedList<Tensor<Any>> bound_values(const Arguments& arguments) {
   NamedList<Tensor<Any>> values;
-  for (const std::string& word : arguments.texts("--bind")) {
-    const auto [name, value] = name_and_value(word, "--bind");
+  for (const auto& [name, value] : arguments.named("--bind")) {
     if (value.ends_with(".npy")) {
       values.push_back({name, read_npy<Tensor<Any>>(value)});
       continue;
     }
-    double number = 0;
-    const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || stop != value.data() + value.size()) {
-      throw UsageError("--bind " + name + " takes a number or FILE.npy, not '" + value + "'");
-    }
-    values.push_back({name, Tensor<Any>(number)});
+    const std::optional<double> number = finite_number(value);
+    if (!number) throw UsageError("--bind " + name + " takes a number or FILE.npy, not '" + value + "'");
+    values.push_back({name, Tensor<Any>(*number)});
   }
   return values;
 }
 
+/// Whether --mean and --deviation have a picture to be about.
+void require_pictures(const NamedList<std::string>& said, const Arguments& arguments) {
+  if (std::any_of(said.begin(), said.end(), [](const auto& each) { return is_picture(each.value); })) return;
+  for (const char* option : {"--mean", "--deviation"}) {
+    if (arguments.has(option)) {
+      throw UsageError("option " + std::string(option) + " is about pictures, but no input is given one");
+    }
+  }
+}
+
+}  // namespace
+
+OnnxModel<Tensor<Lazy>> read_model(const std::string& path, const Arguments& arguments,
+                                   const std::vector<std::string>& outputs) {
+  require_file(path);
+  return read_onnx<Tensor<Lazy>>(
+      path, {.bind = bound_values(arguments),
+             .outputs = outputs,
+             .max_bytes = static_cast<std::size_t>(arguments.bytes(max_memory_option.name).value_or(0)),
+             .max_iterations = arguments.number(max_iterations_option.name, 1).value_or(0)});
+}
+
+std::vector<std::string> names_of(const std::vector<ModelTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const ModelTensor& each : tensors) names.push_back(each.name);
+  return names;
+}
+
+void refuse_name(const char* kind, const std::string& name, const std::vector<ModelTensor>& tensors) {
+  std::string names;
+  for (const ModelTensor& each : tensors) names += (names.empty() ? "'" : ", '") + each.name + "'";
+  throw UsageError("the model has no " + std::string(kind) + " '" + name + "'; it has " +
+                   (names.empty() ? "none" : names) + suggestion(name, names_of(tensors)));
+}
+
 NamedList<Shape> shapes_given(const Arguments& arguments) {
   NamedList<Shape> shapes;
-  for (const std::string& word : arguments.texts("--shape")) {
-    const auto [name, value] = name_and_value(word, "--shape");
+  for (const auto& [name, value] : arguments.named("--shape", values_what))
     shapes.push_back({name, parse_shape(value)});
-  }
   return shapes;
 }
 
-std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, const Arguments& arguments) {
-  NamedList<bool> said;
+std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, const Arguments& arguments,
+                                      const NamedList<Tensor<Lazy>>& together) {
+  std::vector<std::string> said;
   for (const char* option : {"--input", "--shape"}) {
-    for (const std::string& word : arguments.texts(option)) said.push_back({name_and_value(word, option).first, false});
+    for (const Named<std::string>& each : arguments.named(option, values_what)) said.push_back(each.name);
   }
+  for (const Named<Tensor<Lazy>>& each : together) said.push_back(each.name);
+  std::vector<bool> used(said.size(), false);
   std::vector<ModelTensor> tensors;
   const auto take = [&](ModelTensor tensor) {
     bool found = false;
-    for (Named<bool>& each : said) {
-      if (each.name != tensor.name) continue;
-      each.value = found = true;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      if (said[i] == tensor.name) used[i] = found = true;
     }
     if (found || !(tensor.optional || tensor.sequence)) tensors.push_back(std::move(tensor));
     return found;
@@ -124,7 +110,7 @@ std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, co
       take(input);
       continue;
     }
-    if (said.contains(input.name)) {
+    if (std::find(said.begin(), said.end(), input.name) != said.end()) {
       throw UsageError("the input '" + input.name + "' is a sequence: its tensors are " + input.name + "[0], " +
                        input.name + "[1] and so on");
     }
@@ -134,23 +120,10 @@ std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, co
       if (!take(element)) break;
     }
   }
-  for (const Named<bool>& each : said) {
-    if (!each.value) throw UsageError("the model has no input '" + each.name + "'; it has " + names_of(inputs));
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (!used[i]) refuse_name("input", said[i], inputs);
   }
   return tensors;
-}
-
-NamedList<std::string> wanted_outputs(const std::vector<ModelTensor>& outputs, const Arguments& arguments) {
-  NamedList<std::string> wanted;
-  for (const std::string& word : arguments.texts("--output")) {
-    const auto [name, file] = name_and_value(word, "--output", "NAME=FILE.npy");
-    const bool known = std::any_of(outputs.begin(), outputs.end(), [&name = name](const ModelTensor& output) {
-      return output.sequence ? name.starts_with(output.name + "[") : name == output.name;
-    });
-    if (!known) throw UsageError("the model has no output '" + name + "'; it has " + names_of(outputs));
-    wanted.push_back({name, file});
-  }
-  return wanted;
 }
 
 NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const NamedList<Shape>& given) {
@@ -160,39 +133,60 @@ NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const Na
     if (input.shape) {
       for (const ModelLength& length : *input.shape) shape.push_back(length.length.value_or(1));
     }
-    for (const Named<Shape>& wanted : given) {
-      if (wanted.name == input.name) shape = wanted.value;
-    }
+    if (const Shape* wanted = given.find(input.name)) shape = *wanted;
     shapes.push_back({input.name, shape});
   }
   return shapes;
 }
 
-NamedList<Tensor<Lazy>> input_values(const std::vector<ModelTensor>& inputs, const Arguments& arguments) {
-  NamedList<std::string> said;
-  for (const std::string& word : arguments.texts("--input")) {
-    const auto [name, value] = name_and_value(word, "--input");
-    said.push_back({name, value});
-  }
-  const NamedList<Shape> given = shapes_given(arguments);
-  const NamedList<Shape> shapes = settled_shapes(inputs, given);
+NamedList<Tensor<Lazy>> input_values(const OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
+  const NamedList<std::string> said = arguments.named("--input", values_what);
+  NamedList<Tensor<Lazy>> together;
+  if (const auto path = arguments.text("--inputs")) together = values_in(*path, model.inputs(), "input");
+  const std::vector<ModelTensor> inputs = given_inputs(model.inputs(), arguments, together);
+  const NamedList<Shape> given = shapes_given(arguments), shapes = settled_shapes(inputs, given);
   const ColourScale scale = colour_scale(arguments);
+  require_pictures(said, arguments);
   NamedList<Tensor<Lazy>> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string* word = said.find(inputs[i].name);
-    const std::string how = word == nullptr ? "random" : *word;
     const ModelTensor& input = inputs[i];
-    const Shape& shape = shapes[i].value;
-    const bool is_given = given.contains(input.name);
-    if (ends_with_one_of(how, {".png", ".jpg", ".jpeg"})) {
-      values.push_back({input.name, picture_input(how, input, shape, is_given, scale)});
-    } else if (ends_with_one_of(how, {".wav"})) {
-      values.push_back({input.name, recording_input(how, input, shape, is_given)});
+    const std::string* word = said.find(input.name);
+    const Tensor<Lazy>* value = together.find(input.name);
+    if (word != nullptr && value != nullptr) {
+      throw UsageError("the input '" + input.name + "' is given by --input and by --inputs");
+    }
+    if (value != nullptr) {
+      values.push_back({input.name, *value});
     } else {
-      values.push_back({input.name, made_up(input, shape, how, i + 1)});
+      values.push_back({input.name, input_value(input, word == nullptr ? "random" : *word, shapes[i].value,
+                                                given.contains(input.name), scale, i + 1)});
     }
   }
   return values;
+}
+
+std::string hint_at_open_lengths(const std::vector<ModelTensor>& inputs, const Arguments& arguments) {
+  const NamedList<Shape> shapes = shapes_given(arguments);
+  const NamedList<std::string> said = arguments.named("--input", values_what);
+  std::string hint;
+  if (arguments.has("--inputs")) return hint;
+  for (const ModelTensor& input : given_inputs(inputs, arguments)) {
+    const std::string* word = said.find(input.name);
+    const bool made_up = word == nullptr || *word == "random" || *word == "zeros" || finite_number(*word);
+    if (!input.shape || shapes.contains(input.name) || !made_up) continue;
+    std::ostringstream option;
+    option << "--shape " << input.name << "=";
+    bool open = false;
+    for (const ModelLength& length : *input.shape) {
+      option << (&length == &input.shape->front() ? "" : ",");
+      if (length.length) option << *length.length;
+      else option << (length.symbol.empty() ? "N" : length.symbol);
+      open = open || !length.length;
+    }
+    if (!open) continue;
+    hint += (hint.empty() ? "" : ", ") + option.str();
+  }
+  return hint.empty() ? hint : "; lengths that the file leaves open count as 1, unless said: " + hint;
 }
 
 }  // namespace tyto::cli

@@ -13,6 +13,7 @@
 
 #include "cli/block_csv.hpp"
 #include "cli/commands.hpp"
+#include "cli/suggestion.hpp"
 
 namespace tyto::cli {
 namespace {
@@ -41,6 +42,7 @@ void list_strategies() {
 }
 
 BlockFile read_file(const std::string& path) {
+  require_file(path);
   std::ifstream in(path, std::ios::binary);
   if (!in) throw IoError(path + ": cannot be opened for reading");
   BlockFile file = read_blocks(in, path);
@@ -110,9 +112,7 @@ int run_plan(const Arguments& arguments) {
     list_strategies();
     return done;
   }
-  if (arguments.operands().size() != 1) {
-    throw UsageError("plan takes one file, not " + std::to_string(arguments.operands().size()));
-  }
+  const std::string& blocks = arguments.only_operand("plan takes one file");
   PlanOptions asked;
   asked.strategy = arguments.text("--strategy").value_or("best");
   asked.time_limit_ms = static_cast<double>(arguments.number("--budget-ms", 1).value_or(0));
@@ -121,10 +121,10 @@ int run_plan(const Arguments& arguments) {
   asked.arena_limit = arguments.number("--arena-limit", 1);
   asked.alignment = arguments.number("--alignment", 1).value_or(1);
   asked.seed = static_cast<std::uint64_t>(arguments.number("--seed", 0).value_or(1));
-  asked.threads = static_cast<int>(std::min<std::int64_t>(arguments.number("--threads", 1).value_or(0), 1024));
+  asked.threads = static_cast<int>(arguments.number("--threads", 1, most_threads).value_or(0));
   const bool json = arguments.has("--json");
 
-  const BlockFile file = read_file(arguments.operands().front());
+  const BlockFile file = read_file(blocks);
   MemoryPlan plan;
   if (asked.strategy == "all") {
     plan = plan_with_all(file, asked, json);

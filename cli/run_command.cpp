@@ -1,4 +1,5 @@
-// tyto run: runs a model on files or made-up numbers, and says what it gives, how long it takes, and in what memory.
+// tyto run: runs a model on files or made-up numbers, and says what it gives, whether that is right, how long it takes,
+// and in what memory.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -10,81 +11,180 @@
 #include <tyto/tyto.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/comparison.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/run_report.hpp"
+#include "cli/suggestion.hpp"
 
 namespace tyto::cli {
 namespace {
 
 constexpr OptionRow run_options[] = {
     input_option,
+    inputs_option,
     shape_option,
     bind_option,
     mean_option,
     deviation_option,
-    {"--output", "NAME=FILE", "write an output to FILE in NumPy's format, .npy", true},
+    {"--output", "NAME[=FILE.npy]", "write an output, or a value inside of the model, to FILE; without one, show it",
+     true},
+    {"--outputs", "FILE.npz", "write all outputs"},
+    expect_option,
+    rtol_option,
+    atol_option,
     {"--device", "NAME", "cpu (the default), opencl, opencl:1, ..."},
     {"--threads", "N", "threads of the CPU"},
-    {"--time", "N", "run N times more and print the shortest and the middle time"},
+    max_memory_option,
+    max_iterations_option,
+    {"--time", "N", "run N times more and print the shortest time, the median, percentiles and the longest"},
+    {"--warm-up", "N", "runs before those that are timed (1)"},
     {"--profile", "", "print where the time goes"},
+    {"--trace", "FILE.json", "write where the time goes, for chrome://tracing and Perfetto"},
     {"--plan", "", "print the memory plan"},
     {"--html", "FILE", "write a page for a browser: graph, schedule, memory, profile"},
+    {"--json", "", "print one JSON object in place of lines"},
 };
 
-void print_summary(const std::string& name, const Tensor<Lazy>& value) {
-  std::cout << name << " " << name_of(value.dtype()) << " " << to_string(value.shape());
-  if (value.size() > 0) {
-    const Tensor<Lazy> numbers = cast(value, DType::f64);
-    std::cout << "  smallest " << numbers.min().item<double>() << ", largest " << numbers.max().item<double>()
-              << ", mean " << numbers.mean().item<double>();
-  }
-  std::cout << "\n";
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-void print_times(std::vector<double> milliseconds) {
-  std::sort(milliseconds.begin(), milliseconds.end());
-  std::cout << "time of " << milliseconds.size() << " runs: shortest " << milliseconds.front() << " ms, middle "
-            << milliseconds[milliseconds.size() / 2] << " ms\n";
+/// Outputs and values inside of the model that are asked for, and their files; empty where they are only shown.
+NamedList<std::string> wanted_outputs(const Arguments& arguments) {
+  NamedList<std::string> wanted;
+  for (const std::string& word : arguments.texts("--output")) {
+    const std::size_t equals = word.rfind('=');
+    const Named<std::string> pair = equals == std::string::npos ? Named<std::string>{word, ""}
+                                                                : name_and_value(word, "--output", "NAME[=FILE.npy]");
+    if (wanted.contains(pair.name)) throw UsageError("--output names '" + pair.name + "' twice");
+    wanted.push_back(pair);
+  }
+  return wanted;
+}
+
+OnnxModel<Tensor<Lazy>> model_with(const NamedList<std::string>& wanted, const Arguments& arguments) {
+  const std::string& path = arguments.only_operand("run takes one model");
+  std::vector<std::string> names;
+  for (const Named<std::string>& each : wanted) names.push_back(each.name);
+  try {
+    return read_model(path, arguments, names);
+  } catch (const IndexError&) {
+    // Read again to say which names there are.
+    const OnnxModel<Tensor<Lazy>> model = read_model(path, arguments);
+    std::vector<std::string> known = names_of(model.outputs());
+    for (const ModelNode& node : model.info().nodes)
+      known.insert(known.end(), node.outputs.begin(), node.outputs.end());
+    for (const std::string& name : names) {
+      if (std::ranges::count(known, name) > 0) continue;
+      throw UsageError("the model has no output '" + name +
+                       "' and no value of that name inside of it; tyto show --nodes lists them" +
+                       suggestion(name, known));
+    }
+    throw;
+  }
+}
+
+NamedList<Tensor<Lazy>> outputs_of(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs,
+                                   const Arguments& arguments) {
+  const auto told = [&](const Error& error) {
+    const std::string hint = hint_at_open_lengths(model.inputs(), arguments);
+    if (!hint.empty()) throw UsageError(error.what() + hint);
+  };
+  try {
+    return model(inputs);
+  } catch (const ShapeError& error) {
+    told(error);
+    throw;
+  } catch (const ValueError& error) {
+    told(error);
+    throw;
+  } catch (const IndexError& error) {
+    told(error);
+    throw;
+  }
+}
+
+RunTimes timed(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs, std::int64_t count,
+               const Arguments& arguments) {
+  RunTimes times{.warm_up = arguments.number("--warm-up", 0).value_or(1)};
+  for (std::int64_t i = 0; i < times.warm_up; ++i) model(inputs);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto begin = Clock::now();
+    const NamedList<Tensor<Lazy>> again = model(inputs);
+    times.runs.push_back(milliseconds_since(begin));
+  }
+  std::sort(times.runs.begin(), times.runs.end());
+  return times;
+}
+
+template <class Text>
+void write_page(const std::string& path, const Text& text) {
+  std::ofstream page(path);
+  page << text;
+  if (!page.flush()) throw IoError(path + ": cannot be written");
+}
+
+void profile(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs, const Arguments& arguments) {
+  Graph graph = model.graph_for(inputs);
+  graph.run();
+  const GraphProfile found = graph.profile();
+  if (arguments.has("--profile")) std::cout << found;
+  if (const auto path = arguments.text("--trace")) write_page(*path, found.chrome_trace());
+  if (const auto path = arguments.text("--html")) write_page(*path, graph.html());
+}
+
+void write_outputs(const NamedList<Tensor<Lazy>>& outputs, const NamedList<std::string>& wanted,
+                   const Arguments& arguments) {
+  for (const Named<std::string>& each : wanted) {
+    const Tensor<Lazy>* value = outputs.find(each.name);
+    if (value == nullptr) throw UsageError("the model gave no output '" + each.name + "' in this run");
+    if (!each.value.empty()) write_npy(each.value, *value);
+  }
+  if (const auto path = arguments.text("--outputs")) write_npz(*path, outputs);
 }
 
 int run_model(const Arguments& arguments) {
-  if (arguments.operands().size() != 1) {
-    throw UsageError("run takes one model, not " + std::to_string(arguments.operands().size()));
+  const NamedList<std::string> wanted = wanted_outputs(arguments);
+  if (arguments.has("--json") && arguments.has("--profile")) {
+    throw UsageError("option --profile prints a table, which --json does not hold; --trace FILE writes the same");
   }
-  if (const auto count = arguments.number("--threads", 1)) threads(static_cast<int>(*count));
-  const DeviceScope device(arguments.text("--device").value_or("cpu"));
-  const auto now = [] { return std::chrono::steady_clock::now(); };
-  const auto since = [&](auto start) { return std::chrono::duration<double, std::milli>(now() - start).count(); };
-  const auto start = now();
-  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front(), {.bind = bound_values(arguments)});
-  const NamedList<Tensor<Lazy>> inputs = input_values(given_inputs(model.inputs(), arguments), arguments);
-  const NamedList<std::string> files = wanted_outputs(model.outputs(), arguments);
-  const NamedList<Tensor<Lazy>> outputs = model(inputs);
-  const double first = since(start);
-  for (const Named<Tensor<Lazy>>& output : outputs) print_summary(output.name, output.value);
-  for (const Named<std::string>& file : files) write_npy(file.value, outputs[file.name]);
-  if (const auto count = arguments.number("--time", 1)) {
-    std::cout << "first result, reading and compiling included: " << first << " ms\n";
-    std::vector<double> milliseconds;
-    for (std::int64_t i = 0; i < *count; ++i) {
-      const auto begin = now();
-      const NamedList<Tensor<Lazy>> again = model(inputs);
-      milliseconds.push_back(since(begin));
-    }
-    print_times(std::move(milliseconds));
+  if (arguments.has("--warm-up") && !arguments.has("--time")) throw UsageError("option --warm-up goes with --time");
+  const Tolerance tolerance = tolerance_of(arguments);
+  if (const auto count = arguments.number("--threads", 1, most_threads)) threads(static_cast<int>(*count));
+  const auto repetitions = arguments.number("--time", 1);
+  RunReport report{.model = arguments.only_operand("run takes one model"),
+                   .device = arguments.text("--device").value_or("cpu")};
+  const DeviceScope device(report.device);
+  const auto start = Clock::now();
+  auto model = model_with(wanted, arguments);
+  const NamedList<Tensor<Lazy>> expected = expected_values(model.outputs(), arguments);
+  const NamedList<Tensor<Lazy>> inputs = input_values(model, arguments);
+  const NamedList<Tensor<Lazy>> outputs = outputs_of(model, inputs, arguments);
+  const double first = milliseconds_since(start);
+  for (const Named<Tensor<Lazy>>& output : outputs) report.outputs.push_back(summary_of(output.name, output.value));
+  write_outputs(outputs, wanted, arguments);
+  bool right = true;
+  for (const Named<Tensor<Lazy>>& each : expected) {
+    const Tensor<Lazy>* value = outputs.find(each.name);
+    report.comparisons.push_back(value != nullptr ? compared(each.name, *value, each.value, tolerance)
+                                                  : Comparison{.name = each.name, .other_kind = "was not given"});
+    right = right && report.comparisons.back().agrees();
   }
-  if (arguments.has("--plan")) std::cout << model.plan();
-  if (arguments.has("--profile") || arguments.has("--html")) {
-    Graph graph = model.graph_for(inputs);
-    graph.run();
-    const GraphProfile profile = graph.profile();
-    if (arguments.has("--profile")) std::cout << profile;
-    if (const auto path = arguments.text("--html")) {
-      std::ofstream page(*path);
-      page << graph.html();
-      if (!page.flush()) throw IoError(*path + ": cannot be written");
-    }
+  if (repetitions) {
+    report.times = timed(model, inputs, *repetitions, arguments);
+    report.times->first = first;
   }
-  return done;
+  if (arguments.has("--plan")) report.plan = &model.plan();
+  arguments.has("--json") ? print_json(std::cout, report) : print_lines(std::cout, report);
+  if (arguments.has("--profile") || arguments.has("--trace") || arguments.has("--html")) {
+    profile(model, inputs, arguments);
+  }
+  for (const Comparison& comparison : report.comparisons) {
+    if (!comparison.agrees()) std::cerr << "tyto: " << in_words(comparison) << "\n";
+  }
+  return right ? done : refused;
 }
 
 }  // namespace

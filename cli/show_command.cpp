@@ -1,5 +1,8 @@
 // tyto show: says what a model takes and gives, what it is made of, and what it costs in memory and arithmetic.
+#include <algorithm>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <tyto/onnx.hpp>
 #include <tyto/tyto.hpp>
@@ -13,6 +16,9 @@ namespace {
 constexpr OptionRow show_options[] = {
     shape_option,
     bind_option,
+    max_memory_option,
+    max_iterations_option,
+    {"--nodes", "", "list the nodes, with types and shapes of what they give"},
     {"--metadata", "", "print what the file holds beside the network"},
 };
 
@@ -36,12 +42,16 @@ std::int64_t multiply_adds(const GraphProfile& profile) {
   return sum;
 }
 
-void print_costs(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
-  const std::vector<ModelTensor> inputs = given_inputs(model.inputs(), arguments);
-  const NamedList<Shape> shapes = settled_shapes(inputs, shapes_given(arguments));
+void print_shapes(const NamedList<Shape>& shapes) {
   std::cout << "with";
   for (const Named<Shape>& shape : shapes) std::cout << " " << shape.name << " " << to_string(shape.value);
   std::cout << "\n";
+}
+
+void print_costs(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
+  const std::vector<ModelTensor> inputs = given_inputs(model.inputs(), arguments);
+  const NamedList<Shape> shapes = settled_shapes(inputs, shapes_given(arguments));
+  print_shapes(shapes);
   try {
     Graph graph = model.graph(shapes);
     const MemoryPlan& plan = graph.plan();
@@ -52,21 +62,57 @@ void print_costs(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
     }
     const GraphProfile profile = graph.profile();
     std::cout << "  steps         " << profile.steps.size() << "\n  multiply-adds " << multiply_adds(profile) << "\n";
+  } catch (const LimitError&) {
+    throw;
   } catch (const Error& error) {
-    std::cout << "  not known: " << error.what() << "\n";
+    std::cout << "  not known: " << error.what() << hint_at_open_lengths(model.inputs(), arguments) << "\n";
   }
 }
 
-int show_model(const Arguments& arguments) {
-  if (arguments.operands().size() != 1) {
-    throw UsageError("show takes one model, not " + std::to_string(arguments.operands().size()));
+/// "y f32 (2,3) = MatMul(x, w)  # name", a line a node.
+void print_nodes(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
+  const NamedList<Shape> shapes = settled_shapes(given_inputs(model.inputs(), arguments), shapes_given(arguments));
+  std::vector<ModelTensor> values;
+  std::string fault;
+  try {
+    values = model.values(shapes);
+  } catch (const LimitError&) {
+    throw;
+  } catch (const Error& error) {
+    fault = error.what() + hint_at_open_lengths(model.inputs(), arguments);
   }
-  auto model = read_onnx<Tensor<Lazy>>(arguments.operands().front(), {.bind = bound_values(arguments)});
+  std::cout << "nodes ";
+  print_shapes(shapes);
+  for (const ModelNode& node : model.info().nodes) {
+    std::string separator = "  ";
+    for (const std::string& output : node.outputs) {
+      if (output.empty()) continue;
+      const auto value =
+          std::find_if(values.begin(), values.end(), [&](const ModelTensor& x) { return x.name == output; });
+      std::cout << separator;
+      if (value == values.end()) std::cout << output << " ?";
+      else std::cout << *value;
+      separator = ", ";
+    }
+    std::cout << " = " << node.op << "(";
+    separator = "";
+    for (const std::string& input : node.inputs) {
+      std::cout << separator << input;
+      separator = ", ";
+    }
+    std::cout << ")" << (node.name.empty() ? "" : "  # " + node.name) << "\n";
+  }
+  if (!fault.empty()) std::cout << "  shapes are not known: " << fault << "\n";
+}
+
+int show_model(const Arguments& arguments) {
+  auto model = read_model(arguments.only_operand("show takes one model"), arguments);
   print_file(model.info());
   print_tensors("inputs", model.inputs());
   print_tensors("outputs", model.outputs());
   std::cout << "operators\n";
   for (const ModelOperator& each : model.info().operators) std::cout << "  " << each.count << "  " << each.name << "\n";
+  if (arguments.has("--nodes")) print_nodes(model, arguments);
   print_costs(model, arguments);
   if (arguments.has("--metadata")) {
     std::cout << "metadata\n";

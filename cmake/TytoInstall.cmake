@@ -55,16 +55,21 @@ install(FILES "${PROJECT_BINARY_DIR}/tyto.pc" DESTINATION "${CMAKE_INSTALL_LIBDI
 # machine cannot be asked.
 if(TARGET tyto_cli AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
   set(manual "${PROJECT_BINARY_DIR}/tyto.1")
-  set(completion "${PROJECT_BINARY_DIR}/tyto.bash")
-  add_custom_command(OUTPUT "${manual}" "${completion}"
+  set(completion "${PROJECT_BINARY_DIR}/tyto")
+  add_custom_command(OUTPUT "${manual}" "${completion}.bash" "${completion}.zsh" "${completion}.fish"
     COMMAND tyto_cli manual > "${manual}"
-    COMMAND tyto_cli completion bash > "${completion}"
+    COMMAND tyto_cli completion bash > "${completion}.bash"
+    COMMAND tyto_cli completion zsh > "${completion}.zsh"
+    COMMAND tyto_cli completion fish > "${completion}.fish"
     DEPENDS tyto_cli VERBATIM)
-  add_custom_target(tyto_manual ALL DEPENDS "${manual}" "${completion}")
+  add_custom_target(tyto_manual ALL DEPENDS "${manual}" "${completion}.bash" "${completion}.zsh" "${completion}.fish")
   if(TARGET all_tests)
     add_dependencies(all_tests tyto_manual)  # they install the program, with all that belongs to it
   endif()
   install(FILES "${manual}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tyto)
-  install(FILES "${completion}" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME tyto
+  install(FILES "${completion}.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME tyto
     COMPONENT tyto)
+  install(FILES "${completion}.zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _tyto
+    COMPONENT tyto)
+  install(FILES "${completion}.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT tyto)
 endif()

@@ -1,5 +1,6 @@
 // Help, the manual page and completions: all three know every command and option.
 #include <set>
+#include <vector>
 
 #include "tests/cli/program.hpp"
 
@@ -25,7 +26,7 @@ std::vector<std::string> commands() {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("  ")) names.push_back(line.substr(2, line.find(' ', 2) - 2));
   }
-  REQUIRE(names.size() == 7);
+  REQUIRE(names.size() == 8);
   return names;
 }
 
@@ -85,6 +86,7 @@ TEST_CASE("bash completes commands, options and files") {
     return;
   }
   CHECK(completed(place, "tyto ru") == "run\n");
+  CHECK(completed(place, "tyto help sh") == "show\n");
   CHECK(completed(place, "tyto run --th") == "--threads\n");
   CHECK(completed(place, "tyto run mod") == "model.onnx\n");
   CHECK(completed(place, "tyto run model.onnx --html mod") == "model.onnx\n");
@@ -96,10 +98,86 @@ TEST_CASE("bash completes commands, options and files") {
   }
 }
 
+TEST_CASE("zsh and fish complete commands, options and files") {
+  const Workplace place;
+  const std::string zsh = run("completion zsh").output, fish = run("completion fish").output;
+  CHECK(zsh.starts_with("#compdef tyto\n"));
+  for (const std::string& command : commands()) {
+    CHECK_MESSAGE(contains(zsh, "    '" + command + ":"), command);
+    CHECK_MESSAGE(contains(fish, "complete -c tyto -n __fish_use_subcommand -a " + command + " -d '"), command);
+    for (const std::string& option : options_of(command)) {
+      CHECK_MESSAGE((contains(zsh, "'" + option + "[") || contains(zsh, option + "=[")), option);
+      CHECK_MESSAGE(contains(fish, "__fish_seen_subcommand_from " + command + "' -l " + option.substr(2) + " "),
+                    option);
+    }
+  }
+  CHECK(contains(zsh, "'*--input=["));
+  CHECK(contains(zsh, ":FILE.npz:_files' \\\n"));
+  CHECK(contains(zsh, "--threads=[threads of the CPU]:N:' \\\n"));
+  CHECK(contains(fish, " -l outputs -r -d "));
+  CHECK(contains(fish, " -l threads -x -d "));
+  // Each shell reads its own, where it is installed.
+  if (has_program("zsh")) CHECK(std::system(("zsh -n '" + place.write("_tyto", zsh) + "'").c_str()) == 0);
+  else MESSAGE("zsh is not installed: its completions are not read");
+  if (has_program("fish")) CHECK(std::system(("fish -n '" + place.write("tyto.fish", fish) + "'").c_str()) == 0);
+  else MESSAGE("fish is not installed: its completions are not read");
+}
+
+TEST_CASE("help of a command comes by three ways, and -h is --help") {
+  for (const std::string& command : commands()) {
+    const std::string text = run(command + " --help").output;
+    CHECK(text.starts_with("usage: tyto " + command));
+    CHECK(run("help " + command).output == text);
+    CHECK(run(command + " -h").output == text);
+  }
+  CHECK(run("-h").output == run("--help").output);
+  CHECK(run("help").output == run("--help").output);
+  CHECK(run("help run show").output == "tyto: help takes one command, not 2; see tyto help --help\n");
+  CHECK(run("help rum").output == "tyto: unknown command 'rum' (did you mean 'run'?); see tyto help --help\n");
+  CHECK(run("plan -- -h").output.starts_with("tyto: -h: cannot be opened for reading"));
+}
+
+TEST_CASE("the version comes with what was built in") {
+  const Ran ran = run("--version");
+  CHECK(ran.status == 0);
+  CHECK(ran.output.starts_with("tyto "));
+  for (const char* part : {"instruction sets", "JIT", "oneDNN", "OpenCL", "CLBlast", "Cbc"}) {
+    CHECK_MESSAGE(contains(ran.output, "\n  " + std::string(part) + " "), part);
+  }
+  CHECK(contains(run("--version", "TYTO_JIT=0").output, "built in, not used here") ==
+        contains(ran.output, "JIT               built in"));
+}
+
+TEST_CASE("names that are nearly right are guessed") {
+  const auto says = [](const std::string& arguments, const std::string& message) {
+    const Ran ran = run(arguments);
+    CHECK(ran.status == 2);
+    CHECK(ran.output == "tyto: " + message + "\n");
+  };
+  says("shwo m.onnx", "unknown command 'shwo' (did you mean 'show'?); see tyto --help");
+  says("Plan x", "unknown command 'Plan' (did you mean 'plan'?); see tyto --help");
+  says("comp bash", "unknown command 'comp' (did you mean 'completion'?); see tyto --help");
+  says("zebra", "unknown command 'zebra'; see tyto --help");
+  says("run --treads 2 m.onnx", "unknown option --treads (did you mean '--threads'?); see tyto run --help");
+  says("show --hlep", "unknown option --hlep (did you mean '--help'?); see tyto show --help");
+  says("completion fihs",
+       "completion is written for bash, zsh and fish, not for 'fihs' (did you mean 'fish'?); see tyto completion "
+       "--help");
+  const Workplace place;
+  place.write("resnet.onnx", "");
+  for (const char* command : {"run", "show", "graph", "plan"}) {
+    const std::string path = place.path("resnet.onx");
+    says(command + (" " + path), path + ": cannot be opened for reading: there is no such file (did you mean '" +
+                                     place.path("resnet.onnx") + "'?)");
+  }
+}
+
 TEST_CASE("manual and completion say what they take") {
-  CHECK(run("completion fish").output == "tyto: completion takes the name of the shell: bash; see tyto --help\n");
-  CHECK(run("completion").status == 2);
-  CHECK(run("manual run").output == "tyto: manual takes no operands; see tyto --help\n");
+  CHECK(run("completion").output ==
+        "tyto: completion takes the name of one shell, not 0; see tyto completion --help\n");
+  CHECK(run("completion tcsh").output ==
+        "tyto: completion is written for bash, zsh and fish, not for 'tcsh'; see tyto completion --help\n");
+  CHECK(run("manual run").output == "tyto: manual takes no operands; see tyto manual --help\n");
 }
 
 }  // namespace cli_help_test

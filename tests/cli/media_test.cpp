@@ -84,11 +84,17 @@ TEST_CASE("inputs that pictures and recordings do not fit are refused with statu
   refused(given({"n", "c", "h", "w"}, "--input x=" + picture), "a picture is no input such as 'x f32 (n,c,h,w)'; it");
   refused(given({"2", "3", "h", "w"}, "--input x=" + picture), "a picture is no input such as 'x f32 (2,3,h,w)'; it");
   refused(given({}, "--input x=" + recording), "a recording is no input of one number such as 'x'");
-  refused(given({"n"}, "--input x=none.wav"), "none.wav");
+  refused(given({"n"}, "--input x=none.wav"), "none.wav: cannot be opened for reading: there is no such file");
+  refused(given({"n"}, "--input x=none.png"), "none.png: cannot be opened for reading: there is no such file");
+  refused(given({"n", "3", "8", "8"}, "--input x=" + recording),
+          "a recording is no input such as 'x f32 (n,3,8,8)'; it becomes a line of frames, along one axis");
   refused(given({"n"}, "--input x=" + recording, DType::i16), "which the input 'x' of i16 does not take");
   const Given wrong = given({"1", "3", "h", "w"}, "--mean 1,2 --input x=" + picture);
   if (reads_pictures(wrong)) refused(wrong, "option --mean gives 2 numbers for 3 channels");
-  refused(given({"n"}, "--mean 1,b"), "option --mean takes numbers such as 0.485,0.456,0.406, not '1,b'");
+  refused(given({"n"}, "--mean 1 --input x=" + recording),
+          "option --mean is about pictures, but no input is given one");
+  refused(given({"1", "3", "h", "w"}, "--mean 1,b --input x=" + picture),
+          "option --mean takes numbers such as 0.485,0.456,0.406, not '1,b'");
 }
 
 }  // namespace cli_media_test

@@ -81,15 +81,72 @@ TEST_CASE("tyto run and show say what is wrong with status 2") {
     CHECK_MESSAGE(contains(ran.output, message), ran.output);
   };
   refused("--input q=1", "the model has no input 'q'; it has 'x', 'axes'");
-  refused("--output q=" + place.path("q.npy"), "the model has no output 'q'; it has 'y'");
+  refused("--input axis=1", "the model has no input 'axis'; it has 'x', 'axes' (did you mean 'axes'?); see tyto run");
+  refused("--output q=" + place.path("q.npy"),
+          "the model has no output 'q' and no value of that name inside of it; tyto show --nodes lists them; see");
+  refused("--input x=1 --input x=2", "--input names 'x' twice");
+  refused("--shape x=1,2 --shape x=3,2", "--shape names 'x' twice");
+  refused("--bind axes=0 --bind axes=1", "--bind names 'axes' twice");
+  refused("--output y --output y=" + place.path("y.npy"), "--output names 'y' twice");
+  refused("--bind axes=x", "--bind axes takes a number or FILE.npy, not 'x'");
+  refused("--threads 99999999", "option --threads takes an integer from 1 to 1024, not '99999999'");
+  refused("--threads 3x", "option --threads takes an integer from 1 to 1024, not '3x'");
+  refused("--time 3x", "option --time takes an integer of at least 1, not '3x'");
+  refused("--warm-up 2", "option --warm-up goes with --time");
+  refused("--rtol 0.1", "option --rtol goes with --expect");
+  refused("--atol 0.1", "option --atol goes with --expect");
+  refused("--json --profile", "option --profile prints a table, which --json does not hold; --trace FILE writes");
+  refused("--mean nan", "option --mean takes numbers such as 0.485,0.456,0.406, not 'nan'");
+  refused("--mean 1e999", "option --mean takes numbers such as 0.485,0.456,0.406, not '1e999'");
+  refused("--deviation 0", "option --deviation: colours are divided by it, so 0 is none");
+  refused("--mean 1,2", "option --mean is about pictures, but no input is given one");
+  refused("--deviation 2", "option --deviation is about pictures, but no input is given one");
   refused("--input x", "--input takes NAME=VALUE, not 'x'");
   refused("--input x=picture",
-          "--input x takes a file (.npy, .png, .jpg, .wav), random, zeros or a number, not 'picture'");
+          "--input x takes a file (.npy, .npz, .pb, .png, .jpg, .wav), random, zeros or a number, not 'picture'");
+  refused("--input x=zeroes", "a number, not 'zeroes' (did you mean 'zeros'?)");
+  refused("--input x=nan", "a number, not 'nan'");
+  refused("--input x=" + place.path("none.npy"), "none.npy: cannot be opened for reading: there is no such file");
   refused("--shape x=1,b", "--shape takes lengths such as 1,3,224,224, not '1,b'");
   refused("--shape x=1,-2", "--shape takes lengths such as 1,3,224,224, not '1,-2'");
-  refused("--output y", "--output takes NAME=FILE.npy, not 'y'");
+  refused("--output =y.npy", "--output takes NAME[=FILE.npy], not '=y.npy'");
   CHECK(run("show").status == 2);
   CHECK(run("show " + place.write("notes.onnx", "notes")).status == 2);
+}
+
+TEST_CASE("tyto show lists nodes with the types and shapes of what they give") {
+  const Workplace place;
+  const Ran ran = run("show " + written(place) + " --nodes --shape x=4,2 --bind axes=1");
+  CHECK(ran.status == 0);
+  CHECK(contains(ran.output, "nodes with x (4,2)\n  p f32 (4,3) = MatMul(x, w)\n  y f32 (4) = ReduceSum(p, axes)\n"));
+  // A shape that depends on elements is open, and so is what follows from it.
+  const std::string counts = place.write(
+      "n.onnx", model({.nodes = {node("Neg", {"x"}, {"a"}), node("NonZero", {"a"}, {"b"}), node("Neg", {"b"}, {"y"})},
+                       .inputs = {value("x", {"2", "3"})},
+                       .outputs = {value("y", {"2", "n"}, DType::i64)}}));
+  CHECK(contains(run("show --nodes " + counts).output,
+                 "nodes with x (2,3)\n  a f32 (2,3) = Neg(x)\n  b ? (...) = NonZero(a)\n  y ? (...) = Neg(b)\n"));
+}
+
+TEST_CASE("a length that counts as 1 and does not fit is told with the option that says it") {
+  const Workplace place;
+  const std::string path =
+      place.write("m.onnx", model({.nodes = {node("MatMul", {"x", "w"}, {"y"})},
+                                   .inputs = {value("x", {"2", "width"})},
+                                   .outputs = {value("y", {"2", "3"})},
+                                   .initialisers = {raw_tensor<float>("w", {4, 3}, std::vector<float>(12, 1))}}));
+  const std::string hint = "; lengths that the file leaves open count as 1, unless said: --shape x=2,width";
+  const Ran ran = run("run " + path);
+  CHECK(ran.status == 2);
+  CHECK_MESSAGE(contains(ran.output, hint + "; see tyto run --help\n"), ran.output);
+  const Ran shown = run("show --nodes " + path);
+  CHECK(contains(shown.output, "  shapes are not known: "));
+  CHECK(contains(shown.output, hint + "\n"));
+  CHECK(run("run " + path + " --shape x=2,4").output.starts_with("y f32 (2,3)  smallest "));
+  // What was said is not guessed at.
+  const Ran said = run("run " + path + " --shape x=2,5");
+  CHECK(said.status == 1);
+  CHECK_FALSE(contains(said.output, "count as 1"));
 }
 
 TEST_CASE("tyto run gives a sequence tensor by tensor, and an optional only where it is named") {

@@ -208,6 +208,10 @@ TEST_CASE("mistakes on the command line exit with status 2") {
   says("plan " + blocks + " --budget-ms", "option --budget-ms needs a value: N");
   says("plan --budget-ms soon " + blocks, "option --budget-ms takes an integer of at least 1, not 'soon'");
   says("plan --capacity -1 " + blocks, "option --capacity takes an integer of at least 0, not '-1'");
+  says("plan --budget-ms 3x " + blocks, "option --budget-ms takes an integer of at least 1, not '3x'");
+  says("plan --threads 3x " + blocks, "option --threads takes an integer from 1 to 1024, not '3x'");
+  says("plan --threads 99999999 " + blocks, "option --threads takes an integer from 1 to 1024, not '99999999'");
+  says("plan --threads 0 " + blocks, "option --threads takes an integer from 1 to 1024, not '0'");
   says("plan --strategy magic " + blocks, "no strategy `magic`; there are bump, owl");
   says("plan " + place.path("none.csv"), "none.csv: cannot be opened for reading");
   says("plan " + blocks + " --out " + place.path("no/such/folder.csv"), "folder.csv: cannot be opened for writing");

@@ -42,11 +42,14 @@ class Workplace {
   testing::TemporaryFolder folder_;
 };
 
-/// `environment`: assignments that come before the program's name.
-inline Ran run(const std::string& arguments, const std::string& environment = "") {
+/// `environment`: assignments that come before the program's name. `redirection`: where its streams go, both to the
+/// result unless it says otherwise.
+inline Ran run(const std::string& arguments, const std::string& environment = "",
+               const std::string& redirection = "2>&1") {
   const char* program = std::getenv("TYTO_PROGRAM");
   REQUIRE_MESSAGE(program != nullptr, "TYTO_PROGRAM names the program under test; ctest sets it");
-  std::FILE* pipe = popen((environment + " '" + std::string(program) + "' " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* pipe =
+      popen((environment + " '" + std::string(program) + "' " + arguments + " " + redirection).c_str(), "r");
   REQUIRE(pipe != nullptr);
   Ran ran{0, ""};
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) ran.output += static_cast<char>(c);

@@ -1,0 +1,12 @@
+// What makes shells complete commands, options and files, from the table of commands.
+#pragma once
+
+#include <iosfwd>
+
+namespace tyto::cli {
+
+void print_bash_completion(std::ostream& out);
+void print_zsh_completion(std::ostream& out);
+void print_fish_completion(std::ostream& out);
+
+}  // namespace tyto::cli
