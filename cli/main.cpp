@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace tyto::cli {
 
@@ -90,6 +91,10 @@ int status_of(std::span<const std::string> words) {
 
 int main(int count, char** words) {
   using namespace tyto::cli;
+  occupy_closed_streams();
   const std::vector<std::string> given(words + (count > 0 ? 1 : 0), words + count);
-  return status_of(given);
+  const int status = status_of(given);
+  if (standard_output_is_written()) return status;
+  std::cerr << "tyto: standard output cannot be written: what was to be printed is lost\n";
+  return status == done ? refused : status;
 }

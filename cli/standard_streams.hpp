@@ -1,0 +1,13 @@
+// Output that is lost must not look like success.
+#pragma once
+
+namespace tyto::cli {
+
+/// Puts something in the place of standard streams that are closed, so that no file that the program opens becomes one
+/// of them: what is printed to a closed one fails.
+void occupy_closed_streams();
+
+/// Whether all that was printed to standard output has been written.
+bool standard_output_is_written();
+
+}  // namespace tyto::cli
