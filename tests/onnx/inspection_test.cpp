@@ -101,6 +101,15 @@ TEST_CASE_TEMPLATE("tensors are read from files of their own", M, Eager, Lazy) {
     CHECK(read[1].template to_vector<float>() == std::vector<float>{7});
   }
   CHECK(read_onnx_tensors<T>(written_to("none.pb", ""), several).empty());
+  Message words;
+  words.integer(1, 1);
+  words.integer(2, 8);
+  words.text(6, "a word");
+  CHECK_THROWS_WITH_AS(
+      read_onnx_tensors<T>(written_to("words.pb", words.bytes()), one),
+      ((folder / "words.pb") + ": holds text, which each model has numbers of its own for; see OnnxModel::encode_text")
+          .c_str(),
+      IoError);
   CHECK_THROWS_AS(read_onnx_tensors<T>(written_to("rubbish.pb", "\xff\xff\xff"), one), IoError);
   CHECK_THROWS_AS(read_onnx_tensors<T>(folder / "missing.pb", one), IoError);
 }
