@@ -1,14 +1,31 @@
 // Checks and short forms that the operators of linear algebra share.
 #include "ops/linalg.hpp"
 
+#include <cmath>
+#include <complex>
+
 #include "tyto/complex.hpp"
+#include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
 
 namespace tyto::core {
 
 namespace {
+
 using T = AnyTensor;
+
+/// Calls f(i) for each matrix whose first value is NaN: then all of them are.
+template <class Number, class F>
+void for_each_nan(const Tensor<Eager>& values, const F& f) {
+  const std::span<const Number> numbers = values.data<Number>();
+  const auto length = static_cast<std::size_t>(values.shape().back());
+  for (std::size_t i = 0; length > 0 && i < numbers.size() / length; ++i) {
+    if (std::isnan(std::real(numbers[i * length]))) f(i);
+  }
 }
+
+}  // namespace
 
 void check_matrices(std::string_view op, const TensorType& type) {
   if (type.shape.size() < 2) {
@@ -72,6 +89,34 @@ void refuse_faulty(std::string_view op, const Value& info, std::string_view faul
     if (info.shape().empty()) throw ValueError(text(op, ": the matrix ", fault, found[i]));
     throw ValueError(text(op, ": matrix ", i, " of the stack of shape ", info.shape(), " ", fault, found[i]));
   }
+}
+
+void refuse_unconverged(OpId id, const Value& a, const Value& values) {
+  const auto refuse = [&](std::size_t i) {
+    const Shape stack = stack_shape(a.shape());
+    const Tensor<Eager> matrices = reshape(Tensor<Eager>(a), {-1, rows_of(a.shape()), columns_of(a.shape())});
+    Tensor<Eager> matrix = matrices.get({static_cast<std::int64_t>(i)});
+    // Above the diagonal may stand anything.
+    if (id == OpId::eigh || id == OpId::eigvalsh) matrix = tril(matrix);
+    if (!tyto::all(isfinite(matrix)).template item<bool>()) return;
+    const std::string_view op = definition(id).name;
+    if (stack.empty()) throw ValueError(text(op, ": the iteration did not converge for the matrix"));
+    throw ValueError(text(op, ": the iteration did not converge for matrix ", i, " of the stack of shape ", stack));
+  };
+  switch (values.dtype()) {
+    case DType::f32: return for_each_nan<float>(values, refuse);
+    case DType::f64: return for_each_nan<double>(values, refuse);
+    case DType::c64: return for_each_nan<std::complex<float>>(values, refuse);
+    default: return for_each_nan<std::complex<double>>(values, refuse);
+  }
+}
+
+Value emit_iteration(OpId id, const Attributes& attributes, const std::vector<Value>& operands, std::size_t values) {
+  const Value found = emit(id, attributes, operands);
+  if (mode_beside(found) == Mode::eager) {
+    refuse_unconverged(id, operands[0], values == 0 ? found : result(found, values));
+  }
+  return found;
 }
 
 T solve_triangle(const Value& triangle, const Value& right, bool upper, bool unit) {

@@ -43,7 +43,7 @@ std::vector<Value> eig_gradient(const GradientContext& c) {
 }
 
 std::vector<Value> eigvals_gradient(const GradientContext& c) {
-  const Value values = emit(OpId::eig, NoAttributes{}, {c.inputs[0]});
+  const Value values = emit_iteration(OpId::eig, NoAttributes{}, {c.inputs[0]});
   return gradient_by(values, result(values, 1), c.gradients[0], Value());
 }
 
@@ -87,13 +87,13 @@ namespace linalg TYTO_API {
 
 template <class M>
 Eig<M> eig(const Tensor<M>& a) {
-  const Value values = core::emit(core::OpId::eig, core::NoAttributes{}, {core::complex_operand("eig", a)});
+  const Value values = core::emit_iteration(core::OpId::eig, core::NoAttributes{}, {core::complex_operand("eig", a)});
   return {values, core::result(values, 1)};
 }
 
 template <class M>
 Tensor<M> eigvals(const Tensor<M>& a) {
-  return core::emit(core::OpId::eigvals, core::NoAttributes{}, {core::complex_operand("eigvals", a)});
+  return core::emit_iteration(core::OpId::eigvals, core::NoAttributes{}, {core::complex_operand("eigvals", a)});
 }
 
 TYTO_INSTANTIATE_LINALG(eig)

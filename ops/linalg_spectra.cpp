@@ -92,7 +92,7 @@ std::vector<Value> qr_gradient(const GradientContext& c) {
 T differences(const T& x) { return expand_dims(x, -2) - expand_dims(x, -1) + on_diagonal(ones_like(x)); }
 
 std::vector<Value> eigenvalue_gradient(const GradientContext& c) {
-  const T vectors = result(emit(OpId::eigh, NoAttributes{}, {c.inputs[0]}), 1);
+  const T vectors = result(emit_iteration(OpId::eigh, NoAttributes{}, {c.inputs[0]}), 1);
   return {matmul(vectors * expand_dims(T(c.gradients[0]), -2), adjoint(vectors))};
 }
 
@@ -109,7 +109,7 @@ std::vector<Value> eigh_gradient(const GradientContext& c) {
 }
 
 std::vector<Value> singular_value_gradient(const GradientContext& c) {
-  const Value u = emit(OpId::svd, AxisAttributes{}, {c.inputs[0]});
+  const Value u = emit_iteration(OpId::svd, AxisAttributes{}, {c.inputs[0]}, 1);
   return {matmul(T(u) * expand_dims(T(c.gradients[0]), -2), T(result(u, 2)))};
 }
 
@@ -159,7 +159,7 @@ std::vector<Value> pinv_gradient(const GradientContext& c) {
     total = matmul(above, matmul(p, pt)) + matmul(matmul(pt, p), beside) - matmul(pt, matmul(g, pt));
   }
   if (c.gradients[1]) {
-    const Value u = emit(OpId::svd, AxisAttributes{}, {a});
+    const Value u = emit_iteration(OpId::svd, AxisAttributes{}, {a}, 1);
     total = added(total, matmul(T(u) * expand_dims(T(c.gradients[1]), -2), T(result(u, 2))));
   }
   return {total, Value()};
@@ -232,8 +232,8 @@ double default_tolerance(const Value& a) {
 
 Value pseudo_inverse(std::string_view op, const Value& a, std::optional<double> rtol) {
   check_matrices(op, TensorType{a.dtype(), a.shape(), false});
-  return emit(OpId::pinv, NoAttributes{},
-              {a, scalar_constant(Scalar(rtol.value_or(default_tolerance(a))), real_type(a.dtype()))});
+  const Value tolerance = scalar_constant(Scalar(rtol.value_or(default_tolerance(a))), real_type(a.dtype()));
+  return emit_iteration(OpId::pinv, NoAttributes{}, {a, tolerance}, 1);
 }
 
 /// How many of the descending values are above the tolerance.
@@ -276,24 +276,24 @@ template <class M>
 SVD<M> svd(const Tensor<M>& a, Columns columns) {
   TYTO_ONCE(svd, a, columns);
   const core::AxisAttributes attributes{0, columns == Columns::complete, false};
-  const Value u = emit(OpId::svd, attributes, {core::matrix_operand("svd", a)});
+  const Value u = core::emit_iteration(OpId::svd, attributes, {core::matrix_operand("svd", a)}, 1);
   return {u, core::result(u, 1), core::result(u, 2)};
 }
 
 template <class M>
 Tensor<M> svdvals(const Tensor<M>& a) {
-  return emit(OpId::svdvals, core::NoAttributes{}, {core::matrix_operand("svdvals", a)});
+  return core::emit_iteration(OpId::svdvals, core::NoAttributes{}, {core::matrix_operand("svdvals", a)});
 }
 
 template <class M>
 Eigh<M> eigh(const Tensor<M>& a) {
-  const Value values = emit(OpId::eigh, core::NoAttributes{}, {core::matrix_operand("eigh", a)});
+  const Value values = core::emit_iteration(OpId::eigh, core::NoAttributes{}, {core::matrix_operand("eigh", a)});
   return {values, core::result(values, 1)};
 }
 
 template <class M>
 Tensor<M> eigvalsh(const Tensor<M>& a) {
-  return emit(OpId::eigvalsh, core::NoAttributes{}, {core::matrix_operand("eigvalsh", a)});
+  return core::emit_iteration(OpId::eigvalsh, core::NoAttributes{}, {core::matrix_operand("eigvalsh", a)});
 }
 
 template <class M>

@@ -18,6 +18,7 @@
 #include "tyto/statistics.hpp"
 
 using tyto::DType;
+using tyto::grad;
 using tyto_test::Numbers;
 using tyto_test::numbers;
 

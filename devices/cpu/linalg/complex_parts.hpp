@@ -113,9 +113,9 @@ void add_complex_product(const Bench<T>& bench, const Parts<T>& a, const Parts<T
   add_product<T>(bench, a.im, b.re, c.im, times(conjugated.first));
 }
 
-/// Columns times their factors, then each row as long as one, its largest element real.
+/// Each row becomes as long as one, its largest element real.
 template <class T>
-void normalise_rows(const Parts<T>& v, const T* factors) {
+void normalise_rows(const Parts<T>& v) {
   const Index n = v.re.columns;
   for (Index k = 0; k < v.re.rows; ++k) {
     T* const re = v.re.row(k);
@@ -123,8 +123,6 @@ void normalise_rows(const Parts<T>& v, const T* factors) {
     T largest = 0;
     Index place = 0;
     for (Index i = 0; i < n; ++i) {
-      re[i] *= factors[i];
-      im[i] *= factors[i];
       const T size = rough_size(Number<T>{re[i], im[i]});
       if (size > largest) {
         largest = size;

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "devices/cpu/linalg/balance.hpp"
 #include "devices/cpu/linalg/complex_reflections.hpp"
+#include "devices/cpu/linalg/deflation.hpp"
 
 namespace tyto::cpu::linalg {
 
@@ -17,36 +19,6 @@ Number<T> root(Number<T> a) {
   if (size == 0) return {};
   const T large = std::sqrt((size + std::abs(a.re)) / 2), small = std::abs(a.im) / (2 * large);
   return a.re >= 0 ? Number<T>{large, std::copysign(small, a.im)} : Number<T>{small, std::copysign(large, a.im)};
-}
-
-/// Rows and columns scaled by powers of two until they are about as long as each other; factors[i] is that of column i.
-template <class T>
-void balance(const Parts<T>& a, T* factors) {
-  const Index n = a.re.rows;
-  std::fill_n(factors, n, T(1));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Index i = 0; i < n; ++i) {
-      T row = 0, column = 0;
-      for (Index j = 0; j < n; ++j) {
-        if (j == i) continue;
-        row += rough_size(get(a, i, j));
-        column += rough_size(get(a, j, i));
-      }
-      if (row == 0 || column == 0 || !std::isfinite(row + column)) continue;
-      const T before = row + column;
-      T factor = 1;
-      for (; column < row / 2; column *= 4) factor *= 2;
-      for (; column >= row * 2; column /= 4) factor /= 2;
-      if ((column + row) / factor >= T(0.95) * before) continue;
-      changed = true;
-      factors[i] *= factor;
-      for (Index j = 0; j < n; ++j) {
-        set(a, i, j, {a.re(i, j) / factor, a.im(i, j) / factor});
-        set(a, j, i, {a.re(j, i) * factor, a.im(j, i) * factor});
-      }
-    }
-  }
 }
 
 template <class T>
@@ -77,15 +49,20 @@ void reduce_to_hessenberg(const VectorLoops<T>& loops, const Parts<T>& a, const 
   }
 }
 
-/// The rotation that makes the second of two numbers zero.
+/// The rotation that makes the second of two numbers zero. Both are scaled, and the direction of the first is taken by
+/// its own size: absolute values among the smallest numbers have no digits, and the rotation would not be one.
 template <class T>
 ComplexTurn<T> turn_of(Number<T> a, Number<T> b) {
-  const T first = size_of(a), second = size_of(b);
-  if (second == 0) return {};
-  if (first == 0) return {0, b.re / second, -b.im / second};
-  const T length = std::hypot(first, second);
-  const Number<T> phase{a.re / first, a.im / first};
-  const Number<T> sine = phase * Number<T>{b.re / length, -b.im / length};
+  const T scale = std::max(rough_size(a), rough_size(b));
+  if (rough_size(b) == 0) return {};
+  const auto over = [](Number<T> x, T divisor) { return Number<T>{x.re / divisor, x.im / divisor}; };
+  const Number<T> scaled = over(b, scale);
+  const T second = size_of(scaled);
+  if (rough_size(a) == 0) return {0, scaled.re / second, -scaled.im / second};
+  const Number<T> direction = over(a, rough_size(a));
+  const Number<T> phase = over(direction, size_of(direction));
+  const T first = size_of(over(a, scale)), length = std::hypot(first, second);
+  const Number<T> sine = phase * Number<T>{scaled.re / length, -scaled.im / length};
   return {first / length, sine.re, sine.im};
 }
 
@@ -136,35 +113,51 @@ class DelayedSweeps {
   Index count_ = 0;
 };
 
-/// The eigenvalue of the last two rows and columns of [.., last] that is nearer to the last element.
+/// The eigenvalue of the last two rows and columns of [.., last] that is nearer to the last element. What is squared is
+/// taken by a scale, so that it does not underflow.
 template <class T>
 Number<T> wilkinson_shift(const Parts<T>& h, Index last) {
   const Number<T> a = get(h, last - 1, last - 1), d = get(h, last, last);
-  const Number<T> product = get(h, last - 1, last) * get(h, last, last - 1);
-  const Number<T> half{(a.re - d.re) / 2, (a.im - d.im) / 2};
+  const Number<T> across = get(h, last - 1, last), below = get(h, last, last - 1), apart = a - d;
+  const T scale = std::max({rough_size(apart), rough_size(across), rough_size(below)});
+  if (scale == 0) return d;
+  const auto scaled = [&](Number<T> x) { return Number<T>{x.re / scale, x.im / scale}; };
+  const Number<T> half = scaled({apart.re / 2, apart.im / 2}), product = scaled(across) * scaled(below);
   Number<T> distance = root(half * half + product);
   if (half.re * distance.re + half.im * distance.im < 0) distance = Number<T>{} - distance;
   const Number<T> divisor = half + distance;
-  return rough_size(divisor) == 0 ? d : d - product / divisor;
+  if (rough_size(divisor) == 0) return d;
+  const Number<T> step = product / divisor;
+  return d - Number<T>{step.re * scale, step.im * scale};
 }
 
-/// Hessenberg form to a triangle. The whole of it is made only where vectors are wanted.
+/// Whether row k is as good as apart from the one above it.
 template <class T>
-bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Parts<T>* turned, T* room) {
+bool stands_apart(const Parts<T>& h, Index k, T floor) {
+  const auto size = [&](Index row, Index column) { return rough_size(get(h, row, column)); };
+  const Subdiagonal<T> at{size(k, k - 1),
+                          size(k - 1, k),
+                          size(k - 1, k - 1),
+                          size(k, k),
+                          rough_size(get(h, k - 1, k - 1) - get(h, k, k)),
+                          k > 1 ? size(k - 1, k - 2) : T(0),
+                          k + 1 < h.re.rows ? size(k + 1, k) : T(0)};
+  return is_negligible(at, floor);
+}
+
+/// Hessenberg form to a triangle. The whole of it is made only where vectors are wanted. There is a floor for each row.
+template <class T>
+bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Parts<T>* turned, T* floors, T* room) {
   const Index n = h.re.rows;
   DelayedSweeps<T> sweeps(loops, turned, reinterpret_cast<ComplexTurn<T>*>(room), n);
   T* const columns = room + 3 * n * DelayedSweeps<T>::most;
-  constexpr T epsilon = std::numeric_limits<T>::epsilon();
+  find_floors<T>(
+      n, [&](Index row, Index column) { return rough_size(get(h, row, column)); }, floors);
   constexpr int most_steps = 60;
   int steps = 0;
   for (Index last = n - 1; last > 0;) {
     Index first = last;
-    for (; first > 0; --first) {
-      const T below = rough_size(get(h, first, first - 1));
-      T around = rough_size(get(h, first - 1, first - 1)) + rough_size(get(h, first, first));
-      if (around == 0) around = 1;
-      if (below <= epsilon * around || below < std::numeric_limits<T>::min()) break;
-    }
+    while (first > 0 && !stands_apart(h, first, floors[first])) --first;
     if (first > 0) set(h, first, first - 1, {});
     if (first == last) {
       --last;
@@ -236,15 +229,15 @@ void solve_for_vectors(const VectorLoops<T>& loops, const Parts<T>& t, const Par
 
 std::int64_t general_room(std::int64_t size, bool vectors) noexcept {
   const Index sweeps = 3 * size * DelayedSweeps<double>::most + 2 * rows_at_once * (size + 1);
-  return size + std::max(7 * size, sweeps) + (vectors ? 4 * size * size : 0);
+  return 2 * size + std::max(7 * size, sweeps) + (vectors ? 4 * size * size : 0);
 }
 
 template <class T>
 bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
                        T* room) noexcept {
   const Index n = a.re.rows;
-  T* const factors = room;
-  room += n;
+  const Balance<T> balanced{room, room + n};
+  room += 2 * n;
   Parts<T> q, x;
   if (vectors != nullptr) {
     q = {dense(room, n, n), dense(room + n * n, n, n)};
@@ -254,9 +247,10 @@ bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* value
     std::fill_n(q.im.first, n * n, T(0));
   }
   const Parts<T>* const turned = vectors != nullptr ? &q : nullptr;
-  balance(a, factors);
+  balance(BalancedElements<T, 2>(a.re, a.im), balanced);
   reduce_to_hessenberg(*bench.loops, a, turned, room);
-  if (!reduce_to_triangle(*bench.loops, a, turned, room)) return false;
+  // Until there are values, the floors of rows stand in their place.
+  if (!reduce_to_triangle(*bench.loops, a, turned, values_re, room)) return false;
   for (Index i = 0; i < n; ++i) {
     values_re[i] = a.re(i, i);
     values_im[i] = a.im(i, i);
@@ -269,7 +263,7 @@ bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* value
   add_product<T>(bench, x.im, q.im, vectors->re, Sign::minus);
   add_product<T>(bench, x.re, q.im, vectors->im);
   add_product<T>(bench, x.im, q.re, vectors->im);
-  normalise_rows(*vectors, factors);
+  unbalance_rows(*vectors, balanced, room);
   return true;
 }
 

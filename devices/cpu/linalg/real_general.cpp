@@ -1,10 +1,8 @@
 // Eigenvalues and eigenvectors of general real matrices: balanced, to Hessenberg form, to real Schur form, and back.
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 
-#include "devices/cpu/linalg/complex_parts.hpp"
+#include "devices/cpu/linalg/balance.hpp"
 #include "devices/cpu/linalg/real_general.hpp"
 
 namespace tyto::cpu::linalg {
@@ -14,61 +12,24 @@ namespace {
 /// Rows of a triangle that are multiplied together.
 constexpr Index rows_together = 96;
 
-/// Rows and columns scaled by powers of two until they are about as long as each other, their diagonal elements
-/// included, without which scaling may cost digits (James, Langou and Lowery, On matrix balancing and eigenvector
-/// computation, 2014); factors[i] is that of column i. None leaves the range in which its reciprocal has all its
-/// digits.
-template <class T>
-void balance(const Matrix<T>& a, T* factors) noexcept {
-  using Limits = std::numeric_limits<T>;
-  const T largest = std::ldexp(T(1), Limits::max_exponent - Limits::digits), smallest = 1 / largest;
-  const Index n = a.rows;
-  std::fill_n(factors, n, T(1));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Index i = 0; i < n; ++i) {
-      double row = 0, column = 0;
-      for (Index j = 0; j < n; ++j) {
-        const double right = static_cast<double>(a(i, j)), below = static_cast<double>(a(j, i));
-        row += right * right;
-        column += below * below;
-      }
-      if (row == 0 || column == 0 || !std::isfinite(row) || !std::isfinite(column)) continue;
-      row = std::sqrt(row);
-      column = std::sqrt(column);
-      const double before = row + column;
-      T factor = 1;
-      for (; column < row / 2 && factors[i] * factor < largest; column *= 4) factor *= 2;
-      for (; column >= row * 2 && factors[i] * factor > smallest; column /= 4) factor /= 2;
-      if ((column + row) / static_cast<double>(factor) >= 0.95 * before) continue;
-      changed = true;
-      factors[i] *= factor;
-      for (Index j = 0; j < n; ++j) {
-        a(i, j) /= factor;
-        a(j, i) *= factor;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 std::int64_t real_general_room(std::int64_t size, bool vectors) noexcept {
-  return size + (vectors ? size * size : 0) + std::max(hessenberg_room(size), schur_room());
+  return 2 * size + (vectors ? size * size : 0) + std::max({2 * size, hessenberg_room(size), schur_room()});
 }
 
 template <class T>
 bool decompose_real_general(const Bench<T>& bench, Matrix<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
                             T* room) noexcept {
   const Index n = a.rows;
-  T* const factors = room;
-  room += n;
+  const Balance<T> balanced{room, room + n};
+  room += 2 * n;
   Matrix<T> turned;
   if (vectors != nullptr) {
     turned = dense(room, n, n);
     room += n * n;
   }
-  balance(a, factors);
+  balance(BalancedElements<T, 1>(a), balanced);
   reduce_to_hessenberg(bench, a, turned, room);
   if (!reduce_to_schur(*bench.loops, a, turned, values_re, values_im, room)) return false;
   if (vectors == nullptr) return true;
@@ -94,7 +55,7 @@ bool decompose_real_general(const Bench<T>& bench, Matrix<T> a, T* values_re, T*
     std::copy_n(re.row(k), n, re.row(k + 1));
     ++k;
   }
-  normalise_rows(*vectors, factors);
+  unbalance_rows(*vectors, balanced, room);
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "devices/cpu/linalg/complex_parts.hpp"
+#include "devices/cpu/linalg/deflation.hpp"
 #include "devices/cpu/linalg/real_general.hpp"
 
 namespace tyto::cpu::linalg {
@@ -19,17 +20,35 @@ constexpr Index most_bulges = 8;
 constexpr Index steps_together = 64;
 constexpr Index most_shifts = 2 * most_bulges;
 
+/// Of a matrix of two rows: half the difference of its diagonal elements, the product of the others over `scale`, and
+/// the square of what the eigenvalues are apart over four times `scale`. The scale is the largest of the numbers, so
+/// that no product underflows that matters (as LAPACK's lanv2).
+template <class T>
+struct Discriminant {
+  T half, scale, product = 0, square = 0;
+
+  Discriminant(T a, T b, T c, T d) noexcept
+      : half((a - d) / 2), scale(std::max({std::abs(half), std::abs(b), std::abs(c)})) {
+    if (scale == 0) return;
+    product = std::abs(b) > std::abs(c) ? (b / scale) * c : (c / scale) * b;
+    square = (half / scale) * half + product;
+  }
+  T root() const noexcept { return std::sqrt(scale) * std::sqrt(std::abs(square)); }
+  /// From d to the real eigenvalue that is farther away.
+  T distance() const noexcept { return half + std::copysign(root(), half); }
+};
+
 /// The eigenvalues of a matrix of two rows, complex ones with the positive imaginary part first, of real ones the
-/// larger one first.
+/// one farther from d first.
 template <class T>
 std::pair<Number<T>, Number<T>> eigenvalues_of(T a, T b, T c, T d) noexcept {
-  const T half = (a - d) / 2, square = half * half + b * c;
-  if (square < 0) {
-    const T middle = d + half, root = std::sqrt(-square);
+  const Discriminant<T> of(a, b, c, d);
+  if (of.square < 0) {
+    const T middle = d + of.half, root = of.root();
     return {{middle, root}, {middle, -root}};
   }
-  const T distance = half + std::copysign(std::sqrt(square), half);
-  const T first = d + distance, second = distance != 0 ? d - b * c / distance : first;
+  const T distance = of.distance(), first = d + distance;
+  const T second = distance != 0 ? d - of.product * (of.scale / distance) : first;
   return {{first, 0}, {second, 0}};
 }
 
@@ -51,8 +70,11 @@ T reflect_triple(const T (&x)[3], TripleReflection<T>& r) noexcept {
 template <class T>
 class SchurIteration {
  public:
-  SchurIteration(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, bool whole, T* room)
-      : loops_(loops), h_(h), turned_(turned), whole_(whole), room_(room) {}
+  SchurIteration(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, T* floors, T* room)
+      : loops_(loops), h_(h), turned_(turned), whole_(turned.first != nullptr), floors_(floors), room_(room) {
+    find_floors<T>(
+        h.rows, [&](Index row, Index column) { return std::abs(h(row, column)); }, floors);
+  }
 
   bool run() noexcept {
     const Index size = h_.rows;
@@ -82,19 +104,15 @@ class SchurIteration {
  private:
   static constexpr Index most_steps = 60;
 
-  /// Whether row k is as good as apart from the one above it: by size, and by what it would move eigenvalues (Ahues and
-  /// Tisseur, A new deflation criterion for the QR algorithm, 1997).
   bool stands_apart(Index k) const noexcept {
-    constexpr T epsilon = std::numeric_limits<T>::epsilon(), least = std::numeric_limits<T>::min();
-    const T below = std::abs(h_(k, k - 1)), above = std::abs(h_(k - 1, k)), corner = std::abs(h_(k, k));
-    if (below <= least) return true;
-    T around = std::abs(h_(k - 1, k - 1)) + corner;
-    if (around == 0) around = 1;
-    if (below > epsilon * around) return false;
-    const T distance = std::abs(h_(k - 1, k - 1) - h_(k, k));
-    const T larger = std::max(below, above), smaller = std::min(below, above);
-    const T far = std::max(corner, distance), near = std::min(corner, distance), size = far + larger;
-    return smaller * (larger / size) <= std::max(least, epsilon * (near * (far / size)));
+    const Subdiagonal<T> at{std::abs(h_(k, k - 1)),
+                            std::abs(h_(k - 1, k)),
+                            std::abs(h_(k - 1, k - 1)),
+                            std::abs(h_(k, k)),
+                            std::abs(h_(k - 1, k - 1) - h_(k, k)),
+                            k > 1 ? std::abs(h_(k - 1, k - 2)) : T(0),
+                            k + 1 < h_.rows ? std::abs(h_(k + 1, k)) : T(0)};
+    return is_negligible(at, floors_[k]);
   }
 
   /// Where the block that ends with `last` begins; subdiagonal elements that are as good as zero become zero.
@@ -109,9 +127,9 @@ class SchurIteration {
 
   /// Two rows whose eigenvalues are real become a triangle.
   void separate(Index k) noexcept {
-    const T half = (h_(k, k) - h_(k + 1, k + 1)) / 2, square = half * half + h_(k, k + 1) * h_(k + 1, k);
-    if (square < 0) return;
-    const T distance = half + std::copysign(std::sqrt(square), half), below = h_(k + 1, k);
+    const Discriminant<T> of(h_(k, k), h_(k, k + 1), h_(k + 1, k), h_(k + 1, k + 1));
+    if (of.square < 0) return;
+    const T distance = of.distance(), below = h_(k + 1, k);
     const T length = std::hypot(distance, below);
     if (length == 0) return;
     const T cosine = distance / length, sine = below / length;
@@ -133,13 +151,8 @@ class SchurIteration {
   /// Shifts, in pairs of conjugates or of real numbers; none where elements are not finite.
   Index choose_shifts(Index first, Index last, Index steps, Number<T>* shifts) noexcept {
     if (!std::isfinite(h_(last, last)) || !std::isfinite(h_(last, last - 1))) return 0;
-    if (steps % 10 == 0) {
-      // Shifts that go round in circles are left by some that have little to do with them.
-      const T size = std::abs(h_(last, last - 1)) + std::abs(h_(last - 1, last - 2));
-      const T middle = T(0.75) * size + h_(last, last);
-      std::tie(shifts[0], shifts[1]) = eigenvalues_of<T>(middle, T(-0.4375) * size, size, middle);
-      return 2;
-    }
+    // Shifts that go round in circles are left by some that have little to do with them.
+    if (steps % 10 == 0) return choose_other_shifts(last, shifts);
     const Index bulges = bulges_for(last - first + 1);
     if (bulges == 1) {
       const T corner = h_(last, last);
@@ -159,7 +172,7 @@ class SchurIteration {
     }
     T* const re = room_ + count * count;
     T* const im = re + count;
-    if (!reduce_to_schur(loops_, corner, Matrix<T>{}, re, im, im + count)) return 0;
+    if (!reduce_to_schur(loops_, corner, Matrix<T>{}, re, im, im + count)) return choose_other_shifts(last, shifts);
     Index pairs = 0;
     for (Index i = 0; i < count; ++i) {
       if (im[i] == 0) continue;
@@ -169,6 +182,13 @@ class SchurIteration {
       if (im[i] == 0) shifts[pairs++] = {re[i], 0};
     }
     return count;
+  }
+
+  Index choose_other_shifts(Index last, Number<T>* shifts) const noexcept {
+    const T size = std::abs(h_(last, last - 1)) + std::abs(h_(last - 1, last - 2));
+    const T middle = T(0.75) * size + h_(last, last);
+    std::tie(shifts[0], shifts[1]) = eigenvalues_of<T>(middle, T(-0.4375) * size, size, middle);
+    return 2;
   }
 
   /// The first column of (h - one)(h - other) from `first` on, but for its length.
@@ -250,6 +270,7 @@ class SchurIteration {
   const VectorLoops<T>& loops_;
   Matrix<T> h_, turned_;
   bool whole_;
+  T* floors_;
   T* room_;
 };
 
@@ -264,7 +285,8 @@ template <class T>
 bool reduce_to_schur(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, T* values_re,
                      T* values_im, T* room) noexcept {
   const Index size = h.rows;
-  if (!SchurIteration<T>(loops, h, turned, turned.first != nullptr, room).run()) return false;
+  // Until there are values, the floors of rows stand in their place.
+  if (!SchurIteration<T>(loops, h, turned, values_re, room).run()) return false;
   for (Index k = 0; k < size; ++k) {
     if (k + 1 == size || h(k + 1, k) == 0) {
       values_re[k] = h(k, k);

@@ -21,11 +21,13 @@ struct Rotation {
 template <class T>
 Rotation<T> rotation_of(T f, T g) noexcept {
   if (g == 0) return {1, 0, f};
-  T length = std::sqrt(f * f + g * g);
-  // Squares of what is so small have lost their digits.
-  constexpr T small = sizeof(T) == 8 ? T(1e-140) : T(1e-16);
-  if (!(length > small)) length = std::hypot(f, g);
-  return {f / length, g / length, length};
+  const T length = std::sqrt(f * f + g * g);
+  // Squares of what is so small have lost their digits, and so has a length among the smallest numbers, by which the
+  // rotation would not be one.
+  constexpr T small = sizeof(T) == 8 ? T(1e-140) : T(1e-16), scale = sizeof(T) == 8 ? T(0x1p600) : T(0x1p96);
+  if (length > small) return {f / length, g / length, length};
+  const T scaled_f = f * scale, scaled_g = g * scale, scaled = std::sqrt(scaled_f * scaled_f + scaled_g * scaled_g);
+  return {scaled_f / scaled, scaled_g / scaled, scaled / scale};
 }
 
 template <class T>
@@ -61,6 +63,15 @@ class RotationSweeps {
 
   /// Applies what was collected.
   void flush() noexcept;
+
+  /// Puts the rows [first, last] of the target the other way round.
+  void reverse(std::int64_t first, std::int64_t last) noexcept {
+    if (target_.first == nullptr) return;
+    flush();
+    for (; first < last; ++first, --last) {
+      std::swap_ranges(target_.row(first), target_.row(first) + target_.columns, target_.row(last));
+    }
+  }
 
  private:
   /// The rows that the sweeps of a group turn.

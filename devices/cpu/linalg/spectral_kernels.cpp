@@ -45,8 +45,9 @@ double work_of(double factor, std::int64_t rows, std::int64_t columns) {
          static_cast<double>(std::min(rows, columns));
 }
 
-/// Multiplies a matrix by a power of two that brings it into a range in which squares neither overflow nor vanish.
-/// Returns what the results are to be multiplied by, or NaN where an element is not finite.
+/// Multiplies a matrix by a power of two that brings it near one, where products of some elements and of their inverses
+/// neither overflow nor vanish. Returns what the results are to be multiplied by, or NaN where an element is not
+/// finite.
 template <class T>
 T bring_into_range(const Matrix<T>& a) noexcept {
   // As integers the bits of numbers without a sign are in the same order, with infinity and NaN behind all others, and
@@ -63,12 +64,15 @@ T bring_into_range(const Matrix<T>& a) noexcept {
   }
   const auto largest = static_cast<double>(std::bit_cast<T>(most));
   if (!std::isfinite(largest)) return std::numeric_limits<T>::quiet_NaN();
-  constexpr double far = sizeof(T) == 8 ? 1e100 : 1e12;
+  constexpr double far = 1e3;
   if (largest == 0 || (largest < far && largest > 1 / far)) return 1;
   const int exponent = std::ilogb(largest);
+  const T factor = static_cast<T>(std::ldexp(1.0, -exponent));
+  const bool is_one_factor = std::isnormal(factor);
   for (std::int64_t row = 0; row < a.rows; ++row) {
+    T* const to = a.row(row);
     for (std::int64_t column = 0; column < a.columns; ++column) {
-      a(row, column) = static_cast<T>(std::ldexp(a(row, column), -exponent));
+      to[column] = is_one_factor ? to[column] * factor : std::ldexp(to[column], -exponent);
     }
   }
   return static_cast<T>(std::ldexp(1.0, exponent));

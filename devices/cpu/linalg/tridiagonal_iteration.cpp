@@ -40,7 +40,9 @@ template <class T>
 void rootless_sweep(T* d, T* e, std::int64_t begin, std::int64_t end) noexcept {
   const T root = std::sqrt(e[begin]), half = (d[begin + 1] - d[begin]) / (2 * root);
   const T shift = d[begin] - root / (half + std::copysign(std::hypot(half, T(1)), half));
+  constexpr T least = std::numeric_limits<T>::min();
   T cosine = 1, sine = 0, gamma = d[end] - shift, p = gamma * gamma;
+  if (p < least) p = 0;
   for (std::int64_t i = end; i-- > begin;) {
     const T square = e[i], r = p + square;
     if (i + 1 < end) e[i + 1] = sine * r;
@@ -51,18 +53,46 @@ void rootless_sweep(T* d, T* e, std::int64_t begin, std::int64_t end) noexcept {
     gamma = cosine * (d[i] - shift) - sine * last_gamma;
     d[i + 1] = last_gamma + (d[i] - gamma);
     p = cosine != 0 ? gamma * gamma * inverse : last_cosine * square;
+    if (p < least) p = 0;  // among the smallest numbers its quotients overflow
   }
   e[begin] = sine * p;
   d[begin] = shift + gamma;
 }
 
-}  // namespace
-
+/// The unit of rounding, and its square: elements beside the diagonal that are no larger than the square of it times
+/// the largest element of their block count as zero whatever is beside them. What is left of a matrix of low rank
+/// shrinks along the diagonal until a sweep underflows and changes nothing.
 template <class T>
-bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
+constexpr T unit = std::numeric_limits<T>::epsilon() / 2;
+template <class T>
+constexpr T square_of_unit = unit<T>* unit<T>;
+
+/// Of rows [begin, end) that no zero parts.
+template <class T>
+T largest_of(std::int64_t begin, std::int64_t end, const T* d, const T* e) noexcept {
   T largest = 0;
-  for (std::int64_t i = 0; i < size; ++i)
-    largest = std::max({largest, std::abs(d[i]), i > 0 ? std::abs(e[i - 1]) : T(0)});
+  for (std::int64_t i = begin; i < end; ++i) {
+    largest = std::max({largest, std::abs(d[i]), i > begin ? std::abs(e[i - 1]) : T(0)});
+  }
+  return largest;
+}
+
+/// Calls f(begin, end) for the rows between zeros beside the diagonal, and is false where f is.
+template <class T, class F>
+bool for_each_block(std::int64_t size, const T* e, const F& f) noexcept {
+  for (std::int64_t begin = 0; begin < size;) {
+    std::int64_t end = begin + 1;
+    while (end < size && e[end - 1] != 0) ++end;
+    if (!f(begin, end)) return false;
+    begin = end;
+  }
+  return true;
+}
+
+/// Eigenvalues of rows that no zero parts, in place of d.
+template <class T>
+bool block_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
+  const T largest = largest_of(0, size, d, e);
   if (!std::isfinite(largest)) return false;
   if (largest == 0) return true;
   // Near one, no square overflows; what vanishes is nothing beside the largest.
@@ -72,9 +102,8 @@ bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
     const T beside = std::ldexp(e[i], -exponent);
     e[i] = beside * beside;
   }
-  constexpr T epsilon = std::numeric_limits<T>::epsilon() / 2;
   const auto negligible = [&](std::int64_t i) {
-    return e[i] <= epsilon * epsilon * std::abs(d[i] * d[i + 1]) || e[i] <= std::numeric_limits<T>::min();
+    return e[i] <= square_of_unit<T> * std::abs(d[i] * d[i + 1]) || e[i] <= square_of_unit<T> * square_of_unit<T>;
   };
   std::int64_t sweeps = 60 * size, looked_at = 0;
   for (std::int64_t begin = 0; begin + 1 < size;) {
@@ -86,7 +115,7 @@ bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
     while (end + 1 < size && !negligible(end)) ++end;
     // Eigenvalues are found at the beginning, where the smaller ones shall be: a new block may be put the other way
     // round.
-    if (begin >= looked_at && std::abs(d[end]) < std::abs(d[begin])) {
+    if (begin >= looked_at && d[end] * d[end] + e[end - 1] < d[begin] * d[begin] + e[begin]) {
       std::reverse(d + begin, d + end + 1);
       std::reverse(e + begin, e + end);
     }
@@ -98,24 +127,48 @@ bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
   return true;
 }
 
+/// Diagonalises rows [first, size) that no zero parts.
 template <class T>
-bool iterate_tridiagonal(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept {
-  constexpr T epsilon = std::numeric_limits<T>::epsilon() / 2;
+bool iterate_block(std::int64_t first, std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept {
+  const T nothing = std::max(square_of_unit<T> * largest_of(first, size, d, e), std::numeric_limits<T>::min());
   const auto negligible = [&](std::int64_t i) {
-    return std::abs(e[i]) <= epsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + std::numeric_limits<T>::min();
+    return std::abs(e[i]) <= unit<T> * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
   };
-  std::int64_t sweeps = 60 * size;
-  for (std::int64_t end = size - 1; end > 0;) {
+  std::int64_t sweeps = 60 * (size - first), looked_at = size;
+  for (std::int64_t end = size - 1; end > first;) {
     if (negligible(end - 1)) {
       e[--end] = 0;
       continue;
     }
     std::int64_t begin = end - 1;
-    while (begin > 0 && !negligible(begin - 1)) --begin;
+    while (begin > first && !negligible(begin - 1)) --begin;
+    // Eigenvalues are found at the end, where the smaller ones shall be.
+    const T top = std::abs(d[begin]) + std::abs(e[begin]), bottom = std::abs(d[end]) + std::abs(e[end - 1]);
+    if (end < looked_at && top < bottom) {
+      std::reverse(d + begin, d + end + 1);
+      std::reverse(e + begin, e + end);
+      rotations.reverse(begin, end);
+    }
+    looked_at = std::min(looked_at, begin);
     if (sweeps-- == 0) return false;
     sweep(d, e, begin, end, rotations);
   }
   return true;
+}
+
+}  // namespace
+
+template <class T>
+bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept {
+  return for_each_block(size, e, [&](std::int64_t begin, std::int64_t end) {
+    return block_eigenvalues(end - begin, d + begin, e + begin);
+  });
+}
+
+template <class T>
+bool iterate_tridiagonal(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotations) noexcept {
+  return for_each_block(
+      size, e, [&](std::int64_t begin, std::int64_t end) { return iterate_block(begin, end, d, e, rotations); });
 }
 
 #define TYTO_INSTANTIATE(T)                                                \
