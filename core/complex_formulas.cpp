@@ -1,5 +1,6 @@
-// Branch cuts, signs of zero and the treatment of large and small numbers are those of C's functions and NumPy's;
-// sources stand beside the formulas. Errors are measured relative to the absolute value of the result.
+// Branch cuts, signs of zero, infinities, NaN and the treatment of large and small numbers are those of C's functions
+// (C11, annex G) and NumPy's; sources stand beside the formulas. Errors are measured relative to the absolute value of
+// the result.
 #include "core/complex_formulas.hpp"
 
 #include <algorithm>
@@ -53,6 +54,10 @@ Real operator>=(const Real& a, const Real& b) { return truth(OpId::greater_equal
 Real operator&&(const Real& a, const Real& b) { return truth(OpId::logical_and, a, b); }
 Real operator||(const Real& a, const Real& b) { return truth(OpId::logical_or, a, b); }
 
+Real operator!(const Real& x) { return truth(OpId::logical_not, x); }
+
+Real isinf(const Real& x) { return truth(OpId::isinf, x); }
+Real isfinite(const Real& x) { return truth(OpId::isfinite, x); }
 Real abs(const Real& x) { return apply(OpId::abs, x); }
 Real sqrt(const Real& x) { return apply(OpId::sqrt, x); }
 Real exp(const Real& x) { return apply(OpId::exp, x); }
@@ -83,13 +88,16 @@ Complex times_i(const Complex& z) { return {-z.imaginary, z.real}; }
 Complex over_i(const Complex& z) { return {z.imaginary, -z.real}; }
 Complex as(DType dtype, const Complex& z) { return {as(dtype, z.real), as(dtype, z.imaginary)}; }
 Real is_zero(const Complex& z) { return z.real == 0 && z.imaginary == 0; }
+Real is_infinite(const Complex& z) { return isinf(z.real) || isinf(z.imaginary); }
 
-// R. L. Smith, Algorithm 116, CACM 1962: no square overflows. Division by zero goes part by part, as NumPy's does.
+// R. L. Smith, Algorithm 116, CACM 1962: no square overflows. Division by zero goes part by part, as NumPy's does; two
+// infinite parts are as large as each other.
 Complex operator/(const Complex& a, const Complex& b) {
   const Real wide = abs(b.real) >= abs(b.imaginary);
   const Real larger = choose(wide, b.real, b.imaginary), smaller = choose(wide, b.imaginary, b.real);
-  const Real zero = larger == 0;
-  const Real ratio = smaller / larger, divisor = larger + smaller * ratio;
+  const Real zero = larger == 0, one = number(1, larger);
+  const Real ratio = choose(isinf(smaller), copysign(one, smaller) * copysign(one, larger), smaller / larger);
+  const Real divisor = larger + smaller * ratio;
   const Real real = choose(wide, a.real + a.imaginary * ratio, a.real * ratio + a.imaginary);
   const Real imaginary = choose(wide, a.imaginary - a.real * ratio, a.imaginary * ratio - a.real);
   return {choose(zero, a.real / abs(b.real), real / divisor),
@@ -119,37 +127,63 @@ Complex sqrt(const Complex& z) {
   const Real small = abs(scaled.imaginary) / (large + large);
   const Real right = z.real >= number(0, z.real);
   const Real real = choose(right, large, small) * scaling.root, imaginary = choose(right, small, large) * scaling.root;
-  const Real infinite = truth(OpId::isinf, z.imaginary), zero = size == 0;
+  const Real infinite = isinf(z.imaginary), zero = size == 0;
   const Real infinity = number(std::numeric_limits<double>::infinity(), size);
   return {choose(infinite, infinity, choose(zero, number(0, size), real)),
           choose(infinite || zero, z.imaginary, copysign(imaginary, z.imaginary))};
 }
 
-// e^x may overflow where its product with the cosine does not.
-Complex exp(const Complex& z) {
-  constexpr double shift = 8, factor = 2980.9579870417283;  // e^8
-  const Real large = z.real > number(80, 700, z.real), zero = z.imaginary == 0;
-  const Real size = exp(choose(large, z.real - number(shift, z.real), z.real));
-  const Real back = choose(large, number(factor, z.real), number(1, z.real));
-  return {size * cos(z.imaginary) * back, choose(zero, z.imaginary, size * sin(z.imaginary) * back)};
+/// Where x is large, functions that grow as e^x may overflow though their product with a cosine does not: they are
+/// taken of a smaller number, and the product is multiplied by what that leaves out.
+struct Growth {
+  Real smaller, back;
+};
+Growth growth_of(const Real& x, const Real& size) {
+  const Real large = size > number(80, 700, x), shift = number(60, 600, x);
+  const Real factor = number(1.1420073898156842e26, 3.7730203009299397e260, x);  // e^shift
+  return {choose(large, x - copysign(shift, x), x), choose(large, factor, number(1, x))};
 }
 
+/// Whether the angle of something infinite, or nothing, is not known.
+Real is_lost(const Real& extreme, const Real& angle) { return extreme && !isfinite(angle); }
+
+Complex exp(const Complex& z) {
+  const auto [smaller, back] = growth_of(z.real, z.real);
+  const Real size = exp(smaller), y = z.imaginary, zero = number(0, y);
+  const Real angle = choose(is_lost(isinf(z.real), y), zero, y);
+  return {size * cos(angle) * back, choose(y == 0, y, size * sin(angle) * back)};
+}
+
+// Far right the exponential has not lost what overflow would take from the formula for small numbers.
 Complex expm1(const Complex& z) {
+  const Complex far = exp(z);
   const Real half = sin(0.5 * z.imaginary);
-  return {apply(OpId::expm1, z.real) * cos(z.imaginary) - 2 * half * half, exp(z.real) * sin(z.imaginary)};
+  const Real near = apply(OpId::expm1, z.real) * cos(z.imaginary) - 2 * half * half;
+  return {choose(abs(z.real) > number(40, z.real), far.real - number(1, z.real), near), far.imaginary};
 }
 
 /// Whether x lies between the limits.
 Real lies_between(double low, const Real& x, double high) { return x > number(low, x) && x < number(high, x); }
 
+/// The absolute value of x + i y, scaled, and its logarithm.
+struct Size {
+  Real scaled, logarithm;
+};
+Size size_of(const Real& x, const Real& y) {
+  const Scaling scaling = scaling_of(maximum(abs(x), abs(y)));
+  const Real scaled = hypot(x * scaling.factor, y * scaling.factor);
+  return {scaled, log(scaled) + scaling.logarithm};
+}
+
 // Near the unit circle the logarithm of the absolute value is computed from its distance to 1.
 Complex log(const Complex& z) {
   const Real x = abs(z.real), y = abs(z.imaginary);
   const Real larger = maximum(x, y), smaller = minimum(x, y);
-  const Scaling scaling = scaling_of(larger);
-  const Real size = hypot(x * scaling.factor, y * scaling.factor);
+  const Size size = size_of(x, y);
   const Real near = 0.5 * log1p((larger - number(1, larger)) * (1 + larger) + smaller * smaller);
-  return {choose(lies_between(0.7, size, 1.4), near, log(size) + scaling.logarithm), atan2(z.imaginary, z.real)};
+  // What scaling brings there is not near it.
+  const Real beside = lies_between(0.7, size.scaled, 1.4) && larger > number(0.4, larger);
+  return {choose(beside, near, size.logarithm), atan2(z.imaginary, z.real)};
 }
 Complex log2(const Complex& z) { return log(z) * number(1.4426950408889634, z.real); }
 Complex log10(const Complex& z) { return log(z) * number(0.4342944819032518, z.real); }
@@ -157,19 +191,33 @@ Complex log10(const Complex& z) { return log(z) * number(0.4342944819032518, z.r
 Complex log1p(const Complex& z) {
   const Real beside = 1 + z.real;
   const Real above = z.real * (2 + z.real) + z.imaginary * z.imaginary;  // |1 + z|^2 - 1
-  const Real size = choose(lies_between(-0.5, above, 0.5), 0.5 * log1p(above), log(hypot(beside, z.imaginary)));
+  const Real size = choose(lies_between(-0.5, above, 0.5), 0.5 * log1p(above), size_of(beside, z.imaginary).logarithm);
   return {size, atan2(z.imaginary, beside)};
 }
 
-Complex sinh(const Complex& z) { return {sinh(z.real) * cos(z.imaginary), cosh(z.real) * sin(z.imaginary)}; }
-Complex cosh(const Complex& z) { return {cosh(z.real) * cos(z.imaginary), sinh(z.real) * sin(z.imaginary)}; }
+// Zero times what is not known is zero in sinh of an imaginary number and in cosh of a real one.
+Complex sinh(const Complex& z) {
+  const auto [smaller, back] = growth_of(z.real, abs(z.real));
+  const Real y = z.imaginary, one = number(1, y);
+  const Real cosine = choose(is_lost(isinf(z.real) || z.real == 0, y), one, cos(y));
+  return {sinh(smaller) * cosine * back, choose(y == 0, y, cosh(smaller) * sin(y) * back)};
+}
+Complex cosh(const Complex& z) {
+  const auto [smaller, back] = growth_of(z.real, abs(z.real));
+  const Real y = z.imaginary, one = number(1, y), sine = sin(y);
+  const Real cosine = choose(is_lost(isinf(z.real), y), one, cos(y));
+  const Real nothing = copysign(number(0, y), z.real) * copysign(one, sine);
+  return {cosh(smaller) * cosine * back, choose(z.real == 0 || y == 0, nothing, sinh(smaller) * sine * back)};
+}
 // Kahan's; far from the imaginary axis the tangent has lost all but a sign.
 Complex tanh(const Complex& z) {
-  const Real t = apply(OpId::tan, z.imaginary), s = sinh(z.real);
+  const Real x = z.real, y = z.imaginary, lost = is_lost(isinf(x), y);
+  const Real t = apply(OpId::tan, y), s = sinh(x);
   const Real beta = 1 + t * t, rho = sqrt(1 + s * s), divisor = 1 + beta * (s * s);
-  const Real far = abs(z.real) > number(11, 22, z.real), decay = exp(-2 * abs(z.real));
-  return {choose(far, copysign(number(1, z.real), z.real), beta * rho * s / divisor),
-          choose(far, 4 * (sin(z.imaginary) * cos(z.imaginary)) * decay, t / divisor)};
+  const Real far = abs(x) > number(11, 22, x) && (lost || isfinite(y)), decay = exp(-2 * abs(x));
+  const Real rest = choose(lost, number(0, y), 4 * (sin(y) * cos(y)) * decay);
+  return {choose(x == 0, x, choose(far, copysign(number(1, x), x), beta * rho * s / divisor)),
+          choose(y == 0, y, choose(far, rest, t / divisor))};
 }
 Complex sin(const Complex& z) { return over_i(sinh(times_i(z))); }
 Complex cos(const Complex& z) { return cosh(times_i(z)); }
@@ -178,29 +226,67 @@ Complex tan(const Complex& z) { return over_i(tanh(times_i(z))); }
 Complex one_plus(const Complex& z) { return {1 + z.real, z.imaginary}; }
 Complex one_minus(const Complex& z) { return {1 - z.real, -z.imaginary}; }
 
-// The inverse functions are Kahan's.
+// The inverse functions are Kahan's. Where squares would overflow the number one beside z counts for nothing, and
+// they are taken of a part of z; at infinity they are angles.
+struct Part {
+  Complex z;
+  Real logarithm;  // of what it is a part of
+};
+Part part_of(const Complex& z) {
+  const Real size = maximum(abs(z.real), abs(z.imaginary)), large = size > number(0x1p120, 0x1p1016, size);
+  return {z * choose(large, number(0x1p-8, size), number(1, size)),
+          choose(large, number(5.545177444479562, size), number(0, size))};
+}
+/// The inverse hyperbolic sine of a number so much larger than x.
+Real asinh_beyond(const Real& x, const Real& logarithm) { return asinh(x) + copysign(logarithm, x); }
+
+Real infinity_in(const Complex& z) { return number(std::numeric_limits<double>::infinity(), z.real); }
+Real infinity_as(const Real& x) { return copysign(infinity_in({x, x}), x); }
 Complex asin(const Complex& z) {
-  const Complex a = sqrt(one_minus(z)), b = sqrt(one_plus(z));
-  return {atan2(z.real, (a * b).real), asinh((conj(a) * b).imaginary)};
+  const auto [w, logarithm] = part_of(z);
+  const Complex a = sqrt(one_minus(w)), b = sqrt(one_plus(w));
+  const Real infinite = is_infinite(z), across = choose(infinite, abs(z.imaginary), (a * b).real);
+  const Real height = asinh_beyond((conj(a) * b).imaginary, logarithm);
+  return {choose(z.real == 0, z.real, atan2(w.real, across)), choose(infinite, infinity_as(z.imaginary), height)};
 }
 Complex acos(const Complex& z) {
-  const Complex a = sqrt(one_minus(z)), b = sqrt(one_plus(z));
-  return {2 * atan2(a.real, b.real), asinh((conj(b) * a).imaginary)};
+  const auto [w, logarithm] = part_of(z);
+  const Complex a = sqrt(one_minus(w)), b = sqrt(one_plus(w));
+  const Real infinite = is_infinite(z);
+  const Real height = asinh_beyond((conj(b) * a).imaginary, logarithm);
+  // The angle of an infinite number; a right one above and below zero.
+  const Real up = choose(infinite, abs(z.imaginary), number(1, z.real));
+  const Real angle = choose(infinite || z.real == 0, atan2(up, z.real), 2 * atan2(a.real, b.real));
+  return {angle, choose(infinite, -infinity_as(z.imaginary), height)};
 }
 Complex acosh(const Complex& z) {
-  const Complex a = sqrt(Complex{z.real - number(1, z.real), z.imaginary}), b = sqrt(one_plus(z));
-  return {asinh((conj(a) * b).real), 2 * atan2(a.imaginary, b.real)};
+  const auto [w, logarithm] = part_of(z);
+  const Complex a = sqrt(Complex{w.real - number(1, w.real), w.imaginary}), b = sqrt(one_plus(w));
+  const Real infinite = is_infinite(z);
+  const Real height = asinh_beyond((conj(a) * b).real, logarithm);
+  const Real upright = copysign(number(1.5707963267948966, z.real), z.imaginary);
+  const Real angle = choose(infinite, atan2(z.imaginary, z.real), 2 * atan2(a.imaginary, b.real));
+  return {choose(infinite, infinity_in(z), height), choose(z.real == 0, upright, angle)};
 }
+// Scaled where squares would overflow. Far away the angle is a right one.
 Complex atanh(const Complex& z) {
-  const Real x = abs(z.real), beside = 1 - x;
-  const Real size = 0.25 * log1p(4 * x / (beside * beside + z.imaginary * z.imaginary));
-  const Real angle = atan2(2 * z.imaginary, beside * (1 + x) - z.imaginary * z.imaginary);
-  return {copysign(size, z.real), 0.5 * angle};
+  const Real size = maximum(abs(z.real), abs(z.imaginary)), large = size > number(0x1p60, 0x1p500, size);
+  const Real one = choose(large, number(0x1p-66, 0x1p-520, size), number(1, size)), infinite = is_infinite(z);
+  const Real x = abs(z.real) * one, y = z.imaginary * one, beside = one - x;
+  const Real along = 0.25 * log1p(4 * x / (beside * beside + y * y) * one);
+  const Real up = choose(isinf(z.imaginary), copysign(one, z.imaginary), y * one);
+  const Real right = choose(infinite, -infinity_in(z), beside * (one + x) - y * y);
+  const Real nothing = infinite || z.real == 0;
+  return {copysign(choose(nothing, number(0, x), along), z.real), 0.5 * atan2(2 * up, right)};
 }
 Complex asinh(const Complex& z) { return times_i(asin(over_i(z))); }
 Complex atan(const Complex& z) { return over_i(atanh(times_i(z))); }
 
-Complex square(const Complex& z) { return z * z; }
+// The difference of squares as a product, which does not overflow where the result does not.
+Complex square(const Complex& z) {
+  const Real x = abs(z.real), y = abs(z.imaginary), product = z.real * z.imaginary;
+  return {2 * ((x - y) * (0.5 * x + 0.5 * y)), product + product};
+}
 Complex reciprocal(const Complex& z) { return Complex{number(1, z.real), number(0, z.real)} / z; }
 Complex rsqrt(const Complex& z) { return reciprocal(sqrt(z)); }
 Complex negate(const Complex& z) { return {-z.real, -z.imaginary}; }
@@ -209,7 +295,7 @@ Complex round(const Complex& z) { return {apply(OpId::round, z.real), apply(OpId
 Complex sign(const Complex& z) {
   const Real size = hypot(z.real, z.imaginary), zero = size == 0, one = number(1, size);
   const Real divisor = choose(zero, one, size);
-  const Real along = truth(OpId::isinf, z.real), up = truth(OpId::isinf, z.imaginary);
+  const Real along = isinf(z.real), up = isinf(z.imaginary);
   const Real nan = number(std::numeric_limits<double>::quiet_NaN(), size);
   const auto part = [&](const Real& own, const Real& infinite, const Real& other_infinite) {
     const Real lone = choose(other_infinite, nan, copysign(one, own));
@@ -231,7 +317,7 @@ Complex power(const Complex& a, const Complex& b) {
     return choose(plain && b.real == exponent, result, otherwise);
   };
   const Complex general = choose(is_zero(a), Complex{of_zero, of_zero}, exp(b * log(a)));
-  return by(0, {number(1, a.real), zero}, by(1, a, by(2, a * a, general)));
+  return by(0, {number(1, a.real), zero}, by(1, a, by(2, square(a), general)));
 }
 
 struct Unary {

@@ -171,11 +171,12 @@ Tensor<M> heaviside(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a
 }
 
 // Near zero the series in (x / 2)^2, whose terms are all positive; far from it the asymptotic one in 1 / x, whose terms
-// fall below the last bit before they grow.
+// fall below the last bit before they grow. Beyond the last number of f64 whose result is one, it and its slope are
+// infinite; there the others are taken of a number of which their slopes are finite.
 template <class M>
 Tensor<M> i0(const Tensor<M>& x) {
   TYTO_ONCE(i0, x);
-  constexpr double border = 25;
+  constexpr double border = 25, last = 713.986908;
   constexpr int near_terms = 60, far_terms = 20;
   const Tensor<M> given = floating("i0", x);
   if (const Value planned = core::planned(&i0<Any>, given)) return planned;
@@ -183,11 +184,14 @@ Tensor<M> i0(const Tensor<M>& x) {
   const Tensor<M> quarter = square(clip(wide, -border, border)) * 0.25;
   Tensor<M> near = ones_like(quarter);
   for (int k = near_terms; k > 0; --k) near = near * quarter * (1.0 / (static_cast<double>(k) * k)) + 1.0;
-  const Tensor<M> large = maximum(size, border);
+  // Powers of two move between the factors, so that no slope of one of them overflows before the product does.
+  const Tensor<M> large = clip(size, border, last), half = 0.125 * exp(0.5 * large);
   Tensor<M> far = ones_like(large);
   for (int k = far_terms; k > 0; --k) far = far * ((2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k)) / large + 1.0;
-  far = far * exp(large) * rsqrt(large * (2 * std::numbers::pi));
-  return where(size <= border, near, far).astype(given.dtype());
+  far = far * rsqrt(large * (2 * std::numbers::pi / 4096)) * half * half;
+  const Tensor<M> is_beyond = size > last;
+  const Tensor<M> found = where(is_beyond, exp(where(is_beyond, size, 0.0)), where(size <= border, near, far));
+  return found.astype(given.dtype());
 }
 
 template <class M>

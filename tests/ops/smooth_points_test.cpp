@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -48,6 +49,31 @@ TEST_CASE("the Bessel function i0 is curved at zero") {
   CHECK(first(f, 0) == 0);
   CHECK(second(f, 0) == 0.5);
   CHECK(first(f, -1) == doctest::Approx(-0.5651591039924851));  // -i1(1)
+}
+
+TEST_CASE("the Bessel function i0 and its slope are finite as long as f64 has them, and infinite beyond") {
+  const auto f = [](const T& x) { return i0(x); };
+  // mpmath's i0 and i1.
+  CHECK(f(at(712)).item<double>() == doctest::Approx(2.468411057762752e307).epsilon(1e-12));
+  CHECK(first(f, 712) == doctest::Approx(2.466677013524615e307).epsilon(1e-12));
+  CHECK(first(f, -712) == doctest::Approx(-2.466677013524615e307).epsilon(1e-12));
+  CHECK(f(at(713.9)).item<double>() == doctest::Approx(1.648155186695138e308).epsilon(1e-12));
+  for (const double x : {714.0, 1001.0, 1e300, std::numeric_limits<double>::infinity()}) {
+    CAPTURE(x);
+    CHECK(f(at(x)).item<double>() == std::numeric_limits<double>::infinity());
+    CHECK(first(f, x) == std::numeric_limits<double>::infinity());
+    CHECK(first(f, -x) == -std::numeric_limits<double>::infinity());
+  }
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+    CAPTURE(type);
+    const auto slope = [&](const T& x) { return grad([](const T& v) { return sum(i0(v)); })(x.astype(type)); };
+    const std::vector<double> found =
+        slope(T{100.0, -100.0, 1001.0, -1001.0, 1.0}).astype(DType::f64).to_vector<double>();
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(found[i] == (i % 2 == 0 ? 1 : -1) * std::numeric_limits<double>::infinity());
+    }
+    CHECK(found[4] == doctest::Approx(0.5651591039924851).epsilon(0.01));
+  }
 }
 
 TEST_CASE("logaddexp2 is curved where its operands are equal") {
