@@ -163,8 +163,9 @@ struct Iteration {
       largest = std::max({largest, std::abs(d[i]), i + 1 < size ? std::abs(e[i]) : T(0)});
     }
     const T nothing = largest * epsilon / 16 + std::numeric_limits<T>::min();
+    // Between equal values a sweep leaves a few roundings, which no further one would take away.
     const auto negligible = [&](std::int64_t i) {
-      return std::abs(e[i]) <= epsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
+      return std::abs(e[i]) <= 4 * epsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
     };
     std::int64_t sweeps = 60 * size;
     for (std::int64_t end = size - 1; end > 0;) {
