@@ -49,7 +49,8 @@ Tensor<Any> hard_tanh(const Tensor<Any>& x, double low, double high) {
   return minimum(maximum(x, low), high);
 }
 
-Tensor<Any> hard_shrink(const Tensor<Any>& x, double limit) { return where(greater(abs(x), limit), x, 0.0); }
+// These ask what is replaced, so that NaN stays.
+Tensor<Any> hard_shrink(const Tensor<Any>& x, double limit) { return where(less_equal(abs(x), limit), 0.0, x); }
 
 Tensor<Any> soft_shrink(const Tensor<Any>& x, double limit) {
   if (!(limit >= 0)) throw ValueError(core::text("soft_shrink: the limit ", limit, " must be at least 0"));
@@ -62,7 +63,9 @@ Tensor<Any> tanh_shrink(const Tensor<Any>& x) {
   return x - tanh(x);
 }
 
-Tensor<Any> threshold(const Tensor<Any>& x, double limit, double value) { return where(greater(x, limit), x, value); }
+Tensor<Any> threshold(const Tensor<Any>& x, double limit, double value) {
+  return where(less_equal(x, limit), value, x);
+}
 
 Tensor<Any> softplus(const Tensor<Any>& x, double beta) {
   if (beta == 1) return tyto::softplus(x);

@@ -98,7 +98,7 @@ Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tens
   const Tensor<Any> ends = equal(place, last) || equal(place, last - 1);
   const Tensor<Any> losses = -logsumexp(where(ends, chance, no_chance), 1);
   const double none = o.zero_infinity ? 0 : std::numeric_limits<double>::infinity();
-  const Tensor<Any> finite = where(less(losses, -0.5 * no_chance), losses, none);
+  const Tensor<Any> finite = where(greater_equal(losses, -0.5 * no_chance), none, losses);  // NaN stays
   if (o.reduction != Reduction::mean) return reduced(finite, o.reduction);
   return mean(finite / maximum(cast(target_lengths, log_p.dtype()), 1.0));
 }
