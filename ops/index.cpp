@@ -210,27 +210,29 @@ std::vector<Value> scatter_add_gradient(const GradientContext& c) {
   return out;
 }
 
-// The product of a place is differentiated by each of its factors: the product of the others, which is the whole over
-// the factor where no factor is zero, and what the other factors make where just this one is.
+// The product of a place is differentiated by each of its factors: the product of the others. For what was there before
+// that is the product of the values; for a value that is not zero the whole over it. For one that is zero it is the
+// product of those that are not, times the zero if there is one more, which is the sum of the place's zeros without
+// itself, so that it has its slope; two more of them have slopes of second order, which are left out.
 std::vector<Value> scatter_multiply_gradient(const GradientContext& c) {
   std::vector<Value> out(c.inputs.size());
   const T x = c.inputs[0], v = c.inputs[1], g = c.gradients[0];
   if (!is_floating(x.dtype())) return out;
   const std::span<const Value> coordinates = c.inputs.subspan(2);
-  const auto without_zeros = [](const T& factors) { return where(equal(factors, 0), 1, factors); };
-  const T factors = at_coordinates(OpId::scatter_multiply, {without_zeros(x), without_zeros(v)}, coordinates);
-  const T zeros = at_coordinates(OpId::scatter_add, {cast_to(equal(x, 0), x.dtype()), cast_to(equal(v, 0), v.dtype())},
-                                 coordinates);
-  const auto others = [](const T& factor, const T& product, const T& zeros_there) {
-    const T only = equal(factor, 0);
-    const T rest = product / where(only, 1, factor);
-    return where(equal(zeros_there, cast_to(only, factor.dtype())), rest, 0);
+  if (c.needed[0]) out[0] = g * T(at_coordinates(OpId::scatter_multiply, {ones_like(x), v}, coordinates));
+  if (!c.needed[1]) return out;
+  const auto there = [&](const T& of) { return T(at_coordinates(OpId::gather, {of}, coordinates)); };
+  const auto kept = [](const T& factors, bool zeros, double otherwise) {
+    const T is_zero = equal(factors, 0);
+    return zeros ? where(is_zero, factors, otherwise) : where(is_zero, otherwise, factors);
   };
-  if (c.needed[0]) out[0] = g * others(x, factors, zeros);
-  if (c.needed[1]) {
-    const auto there = [&](const T& of) { return T(at_coordinates(OpId::gather, {of}, coordinates)); };
-    out[1] = there(g) * others(v, there(factors), there(zeros));
-  }
+  const T is_zero = equal(v, 0);
+  const T numbers = there(at_coordinates(OpId::scatter_multiply, {kept(x, false, 1), kept(v, false, 1)}, coordinates));
+  const T zeros = there(at_coordinates(OpId::scatter_add, {kept(x, true, 0), kept(v, true, 0)}, coordinates));
+  const T count = there(
+      at_coordinates(OpId::scatter_add, {cast_to(equal(x, 0), x.dtype()), cast_to(is_zero, v.dtype())}, coordinates));
+  const T beside_zero = where(equal(count, 1), numbers, where(equal(count, 2), numbers * (zeros - v), 0));
+  out[1] = there(g) * where(is_zero, beside_zero, there(c.results[0]) / kept(v, false, 1));
   return out;
 }
 

@@ -114,3 +114,40 @@ TEST_CASE_TEMPLATE("positions and coordinates outside of a shape are refused", M
       "ravel_multi_index: coordinate 2 is out of range; the places along axis 0 of shape (2,3) are 0 to 1", IndexError);
   CHECK(ravel_multi_index<M>({T(1), T(2)}, {2, 3}).template item<std::int64_t>() == 5);
 }
+
+TEST_CASE_TEMPLATE("second derivatives of products at places are the products of the others, zeros among them or not", Mode, Eager, Lazy) {
+  using T = tyto::Tensor<Mode>;
+  using Factors = std::vector<double>;
+  // What was there before at three places, and values for places 0, 2, 0, 0, 1, 2, 0.
+  const Factors cases[] = {{2, 5, 3, 0, 2, 3, 4, 0.5, -1, 7},  {2, 5, 3, 0, 2, 0, 4, 0, -1, 7},
+                           {0, 0, 0, 2, 3, 4, 5, 6, 7, 8},     {0, 5, 3, 1, 0, 0, 0, 0, 0, 2},
+                           {1, 1, 1, 0, 0, 0, 0, 0, 0, 0},     {0, 1, 2, 0, 3, 2, 1, 4, 0, 3},
+                           {-0.5, 2, 0, 1, 0, -2, 3, 0, 5, -1}};
+  const std::vector<std::int64_t> where_to = {0, 2, 0, 0, 1, 2, 0};
+  const Factors weights = {2, -3, 0.5};
+  std::vector<std::size_t> place = {0, 1, 2};
+  for (const std::int64_t at : where_to) place.push_back(static_cast<std::size_t>(at));
+  const T positions = T::from(where_to, {7}), scale = T::from(weights, {3});
+  const auto f = [&](const T& all) {
+    return sum(scale * scatter_multiply(T(all(tyto::slice(0, 3))), {positions}, T(all(tyto::slice(3, 10)))));
+  };
+  for (const Factors& factors : cases) {
+    CAPTURE(factors);
+    Factors slopes, curvatures;
+    const auto product_without = [&](std::size_t i, std::size_t j) {
+      double product = weights[place[i]];
+      for (std::size_t k = 0; k < factors.size(); ++k)
+        product *= k != i && k != j && place[k] == place[i] ? factors[k] : 1;
+      return product;
+    };
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      slopes.push_back(product_without(i, i));
+      for (std::size_t j = 0; j < factors.size(); ++j) {
+        curvatures.push_back(i == j || place[i] != place[j] ? 0 : product_without(i, j));
+      }
+    }
+    const T x = T::from(factors, {10});
+    CHECK(tyto::allclose(tyto::grad(f)(x), T::from(slopes, {10}), 1e-14, 0));
+    CHECK(tyto::allclose(tyto::hessian(f)(x), T::from(curvatures, {10, 10}), 1e-13, 1e-13));
+  }
+}
