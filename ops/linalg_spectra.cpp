@@ -123,10 +123,14 @@ std::vector<Value> svd_gradient(const GradientContext& c) {
     throw ValueError(text("svd: complete factors of matrices of shape ", shape,
                           " have no gradient, since the last vectors are not determined; take reduced ones"));
   }
-  const std::size_t row_axis = shape.size() - 2;
-  const T u = part_along(c.results[0], row_axis + 1, 0, least), s = c.results[1];
-  const T vh = part_along(c.results[2], row_axis, 0, least);
-  if (!c.gradients[0] && !c.gradients[2]) return {matmul(u * expand_dims(T(c.gradients[1]), -2), vh)};
+  // By the values alone; with reduced factors, since the others have no gradient and this one shall.
+  if (!c.gradients[0] && !c.gradients[2]) {
+    const bool undetermined = whole(c.attributes) && rows != columns;
+    const Value u = undetermined ? emit_iteration(OpId::svd, AxisAttributes{}, {c.inputs[0]}, 1) : c.results[0];
+    const T vh = undetermined ? result(u, 2) : c.results[2];
+    return {matmul(T(u) * expand_dims(T(c.gradients[1]), -2), vh)};
+  }
+  const T u = c.results[0], s = c.results[1], vh = c.results[2];
   const T across = expand_dims(s, -2), down = expand_dims(s, -1);
   const T apart = differences(s) * (across + down + on_diagonal(ones_like(s)));
   const auto skew = [](const T& x) { return x - adjoint(x); };

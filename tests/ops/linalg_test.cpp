@@ -8,6 +8,7 @@
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
+#include "tyto/autodiff.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/linalg.hpp"
 
@@ -483,5 +484,18 @@ BOTH_MODES("matrices of many rows and few columns are factorised in the room tha
     const auto [p, l, u] = linalg::lu(a);
     CHECK(max(abs(take(a, argmax(p, 0), 0) - matmul(l, u))).template item<double>() < 1e-13);
     CHECK(max(abs(l)).template item<double>() == 1);
+  }
+}
+
+BOTH_MODES("singular values beside complete factors have derivatives of second order") {
+  using T = Tensor<Mode>;
+  // The sum of fourth powers of singular values is that of the squares of a^T a.
+  const auto by_values = [](const T& a) { return sum(power(linalg::svd(a, linalg::Columns::complete).s, 4.0)); };
+  const auto by_products = [](const T& a) { return sum(square(matmul(matrix_transpose(a), a))); };
+  for (const Shape& shape : {Shape{3, 2}, Shape{2, 3}, Shape{3, 3}, Shape{4, 1}}) {
+    CAPTURE(shape);
+    const T a = T::normal(shape, {.dtype = DType::f64, .key = Key{5, 2}});
+    CHECK(allclose(grad(by_values)(a), 4.0 * matmul(a, matmul(matrix_transpose(a), a)), 1e-10, 1e-10));
+    CHECK(allclose(hessian(by_values)(a), hessian(by_products)(a), 1e-9, 1e-9));
   }
 }
