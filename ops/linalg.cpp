@@ -111,7 +111,7 @@ void refuse_unconverged(OpId id, const Value& a, const Value& values) {
   }
 }
 
-Value emit_iteration(OpId id, const Attributes& attributes, const std::vector<Value>& operands, std::size_t values) {
+Value emit_iteration(OpId id, const Attributes& attributes, const std::vector<Value>& operands, std::uint32_t values) {
   const Value found = emit(id, attributes, operands);
   if (mode_beside(found) == Mode::eager) {
     refuse_unconverged(id, operands[0], values == 0 ? found : result(found, values));
