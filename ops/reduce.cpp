@@ -218,6 +218,16 @@ Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
   return in_parts ? of_parts(emit(id, over, {as_parts(resolve(x))})) : emit(id, over, {x});
 }
 
+// The sum is exact: that of 64 bits is two sums, of the upper and of the lower half of each number.
+T mean_of_integers(const T& x, const Axes& axes, bool keepdims) {
+  const auto total = [&](const T& part) { return cast(sum(part, axes, keepdims), DType::f64); };
+  const bool wide = size_of(x.dtype()) == 8;
+  const T upper = wide ? right_shift(x, 32) : x;
+  const T whole = wide ? total(upper) * 0x1p32 + total(x - left_shift(upper, 32)) : total(x);
+  const auto count = static_cast<double>(count_over(x.shape(), normalise_axes("mean", axes, x.ndim())));
+  return cast(whole / count, DType::f32);
+}
+
 constexpr std::int64_t factors_at_once = 8;
 
 // The parts that cut the axis into eight of one length, multiplied: in one pass where it is planned.
@@ -315,13 +325,20 @@ Tensor<M> prod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
 template <class M>
 Tensor<M> mean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   core::require("mean", x);
-  return core::reduce(OpId::mean, core::as_floating(x), axes, keepdims);
+  const Value given = core::resolve(x);
+  if (!is_inexact(given.dtype())) return core::mean_of_integers(given, axes, keepdims).value();
+  return core::reduce(OpId::mean, given, axes, keepdims);
 }
 template <class M>
 Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(var, x, axes, keepdims, ddof);
   core::require("var", x);
   if (is_complex(x.dtype())) return core::complex_variance(core::resolve(x), axes, keepdims, ddof);
+  // f32 does not hold the differences of larger integers.
+  if (is_integer(x.dtype()) && size_of(x.dtype()) > 1) {
+    const Tensor<M> wide = core::cast_to(core::resolve(x), DType::f64);
+    return cast(var(wide, axes, keepdims, ddof), DType::f32);
+  }
   const core::VarianceAttributes attributes{core::normalise_axes("var", axes, x.ndim()), keepdims, ddof};
   return core::emit(OpId::var, attributes, {core::as_floating(x)});
 }

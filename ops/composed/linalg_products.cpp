@@ -86,7 +86,12 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
   TYTO_ONCE(cov, x, options);
   const auto again = [&](const Tensor<M>& wide) { return cov(wide, options); };
   if (const auto found = core::in_f32(again, x)) return *found;
-  Tensor<M> y = core::as_floating(core::given("cov", x));
+  const Tensor<M> given = core::given("cov", x);
+  // f32 does not hold the differences of larger integers.
+  if (is_integer(given.dtype()) && size_of(given.dtype()) > 1) {
+    return cast(cov(cast(given, DType::f64), options), DType::f32);
+  }
+  Tensor<M> y = core::as_floating(given);
   if (y.ndim() > 2) throw ShapeError(core::text("cov: a vector or a matrix is needed, not shape ", y.shape()));
   const bool alone = y.ndim() < 2;
   if (alone) y = reshape(y, {1, y.size()});

@@ -74,19 +74,25 @@ template <class M>
 Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   TYTO_ONCE(nanmean, x, axes, keepdims);
   if (const auto found = core::in_f32(&nanmean<M>, x, axes, keepdims)) return *found;
-  return core::mean_of_numbers(core::as_floating(core::given("nanmean", x)), axes, keepdims).value();
+  const core::AnyTensor given = core::given("nanmean", x);
+  if (!is_inexact(given.dtype())) return mean(given, axes, keepdims).value();
+  return core::mean_of_numbers(given, axes, keepdims).value();
 }
 template <class M>
 Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(nanvar, x, axes, keepdims, ddof);
   if (const auto found = core::in_f32(&nanvar<M>, x, axes, keepdims, ddof)) return *found;
-  return core::variance_of_numbers(core::as_floating(core::given("nanvar", x)), axes, keepdims, ddof).value();
+  const core::AnyTensor given = core::given("nanvar", x);
+  if (!is_inexact(given.dtype())) return var(given, axes, keepdims, ddof).value();
+  return core::variance_of_numbers(given, axes, keepdims, ddof).value();
 }
 template <class M>
 Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(nanstd, x, axes, keepdims, ddof);
   if (const auto found = core::in_f32(&nanstd<M>, x, axes, keepdims, ddof)) return *found;
-  return sqrt(core::variance_of_numbers(core::as_floating(core::given("nanstd", x)), axes, keepdims, ddof)).value();
+  const core::AnyTensor given = core::given("nanstd", x);
+  if (!is_inexact(given.dtype())) return stddev(given, axes, keepdims, ddof).value();
+  return sqrt(core::variance_of_numbers(given, axes, keepdims, ddof)).value();
 }
 template <class M>
 Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, bool keepdims) {

@@ -135,6 +135,12 @@ Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& wei
   TYTO_ONCE(average, x, weights, axes, keepdims);
   if (const auto found = core::in_f32(&average<M>, x, weights, axes, keepdims)) return *found;
   core::require("average", x, weights);
+  // Integers are added up in f64.
+  if (const Value whole = core::resolve(x); is_integer(whole.dtype())) {
+    const Value operands[] = {core::as_floating(whole), core::as_floating(core::resolve(weights))};
+    return cast(average(Tensor<M>(core::cast_to(whole, DType::f64)), weights, axes, keepdims),
+                core::common_type(operands));
+  }
   const Tensor<M> given = core::as_floating(core::resolve(x));
   Tensor<M> weight = core::as_floating(core::resolve(weights));
   if (weight.shape() != given.shape()) {

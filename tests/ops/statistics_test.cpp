@@ -159,3 +159,46 @@ BOTH_MODES("integers are convolved by transforms as precisely as what they meet"
   const std::vector<double> expected{100000.1, 100000100.001, 1};
   for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(found.template to_vector<double>()[i] - expected[i]) < 1e-6);
 }
+
+// Expected values: Python's fractions.
+BOTH_MODES("statistics of integers are those of their exact sums") {
+  using T = tyto::Tensor<Mode>;
+  const auto of = [](const std::vector<std::int64_t>& values, DType type) {
+    return T::from(values, {static_cast<std::int64_t>(values.size())}).astype(type);
+  };
+  const auto one = [](const T& x) { return numbers(x).at(0); };
+  // The sum is -1; in f32 it would be 0.
+  const std::vector<std::int64_t> ends = {1, -2147483648, 2147483646};
+  for (const DType type : {DType::i32, DType::i64}) {
+    CAPTURE(type);
+    CHECK(mean(of(ends, type)).dtype() == DType::f32);
+    CHECK(one(mean(of(ends, type))) == static_cast<double>(-1.0f / 3));
+    CHECK(one(tyto::nanmean(of(ends, type))) == static_cast<double>(-1.0f / 3));
+    CHECK(one(average(of(ends, type), of({1, 1, 1}, DType::i32))) == static_cast<double>(-1.0f / 3));
+    CHECK(one(average(of(ends, type), T{1.0, 1.0, 2.0})) == 536870911.25f);
+    CHECK(numbers(mean(stack(std::vector<T>{of(ends, type), of({1, 2, 3}, type)}), 1)) ==
+          Numbers{static_cast<double>(-1.0f / 3), 2});
+    // 2^30 + {0, 1, 2, 3}.
+    const T near = of({1073741824, 1073741825, 1073741826, 1073741827}, type);
+    CHECK(one(var(near)) == 1.25);
+    CHECK(one(tyto::nanvar(near)) == 1.25);
+    CHECK(one(var(near, {}, false, 1)) == static_cast<double>(5.0f / 3));
+    CHECK(one(stddev(near)) == doctest::Approx(1.118033988749895).epsilon(1e-7));
+    CHECK(var(near).dtype() == DType::f32);
+    CHECK(one(tyto::cov(near)) == doctest::Approx(5.0 / 3).epsilon(1e-7));
+    CHECK(one(mean(near, {}, true).reshape({1})) == 1073741825.5f);
+  }
+  // Sums of 64 bits that 64 bits do not hold.
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  CHECK(one(mean(of({most, most, most}, DType::i64))) == 9223372036854775807.0f);
+  CHECK(one(mean(of({least, least, least, most, most, most - 3}, DType::i64))) == -1.0f);
+  CHECK(one(mean(of({least, most}, DType::i64))) == -0.5f);
+  CHECK(one(mean(of({-1, -1, -2}, DType::u64))) == 18446744073709551615.0f);
+  CHECK(one(mean(of({4294967295, 4294967295, 1}, DType::u32))) == 2863311530.3333335f);
+  CHECK(one(mean(of({255, 255, 254}, DType::u8))) == static_cast<double>(254.66667f));
+  CHECK(one(mean(of({-128, 127}, DType::i8))) == -0.5f);
+  CHECK(one(mean(T{true, false, true})) == static_cast<double>(2.0f / 3));
+  CHECK(std::isnan(one(mean(T::zeros({0}, DType::i32)))));
+  CHECK(mean(T::zeros({2, 0, 3}, DType::i32), 1).shape() == tyto::Shape{2, 3});
+  CHECK(numbers(mean(T::full({2, 1}, 7, DType::i16), 1)) == Numbers{7, 7});
+}
