@@ -144,6 +144,7 @@ T Categorical<T>::cdf(const T& x) const {
   template struct Categorical<Tensor<M>>;
 TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
 TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
 #undef TYTO_INSTANTIATE_DISTRIBUTIONS
 
 }  // namespace distributions

@@ -185,6 +185,7 @@ TYTO_WIDE_CDF(Hypergeometric) {
   template struct Hypergeometric<Tensor<M>>;
 TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
 TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
 #undef TYTO_INSTANTIATE_DISTRIBUTIONS
 
 }  // namespace distributions

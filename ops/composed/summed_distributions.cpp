@@ -220,6 +220,7 @@ TYTO_CDF(NoncentralF) {
   template struct NoncentralF<Tensor<M>>;
 TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
 TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
 #undef TYTO_INSTANTIATE_DISTRIBUTIONS
 
 }  // namespace distributions

@@ -167,6 +167,7 @@ TYTO_VECTOR_LOG_PROB(MultivariateNormal) {
   template struct MultivariateNormal<Tensor<M>>;
 TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
 TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
+TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
 #undef TYTO_INSTANTIATE_DISTRIBUTIONS
 
 }  // namespace distributions
