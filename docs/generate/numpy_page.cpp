@@ -20,8 +20,9 @@ and every row, the rows in both modes, and hold each against the value in its la
 constexpr const char* general = R"(```
 
 What differs in general: floating literals and constructors give f32, not f64; a scalar operand never widens a tensor;
-`x(i) = v` rebinds `x` and leaves other holders of the old tensor alone; rows marked *eager* have a result whose shape
-depends on the data, so they throw a `GraphError` in lazy mode.
+`x(i) = v` rebinds `x` and leaves other holders of the old tensor alone; `mean`, `var` and `average` of integers are those
+of exact sums, in f32; `cov` and `corrcoef` of a matrix with one variable are matrices of one element, where NumPy drops
+both axes; rows marked *eager* have a result whose shape depends on the data, so they throw a `GraphError` in lazy mode.
 
 The rows use these:
 

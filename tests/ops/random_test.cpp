@@ -236,3 +236,15 @@ TEST_CASE_TEMPLATE("a uniform draw of halves never is the upper end", M, tyto::E
   CHECK(max(Tensor<M>::uniform({200000}, {.dtype = tyto::DType::f16, .key = key}).astype(tyto::DType::f64))
             .template item<double>() == 1 - 0x1p-11);
 }
+
+TEST_CASE("bounds of integers lie within 2^53") {
+  using T = Tensor<Eager>;
+  constexpr std::int64_t most = std::int64_t(1) << 53;
+  const T drawn = T::integers({1000}, {.low = most - 2, .high = most});
+  CHECK(min(drawn).item<std::int64_t>() == most - 2);
+  CHECK(max(drawn).item<std::int64_t>() == most - 1);
+  CHECK_THROWS_WITH_AS((void)T::integers({3}, {.low = 0, .high = most + 2}),
+                       "integers: bounds 0 and 9007199254740994 must lie within 2^53", ValueError);
+  CHECK_THROWS_WITH_AS((void)T::integers({3}, {.low = -most - 1, .high = 0}),
+                       "integers: bounds -9007199254740993 and 0 must lie within 2^53", ValueError);
+}
