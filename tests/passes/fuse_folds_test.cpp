@@ -54,6 +54,36 @@ TEST_CASE("a reduction stays outside when others read the group, or its axes do 
   }
 }
 
+TEST_CASE("what is read through a repeated node is read by those who repeat it, so a sum may end its group") {
+  Sketch s;
+  const Port e = s.add(OpId::exp, {s.input({6, 50})});
+  const Port size = s.add(OpId::abs, {e});
+  const Port chosen = s.add(OpId::where, {s.add(OpId::equal, {size, s.number(0)}), s.number(1), size});
+  const core::Graph plain = s.graph({s.add(OpId::sum, {chosen}, core::AxesAttributes{{0}, false})});
+  const core::Graph fused = optimiser::fuse(plain);
+  CHECK(count(fused, OpId::sum) == 0);
+  CHECK(count(fused, OpId::fused) == 1);
+  check_same(plain, fused);
+}
+
+TEST_CASE("a sum of a tensor that others read too computes it from a narrower one") {
+  for (const DType narrow : {DType::f16, DType::f32}) {
+    CAPTURE(static_cast<int>(narrow));
+    Sketch s;
+    const Port x = s.input({6, 50}, narrow), y = s.input({6, 50});
+    const Port wide =
+        narrow == DType::f16 ? s.add(OpId::cast, {x}, core::CastAttributes{DType::f32}) : s.add(OpId::negate, {x});
+    const Port product = s.add(OpId::multiply, {wide, y});
+    const core::AxesAttributes columns{{0}, false};
+    const core::Graph plain = s.graph({s.add(OpId::sum, {product}, columns), s.add(OpId::sum, {wide}, columns)});
+    const core::Graph fused = optimiser::fuse(plain);
+    // Of f32 nothing would be gained: the tensor is stored, and its sum reads it.
+    CHECK(count(fused, OpId::sum) == (narrow == DType::f16 ? 0 : 2));
+    CHECK(count(fused, OpId::cast) == 0);
+    check_same(plain, fused);
+  }
+}
+
 TEST_CASE("reductions of groups give the bits of the reduction of a tensor, in every layout") {
   struct Case {
     Shape shape;
