@@ -1,4 +1,4 @@
-// How long OpenMP's idle threads spin when other programs want the processors (ADR 11).
+// How long OpenMP's idle threads spin when other programs want the processors (docs/performance/threads.md).
 #pragma once
 
 #include <chrono>

@@ -87,6 +87,20 @@ tree
 printf '// A file of other words: the loop, variables, a sidewalk.\n' >"$work/tree/ops/other.cpp"
 expect ok check_words.sh "words that only look alike"
 
+# decision TITLE LINE: a decision, and its line in the index.
+decision() {
+  tree
+  mkdir -p "$work/tree/docs/adr"
+  printf '%s\n' "$1" >"$work/tree/docs/adr/0001-one.md"
+  printf '%s\n' "$2" >"$work/tree/docs/adr/README.md"
+}
+decision '# 1. One library' '| [1](0001-one.md) | One library | in force |'
+expect ok check_pages.sh "an index that lists its decision"
+decision '# 1. One library' '| [1](0001-one.md) | Another title | in force |'
+expect refused check_pages.sh "an index with another title" 'no line for "One library"'
+decision '# 1. One library' '| [1](0002-two.md) | One library | in force |'
+expect refused check_pages.sh "a link to a file that is not there" 'README.md:1: the link 0002-two.md'
+
 # An exports list is what nm prints, so a printed one stands in for a library here.
 exports() {
   tree
