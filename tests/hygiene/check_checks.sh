@@ -101,6 +101,27 @@ expect refused check_pages.sh "an index with another title" 'no line for "One li
 decision '# 1. One library' '| [1](0002-two.md) | One library | in force |'
 expect refused check_pages.sh "a link to a file that is not there" 'README.md:1: the link 0002-two.md'
 
+# subject TEXT ok|refused: a history with a commit of that subject behind its first one.
+subject() {
+  tree
+  git -C "$work/tree" init -q
+  for text in "Add a library" "$1"; do
+    git -C "$work/tree" -c user.name=n -c user.email=n@example.org commit -q --allow-empty -m "$text"
+  done
+  first=$(git -C "$work/tree" rev-list --max-parents=0 HEAD)
+  if "$here/check_subjects.sh" "$work/tree" "$first" >/dev/null; then got=ok; else got=refused; fi
+  [ "$got" = "$2" ] || {
+    echo "FAILED: the subject '$1': expected $2, got $got"
+    failed=1
+  }
+}
+if command -v git >/dev/null; then
+  subject 'Fix fusion cycle on empty tensors' ok
+  subject 'Know linear integers and order' refused
+  subject 'Fixed fusion cycle on empty tensors' refused
+  subject "Fix $(printf '%069d' 0)" refused
+fi
+
 # An exports list is what nm prints, so a printed one stands in for a library here.
 exports() {
   tree
