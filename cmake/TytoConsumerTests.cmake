@@ -25,8 +25,8 @@ set_tests_properties(consumer.find_package consumer.pkg_config PROPERTIES FIXTUR
 # Tyto as a part of another project, built by the same options: what the same command has compiled here is taken from
 # here, which shows that it is the same, and the rest is compiled.
 set(same_options "-DCMAKE_BUILD_TYPE=$<CONFIG>")
-foreach(option IN ITEMS CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CXX_FLAGS_DEBUG BUILD_SHARED_LIBS TYTO_UNITY
-    TYTO_UNITY_BATCH TYTO_NATIVE TYTO_INSTRUCTION_SETS TYTO_WERROR TYTO_OPENCL TYTO_ONEDNN TYTO_CBC TYTO_PNG TYTO_JPEG TYTO_JIT)
+foreach(option IN ITEMS CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CXX_FLAGS_DEBUG BUILD_SHARED_LIBS TYTO_UNITY TYTO_PRECOMPILE
+    TYTO_UNITY_BATCH TYTO_OPTIMISATION TYTO_NATIVE TYTO_INSTRUCTION_SETS TYTO_WERROR TYTO_OPENCL TYTO_ONEDNN TYTO_CBC TYTO_PNG TYTO_JPEG TYTO_JIT)
   list(APPEND same_options "-D${option}=${${option}}")
 endforeach()
 string(REPLACE ";" "\\;" taking "${consumer}/take_objects.sh;${PROJECT_BINARY_DIR};tyto")

@@ -47,9 +47,12 @@ function(tyto_internal target view)
   target_link_libraries(${target} PRIVATE tyto_flags tyto_build_facts)
 endfunction()
 
-# tyto_optimise(<target> <option>): the option of every build but a debug one. A precompiled header serves targets of one
+# tyto_optimise(<target> <option>): the option of every build but a debug one, unless TYTO_OPTIMISATION names one for all. A precompiled header serves targets of one
 # option: the first such target's serves the others.
 function(tyto_optimise target option)
+  if(TYTO_OPTIMISATION)
+    set(option ${TYTO_OPTIMISATION})
+  endif()
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${option}>)
   get_property(first GLOBAL PROPERTY TYTO_FIRST_AT_${option})
   tyto_precompile(${target} ${first})

@@ -1,5 +1,5 @@
 # Fewer translation units: the sources of a target compiled several at a time, standard headers parsed once
-# (docs/adr/0021). With TYTO_UNITY off, each file is compiled alone and from its own includes.
+# (docs/adr/0021). With TYTO_UNITY and TYTO_PRECOMPILE off, each file is compiled alone and from its own includes.
 set(TYTO_STANDARD_HEADERS
   <algorithm> <array> <atomic> <bit> <chrono> <cmath> <concepts> <cstddef> <cstdint> <cstring> <functional>
   <initializer_list> <iterator> <limits> <map> <memory> <mutex> <numeric> <optional> <ostream> <set> <span> <sstream>
@@ -20,7 +20,7 @@ mark_as_advanced(TYTO_UNITY_BATCH)
 # tyto_precompile(<target> [<owner>] [HEADERS <more headers>]): the headers come precompiled, from the owner's copy where
 # one is named; its options must be the target's. Sources with options of their own go without.
 function(tyto_precompile target)
-  if(NOT TYTO_UNITY)
+  if(NOT TYTO_PRECOMPILE)
     return()
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")
