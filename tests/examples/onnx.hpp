@@ -6,5 +6,6 @@
 namespace context {
 
 extern tyto::Tensor<tyto::Lazy> x;
+extern tyto::OnnxModel<tyto::Tensor<tyto::Lazy>> model;
 
 }  // namespace context
