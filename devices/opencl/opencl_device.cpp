@@ -241,7 +241,8 @@ std::vector<std::shared_ptr<const core::Kernel>> OpenClDevice::prepare_all(std::
   std::vector<LaunchPlan> plans;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    // On GPUs our own kernels are faster; on processors that work in groups of items CLBlast's (docs/performance/opencl.md).
+    // On GPUs our own kernels are faster; on processors that work in groups of items CLBlast's
+    // (docs/performance/opencl.md).
     if (steps[i].op == OpId::matmul && context_.style == Style::gpu && !context_.is_gpu) {
       kernels[i] = clblast_kernel(context_, matrix_product(steps[i]));
     } else if (steps[i].op == OpId::custom) {

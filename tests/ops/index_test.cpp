@@ -115,7 +115,8 @@ TEST_CASE_TEMPLATE("positions and coordinates outside of a shape are refused", M
   CHECK(ravel_multi_index<M>({T(1), T(2)}, {2, 3}).template item<std::int64_t>() == 5);
 }
 
-TEST_CASE_TEMPLATE("second derivatives of products at places are the products of the others, zeros among them or not", Mode, Eager, Lazy) {
+TEST_CASE_TEMPLATE("second derivatives of products at places are the products of the others, zeros among them or not",
+                   Mode, Eager, Lazy) {
   using T = tyto::Tensor<Mode>;
   using Factors = std::vector<double>;
   // What was there before at three places, and values for places 0, 2, 0, 0, 1, 2, 0.

@@ -78,8 +78,8 @@ bool is_run_of_few_channels(const ConvolutionProblem& problem) {
 
 // oneDNN's code for AVX-512 computes products with pixels as fast as our tile. The tile ends sums as it stores them,
 // where the other takes a pass over the results, and what follows them too; and where pixels are so few that reading
-// weights takes as long as multiplying, it prefetches the next ones (docs/adr/0094, docs/performance/loops.md). Of windows oneDNN
-// is ahead.
+// weights takes as long as multiplying, it prefetches the next ones (docs/adr/0094, docs/performance/loops.md). Of
+// windows oneDNN is ahead.
 bool is_ahead_on_avx512(const ConvolutionProblem& problem) {
   return problem.groups == 1 ? Geometry(problem).taps() == 1 : is_depthwise(problem);
 }
