@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace tyto::nn {
+namespace opencl_training_test {
 namespace {
 
 using T = Tensor<Lazy>;
@@ -51,6 +52,7 @@ Training train_on(const std::string& device_name) {
 }
 
 }  // namespace
+}  // namespace opencl_training_test
 
 TEST_CASE("a training step of convolutions, pooling and cross-entropy never leaves the OpenCL device") {
   if (devices().size() < 2) return;
