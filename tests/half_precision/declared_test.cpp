@@ -37,7 +37,8 @@ const Excuse excuses[] = {
     {"the result is integers or truths",
      "unique_counts unique_inverse packbits unpackbits lexsort argpartition unravel_index ravel_multi_index one_hot "
      "argsort searchsorted histogram categorical argmin argmax any array_equal allclose nms isin nonzero flatnonzero "
-     "isclose isposinf isneginf signbit bitwise_count bitwise_left_shift bitwise_right_shift bitwise_invert nanargmin "
+     "isclose isposinf isneginf signbit check_bounds bitwise_count bitwise_left_shift bitwise_right_shift "
+     "bitwise_invert nanargmin "
      "nanargmax count_nonzero digitize histogram2d histogramdd matrix_rank"},
     {"the result is complex, and computed in f32",
      "complex fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn stft istft"},
