@@ -11,7 +11,7 @@ namespace tyto::cli {
 
 namespace {
 
-std::vector<std::string> names_of(std::span<const OptionRow> known) {
+std::vector<std::string> option_names(std::span<const OptionRow> known) {
   std::vector<std::string> names{"--help"};
   for (const OptionRow& row : known) names.emplace_back(row.name);
   return names;
@@ -47,7 +47,7 @@ Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::stri
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const auto row = std::find_if(known.begin(), known.end(), [&](const OptionRow& r) { return r.name == name; });
-    if (row == known.end()) throw UsageError("unknown option " + name + suggestion(name, names_of(known)));
+    if (row == known.end()) throw UsageError("unknown option " + name + suggestion(name, option_names(known)));
     if (has(name) && !row->repeats) throw UsageError("option " + name + " is given twice");
     if (row->value.empty()) {
       if (equals != std::string::npos) throw UsageError("option " + name + " takes no value");

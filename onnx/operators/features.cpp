@@ -24,7 +24,7 @@ Array by_feature(const OperatorCall& call, const char* attribute, const Array& n
   return cast(numbers.size() == 1 ? reshape(numbers, {}) : numbers, type);
 }
 
-Outputs scaled(const OperatorCall& call) {
+Outputs scaled_features(const OperatorCall& call) {
   const Array& x = call[0];
   const DType type = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Array offset = by_feature(call, "offset", vector_of(call.numbers("offset", {0})), x, type);
@@ -143,7 +143,7 @@ constexpr OperatorRow feature_table[] = {
     {"Imputer", 1, imputed},
     {"Normalizer", 1, normalised_rows},
     {"OneHotEncoder", 1, one_hot_of_categories},
-    {"Scaler", 1, scaled},
+    {"Scaler", 1, scaled_features},
     {"ZipMap", 1, zipped},
 };
 
