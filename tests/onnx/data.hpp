@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tyto/io.hpp>
+#include <tyto/onnx.hpp>
 #include <tyto/tyto.hpp>
 
 #include "onnx/mapped_file.hpp"
