@@ -52,7 +52,6 @@ Training train_on(const std::string& device_name) {
 }
 
 }  // namespace
-}  // namespace opencl_training_test
 
 TEST_CASE("a training step of convolutions, pooling and cross-entropy never leaves the OpenCL device") {
   if (devices().size() < 2) return;
@@ -65,4 +64,5 @@ TEST_CASE("a training step of convolutions, pooling and cross-entropy never leav
   }
 }
 
+}  // namespace opencl_training_test
 }  // namespace tyto::nn
