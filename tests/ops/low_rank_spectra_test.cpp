@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "ops/linalg.hpp"
@@ -256,6 +257,31 @@ TEST_CASE("triangles in any order of their rows have their diagonal as eigenvalu
         for (std::size_t i = 0; i < found.size(); ++i) {
           CHECK(std::abs(found[i] - static_cast<double>(i + 1) / 8) <= 8 * static_cast<double>(n) * epsilon_of(type));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("circular shifts have roots of one as eigenvalues, however many circles they are") {
+  using T = Tensor<Eager>;
+  for (const DType type : all_types) {
+    CAPTURE(type);
+    for (const std::int64_t n : {6, 40, 82, 96}) {
+      CAPTURE(n);
+      for (std::int64_t by = 1; by < n; by += n < 50 ? 1 : 3) {
+        CAPTURE(by);
+        const T shift = roll(T::eye(n, n, 0, DType::f64), by, 0);
+        const T a = ((is_complex(type) ? shift * phase : shift) / static_cast<double>(n)).astype(type);
+        const auto [values, vectors] = linalg::eig(a);
+        const double close = 4 * static_cast<double>(n) * epsilon_of(type);
+        const T rest = matmul(a.astype(values.dtype()), vectors) - vectors * values;
+        CHECK(max(abs(rest)).astype(DType::f64).item<double>() <= close);
+        // Times n they are of size one, and as many powers as their circles are long lead back to one.
+        const T one = values.astype(DType::c128) * static_cast<double>(n) / (is_complex(type) ? phase : 1.0);
+        const std::int64_t length = n / std::gcd(n, by);
+        T product = ones_like(one);
+        for (std::int64_t i = 0; i < length; ++i) product = product * one;
+        CHECK(max(abs(product - 1.0)).item<double>() <= close * static_cast<double>(length));
       }
     }
   }

@@ -48,7 +48,8 @@ std::pair<Number<T>, Number<T>> eigenvalues_of(T a, T b, T c, T d) noexcept {
     return {{middle, root}, {middle, -root}};
   }
   const T distance = of.distance(), first = d + distance;
-  const T second = distance != 0 ? d - of.product * (of.scale / distance) : first;
+  // A product of zero leaves d, however small the distance is.
+  const T second = of.product != 0 ? d - of.product * (of.scale / distance) : d;
   return {{first, 0}, {second, 0}};
 }
 
