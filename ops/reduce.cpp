@@ -188,7 +188,7 @@ std::span<const OpDef> reduce_operators() {
       reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, rule_in_f32<prod_gradient>,
                 [](DType t) -> Value { return prod(samples::line(t)); }),
       reduction(
-          OpId::mean, "mean", "Mean over axes.", infer_reduction, mean_gradient,
+          OpId::mean, "mean", "Mean over axes; of integers it is made of their sum.", infer_reduction, mean_gradient,
           [](DType t) -> Value { return mean(samples::line(t)); }, Traits::linear),
       reduction(OpId::var, "var", "Variance over axes.", infer_variance, rule_in_f32<variance_gradient>,
                 [](DType t) -> Value { return var(samples::line(t)); }),

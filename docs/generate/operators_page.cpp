@@ -99,6 +99,10 @@ std::string result_rule(const std::vector<std::pair<DType, DType>>& pairs) {
       return std::string("same; ") + name_of(other) + " for integers and bool";
     }
   }
+  const auto is_real = [](DType type) { return type == DType::f32 || type == DType::f64; };
+  if (all_of([&](auto& p) { return is_inexact(p.first) ? p.second == p.first : is_real(p.second); })) {
+    return "same; f32 or f64 for integers and bool";
+  }
   if (all_of([](auto& p) { return p.second == complex_type(p.first); })) return "c64 or c128";
   if (all_of([](auto& p) { return p.second == real_type(complex_type(p.first)); })) return "f32 or f64";
   if (all_of([](auto& p) { return p.second == real_type(p.first); })) return "same; of complex ones their parts'";
