@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "devices/cpu/memory.hpp"
+#include "devices/cpu/system/memory.hpp"
 
 namespace tyto::bench {
 

@@ -2,9 +2,9 @@
 // behind.
 #include <cstdio>
 
-#include "core/op_ids.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/graph_passes.hpp"
+#include "core/graph/op_ids.hpp"
+#include "engine/prepare/graph_passes.hpp"
+#include "engine/run/devices.hpp"
 
 namespace {
 

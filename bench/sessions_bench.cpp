@@ -12,9 +12,9 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
-#include "engine/execution/devices.hpp"
-#include "engine/execution/session.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/session.hpp"
 
 namespace {
 

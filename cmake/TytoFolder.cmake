@@ -1,7 +1,7 @@
 # Turns folders into targets, each with an include path on which only the folders it may use exist.
 set_property(GLOBAL PROPERTY TYTO_OBJECT_TARGETS "")
 
-# Includes are written from the repository root ("core/shape.hpp"), so a plain -I<root> would let every folder
+# Includes are written from the repository root ("core/value/shape.hpp"), so a plain -I<root> would let every folder
 # see every other. A view is a directory of links that holds only what the folder may see: a wrong include does not build.
 function(tyto_view name out)
   string(REPLACE "/" "_" name "${name}")

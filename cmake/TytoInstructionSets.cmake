@@ -143,10 +143,10 @@ function(tyto_family_flags source out)
   # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere. So they
   # are in operators' expressions, as in the code that is recorded from them; these are written for every type, and
   # integers wrap.
-  if(source MATCHES "/random_loops\\.|/elementwise/")
+  if(source MATCHES "/random_loops\\.|/interpreter/")
     list(APPEND flags -ffp-contract=off)
   endif()
-  if(source MATCHES "/elementwise/")
+  if(source MATCHES "/interpreter/")
     list(APPEND flags -fwrapv)
   endif()
   set(${out} ${flags} PARENT_SCOPE)
@@ -164,8 +164,8 @@ function(tyto_kernel_flags folder)
     tyto_instruction_set_flags("${source}" ${flags})
   endforeach()
   tyto_leave_out_sets("${sources}")
-  tyto_source_options(devices/cpu/compiled_sets.cpp)  # alone, so that the choice of sets compiles no other file anew
+  tyto_source_options(devices/cpu/device/compiled_sets.cpp)  # alone, so that the choice of sets compiles no other file anew
   if(TYTO_ONLY_SET)
-    set_source_files_properties(devices/cpu/compiled_sets.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_ONLY_SET=${TYTO_ONLY_SET})
+    set_source_files_properties(devices/cpu/device/compiled_sets.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_ONLY_SET=${TYTO_ONLY_SET})
   endif()
 endfunction()

@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::io {

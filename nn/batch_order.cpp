@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto::nn {

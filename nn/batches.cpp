@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "nn/batch_order.hpp"
 #include "nn/worker.hpp"
 

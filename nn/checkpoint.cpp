@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/io.hpp"
 

@@ -1,7 +1,7 @@
 // Gradients kept within limits.
 #include "tyto/nn/clipping.hpp"
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "nn/layer_parts.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"

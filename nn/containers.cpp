@@ -1,7 +1,7 @@
 // Layers made of layers.
 #include "tyto/nn/containers.hpp"
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::nn {
 

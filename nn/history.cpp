@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "nn/curves_page.hpp"
 
 namespace tyto TYTO_API {

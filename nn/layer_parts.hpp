@@ -1,8 +1,8 @@
 // What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
 #pragma once
 
-#include "core/in_f32.hpp"
-#include "core/text.hpp"
+#include "core/graph/in_f32.hpp"
+#include "core/value/text.hpp"
 #include "tyto/nn/initial.hpp"
 #include "tyto/nn/layer.hpp"
 #include "tyto/shaping.hpp"

@@ -1,5 +1,5 @@
 // L-BFGS: the last steps and differences of gradients stand in for the inverse of the matrix of second derivatives.
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
 #include "tyto/nn/rules.hpp"

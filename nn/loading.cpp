@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/device.hpp"

@@ -1,8 +1,8 @@
 // What losses share: the check of two shapes, and what is made of all losses.
 #pragma once
 
-#include "core/in_f32.hpp"
-#include "core/text.hpp"
+#include "core/graph/in_f32.hpp"
+#include "core/value/text.hpp"
 #include "tyto/nn/losses.hpp"
 #include "tyto/reduce.hpp"
 

@@ -1,7 +1,7 @@
 // The tree of modules and the lists of states that are read off it.
 #include "tyto/nn/module.hpp"
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 
 namespace tyto TYTO_API {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/autodiff.hpp"
 
 namespace tyto TYTO_API {

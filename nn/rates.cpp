@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"
 
 namespace tyto TYTO_API {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/autodiff.hpp"
 
 namespace tyto TYTO_API {

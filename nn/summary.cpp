@@ -13,7 +13,7 @@
 #include <string_view>
 #include <typeinfo>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 #include "tyto/graph.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

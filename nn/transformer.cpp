@@ -1,7 +1,7 @@
 // The blocks of transformers, put together of attention, norms and linear layers.
 #include "tyto/nn/transformer.hpp"
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"
 
 namespace tyto TYTO_API {

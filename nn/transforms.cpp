@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::core {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/attention.hpp"

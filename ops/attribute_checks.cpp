@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/shape.hpp"
-#include "core/text.hpp"
+#include "core/value/shape.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::core {
 

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "core/attributes.hpp"
-#include "core/symbol.hpp"
+#include "core/graph/attributes.hpp"
+#include "core/graph/symbol.hpp"
 
 namespace tyto::core {
 

@@ -1,5 +1,5 @@
 // Integers held to a range, with an error that names the function that was given them.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

@@ -2,8 +2,8 @@
 #include "tyto/complex.hpp"
 #include "ops/samples.hpp"
 
-#include "core/op_ids.hpp"
-#include "core/view_now.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/view_now.hpp"
 #include "ops/define.hpp"
 #include "ops/once.hpp"
 #include "tyto/shaping.hpp"

@@ -1,6 +1,6 @@
 // Leaves and operators that pass their input on: constants, states, copies, gradient barriers, user functions.
-#include "core/custom.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/custom.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/shaping.hpp"

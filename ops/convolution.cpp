@@ -1,6 +1,6 @@
 // Convolution over (batch, spatial..., channels) and its two gradients, each bilinear, so that they differentiate in
 // terms of one another to any order; transposed convolution is the input gradient with the roles exchanged.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/samples.hpp"
 #include "ops/window.hpp"
 #include "tyto/shaping.hpp"

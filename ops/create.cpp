@@ -1,5 +1,5 @@
 // Tensors from nothing or from class numbers: fill, arange, eye, one_hot; and the change of element type.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

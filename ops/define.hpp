@@ -7,11 +7,11 @@
 #include <tuple>
 #include <vector>
 
-#include "core/builder.hpp"
-#include "core/in_f32.hpp"
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
-#include "core/text.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/in_f32.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
+#include "core/value/text.hpp"
 #include "ops/attribute_checks.hpp"
 #include "ops/once.hpp"
 #include "tyto/elementwise.hpp"

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/device.hpp"
-#include "core/limits.hpp"
-#include "core/symbol.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/symbol.hpp"
+#include "core/value/limits.hpp"
 #include "ops/define.hpp"
 #include "ops/holds_now.hpp"
 #include "tyto/reduce.hpp"

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-#include "core/limits.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/limits.hpp"
+#include "core/value/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::core {

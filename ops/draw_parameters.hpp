@@ -1,8 +1,8 @@
 // Parameters of random draws that belong to no distribution.
 #pragma once
 
-#include "core/attributes.hpp"
-#include "core/operator.hpp"
+#include "core/graph/attributes.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::core {
 

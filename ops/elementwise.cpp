@@ -1,10 +1,10 @@
 // Element-wise operators: the operand rules, the typed front, and the table rows, all expanded from the list.
 #include "tyto/elementwise.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <array>
 
-#include "core/stored_scalar.hpp"
+#include "core/value/stored_scalar.hpp"
 #include "ops/define.hpp"
 #include "ops/elementwise_gradients.hpp"
 #include "tyto/shaping.hpp"

@@ -1,7 +1,7 @@
 // One function per element-wise operator that yields its gradient rule, or null when it has none.
 #pragma once
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::core {
 

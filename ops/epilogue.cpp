@@ -1,7 +1,7 @@
 // Products with an epilogue, a matrix product or convolution that scales its sums, adds a bias and a residual and
 // limits them before it stores them, and their weights laid out beforehand. The graph optimiser makes them; nobody
 // writes them.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 

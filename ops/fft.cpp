@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/complex.hpp"

@@ -2,8 +2,8 @@
 // nobody writes it.
 #include <algorithm>
 
-#include "core/loop_rows.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 

@@ -1,5 +1,5 @@
 // Operators that pick and place elements by tensors of indices, each the other's gradient.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

@@ -1,7 +1,7 @@
 // Joining: concat and set_slice, and what is made of them and of views: stack, split, meshgrid.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

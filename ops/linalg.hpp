@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/shaping.hpp"

@@ -1,5 +1,5 @@
 // The matrix product: operands brought to a common batch shape, gradients by transposed products.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/planned.hpp"
 #include "ops/samples.hpp"

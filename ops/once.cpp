@@ -3,7 +3,7 @@
 
 #include <typeinfo>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::core {
 

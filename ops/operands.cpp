@@ -1,6 +1,6 @@
 // What every operator asks of its operands: that they are there, as they are now, and parts of them.
-#include "core/op_ids.hpp"
-#include "core/view_now.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/view_now.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

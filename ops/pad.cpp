@@ -1,5 +1,5 @@
 // Elements added around a tensor: constants, the edges held, reflections, what stands at the other end.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

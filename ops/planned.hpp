@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/planned_call.hpp"
+#include "core/graph/planned_call.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::core {

@@ -1,7 +1,7 @@
 // Pooling and resizing over the spatial axes, with their gradients as operators.
 #include <tuple>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/samples.hpp"
 #include "ops/window.hpp"
 #include "tyto/indexing.hpp"

@@ -3,7 +3,7 @@
 // Weight (n, k) is (q - z) * s, in the type of sums: f32, and f64 of f64. The result is rounded to its type once.
 #include <bit>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

@@ -2,7 +2,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/distribution_parameters.hpp"
 #include "ops/draw_parameters.hpp"

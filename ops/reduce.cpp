@@ -1,7 +1,7 @@
 // Reductions over axes: their shape and type rules, gradients, and the functions made of them.
 #include "tyto/reduce.hpp"
-#include "core/loop_builder.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "ops/samples.hpp"
 
 #include <array>

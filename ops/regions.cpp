@@ -1,7 +1,7 @@
 // Branches and loops: operators whose bodies are closed graphs. Their rules for types check what a body takes against
 // the operands, so that a graph read from a file cannot hold a region that does not fit.
-#include "core/graph.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

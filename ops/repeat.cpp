@@ -1,7 +1,7 @@
 // The same elements again, or further on: tile, repeat and roll.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/reduce.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/window.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

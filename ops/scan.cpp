@@ -1,5 +1,5 @@
 // Scans along an axis: their shape and type rules, and gradients.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

@@ -1,8 +1,8 @@
 // Indexing: `x(...)`, `set` and the sugar `x(...) = v`, all through one normal form of the index list.
 #include <numeric>
 
-#include "core/op_ids.hpp"
-#include "core/view_now.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/view_now.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

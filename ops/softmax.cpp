@@ -1,5 +1,5 @@
 // Softmax and its logarithm as operators of their own, and the losses made of them.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

@@ -1,5 +1,5 @@
 // Operators that compare elements with each other: sorting, the k first, searching and counting.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/choosing.hpp"

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

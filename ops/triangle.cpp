@@ -1,7 +1,7 @@
 // Diagonals and triangles of matrices: diag, tril, triu.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"

@@ -1,8 +1,8 @@
 // Operators that change how a tensor is looked at, not its elements: reshape, transpose, broadcast, slice, flip.
 #include <numeric>
 
-#include "core/op_ids.hpp"
-#include "core/view_now.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/view_now.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"
 #include "tyto/shaping.hpp"

@@ -8,7 +8,7 @@
 #include <tyto/tyto.hpp>
 #include <unordered_set>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace {
 

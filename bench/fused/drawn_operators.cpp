@@ -1,7 +1,7 @@
 // One line an operator.
 #include "bench/fused/drawn_operators.hpp"
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::bench {
 

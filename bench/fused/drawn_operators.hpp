@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::bench {
 

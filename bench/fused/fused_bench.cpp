@@ -10,10 +10,10 @@
 
 #include "bench/fused/chain_loops.hpp"
 #include "bench/measurement.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/device.hpp"
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/threads.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/threads.hpp"
 #include "optimiser/passes/fuse.hpp"
 
 namespace {

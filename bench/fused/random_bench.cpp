@@ -20,14 +20,14 @@
 #include "bench/fused/random_loops.hpp"
 #include "bench/fused/random_programs.hpp"
 #include "bench/measurement.hpp"
-#include "core/attributes.hpp"
-#include "core/op_ids.hpp"
-#include "core/view.hpp"
-#include "devices/cpu/device.hpp"
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/memory.hpp"
-#include "devices/cpu/narrow_float.hpp"
-#include "devices/cpu/threads.hpp"
+#include "core/graph/attributes.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/view.hpp"
+#include "devices/cpu/arithmetic/narrow_float.hpp"
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/memory.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace {
 

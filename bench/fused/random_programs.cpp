@@ -8,9 +8,9 @@
 #include <random>
 
 #include "bench/fused/drawn_operators.hpp"
-#include "core/loop_rows.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::bench {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/loop_program.hpp"
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
+#include "core/loop/loop_program.hpp"
 
 namespace tyto::bench {
 

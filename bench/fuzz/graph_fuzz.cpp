@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/fuzz/trial.hpp"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
-#include "engine/execution/graph_passes.hpp"
+#include "engine/prepare/graph_passes.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 #include "optimiser/recompute/recompute.hpp"
 #include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/schedule.hpp"

@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/session.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/session.hpp"
 #include "tests/schedule/networks/networks.hpp"
 #include "tyto/tyto.hpp"
 

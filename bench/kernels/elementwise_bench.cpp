@@ -7,8 +7,8 @@
 
 #include "bench/kernels/hand_loops.hpp"
 #include "bench/measurement.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 
 namespace {
 

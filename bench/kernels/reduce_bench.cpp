@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bench/measurement.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/kernels.hpp"
-#include "devices/cpu/memory.hpp"
-#include "devices/cpu/threads.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/memory.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 using namespace tyto;
 using core::AxesAttributes;

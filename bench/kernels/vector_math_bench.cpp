@@ -11,7 +11,7 @@
 #if TYTO_HAVE_X86_ISA
 #include "bench/kernels/libmvec_runs.hpp"
 #endif
-#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 #include "tests/devices/vector_math_runs.hpp"
 
 namespace {

@@ -19,11 +19,11 @@
 
 #include <tyto/tyto.hpp>
 
-#include "core/op_ids.hpp"
-#include "devices/opencl/convolution.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/opencl/device.hpp"
-#include "devices/opencl/matrix_product.hpp"
 #include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/products/convolution.hpp"
+#include "devices/opencl/products/matrix_product.hpp"
 
 #include <clblast_c.h>
 

@@ -26,7 +26,7 @@
 #include "bench/mnist_network.hpp"
 #include "devices/opencl/device.hpp"
 #include "devices/opencl/opencl_device.hpp"
-#include "engine/execution/devices.hpp"
+#include "engine/run/devices.hpp"
 #include "examples/inception/networks.hpp"
 #include "examples/resnet/network.hpp"
 

@@ -15,9 +15,9 @@
 #include "bench/measurement.hpp"
 #include "bench/products/arithmetic_peak.hpp"
 #include "bench/products/eigen_product.hpp"
-#include "devices/cpu/convolution/convolution.hpp"
-#include "devices/cpu/matmul/matmul.hpp"
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/products/convolution/convolution.hpp"
+#include "devices/cpu/products/matmul/matmul.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/device.hpp"
+#include "core/device/device.hpp"
 
 namespace tyto::opencl {
 

@@ -10,12 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/device.hpp"
-#include "core/kernel_clock.hpp"
-#include "core/shared_memory.hpp"
-#include "devices/opencl/context.hpp"
-#include "devices/opencl/enqueued_kernel.hpp"
-#include "devices/opencl/launch_plan.hpp"
+#include "core/device/device.hpp"
+#include "core/device/kernel_clock.hpp"
+#include "core/device/shared_memory.hpp"
+#include "devices/opencl/runtime/context.hpp"
+#include "devices/opencl/runtime/enqueued_kernel.hpp"
+#include "devices/opencl/runtime/launch_plan.hpp"
 
 namespace tyto::opencl {
 

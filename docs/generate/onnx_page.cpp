@@ -3,7 +3,7 @@
 #include <map>
 
 #include "docs/generate/page.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 
 namespace tyto::docs {
 

@@ -3,11 +3,11 @@
 #include <iostream>
 #include <map>
 
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
 #include "docs/generate/page.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/lowering.hpp"
+#include "engine/prepare/lowering.hpp"
+#include "engine/run/devices.hpp"
 #include "ops/application.hpp"
 
 namespace tyto::docs {

@@ -1,7 +1,7 @@
 // Attributes of the engine as those that users see: each field of a struct under its name.
 #pragma once
 
-#include "core/attributes.hpp"
+#include "core/graph/attributes.hpp"
 #include "tyto/operators.hpp"
 
 namespace tyto::core {

@@ -1,15 +1,15 @@
 // Reverse mode over values: a traversal from results to tracked inputs that emits gradient rules in the values' own
 // mode.
 #include "tyto/autodiff.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 
-#include "core/builder.hpp"
-#include "core/custom.hpp"
-#include "core/text.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/custom.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"

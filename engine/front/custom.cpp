@@ -1,14 +1,14 @@
 // Users' operators: what was given is checked once, what a call needs is made once for each list of input types.
 #include "tyto/custom.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <algorithm>
 #include <mutex>
 
-#include "core/builder.hpp"
-#include "core/custom.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/custom.hpp"
+#include "core/value/text.hpp"
+#include "engine/run/arrays.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 

@@ -1,10 +1,10 @@
 // Distinct elements and counts in eager mode: one pass over the elements in the place of a dozen operators.
-#include "ops/composed/eager_counts.hpp"
+#include "ops/eager_counts.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/view_now.hpp"
+#include "core/graph/view_now.hpp"
 #include "engine/front/host_elements.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

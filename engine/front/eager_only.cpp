@@ -1,9 +1,9 @@
 // Functions whose result's shape depends on the data: they read their operand on the host, so only eager mode has them.
 #include <algorithm>
 
-#include "core/builder.hpp"
-#include "core/text.hpp"
-#include "devices/cpu/compaction/compaction.hpp"
+#include "core/graph/builder.hpp"
+#include "core/value/text.hpp"
+#include "devices/cpu/moves/compaction/compaction.hpp"
 #include "engine/front/host_elements.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"

@@ -1,7 +1,7 @@
 // Other builders in the place of those that compute at once, as tests have that draw rounding errors.
 #pragma once
 
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 
 namespace tyto::core {
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/stored_scalar.hpp"
-#include "core/text.hpp"
+#include "core/value/stored_scalar.hpp"
+#include "core/value/text.hpp"
 #include "tyto/error.hpp"
 #include "tyto/scalar.hpp"
 

@@ -1,10 +1,10 @@
 // Listing graphs, from the bytes that they are saved as: what can be listed is what can be saved.
 #include "tyto/graph_listing.hpp"
 
-#include "core/builder.hpp"
-#include "engine/execution/lowering.hpp"
+#include "core/graph/builder.hpp"
 #include "engine/front/attribute_listing.hpp"
 #include "engine/graph/graph_bytes.hpp"
+#include "engine/prepare/lowering.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {

@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-#include "core/builder.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::run::host {

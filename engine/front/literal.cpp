@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::run {
 

@@ -1,7 +1,7 @@
 // The builders of the two modes: the lazy one records an operator, the eager one also runs it and releases its inputs.
 #include <utility>
 
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 #include "engine/front/eager_substitute.hpp"
 #include "engine/front/overwrite.hpp"
 #include "engine/graph/evaluate.hpp"

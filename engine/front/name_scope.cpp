@@ -1,5 +1,5 @@
 // Names given by the user to what is recorded in a stretch of code.
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto TYTO_API {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/builder.hpp"
-#include "core/shape.hpp"
-#include "core/text.hpp"
+#include "core/graph/builder.hpp"
+#include "core/value/shape.hpp"
+#include "core/value/text.hpp"
 #include "engine/front/attribute_listing.hpp"
 #include "ops/define.hpp"
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <vector>
 
-#include "core/op_ids.hpp"
-#include "engine/execution/arrays.hpp"
+#include "core/graph/op_ids.hpp"
 #include "engine/graph/evaluate.hpp"
+#include "engine/run/arrays.hpp"
 
 namespace tyto::run {
 

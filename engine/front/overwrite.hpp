@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::run {
 

@@ -1,6 +1,6 @@
 // Plans of functions made of operators, thread by thread: an executable for each function, numbers and operand types,
 // made once the calls have worked through as many elements as pay for it.
-#include "core/planned_call.hpp"
+#include "core/graph/planned_call.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,17 +8,17 @@
 #include <memory>
 #include <vector>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "core/view_now.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/graph_passes.hpp"
-#include "engine/execution/kernel_cache.hpp"
-#include "engine/execution/session.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/view_now.hpp"
 #include "engine/front/eager_substitute.hpp"
 #include "engine/front/planned_call_count.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/prepare/graph_passes.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/kernel_cache.hpp"
+#include "engine/run/session.hpp"
 
 namespace tyto::run {
 

@@ -3,10 +3,10 @@
 #include <bit>
 #include <memory>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
 #include "ops/define.hpp"
 
 namespace tyto::core {

@@ -1,6 +1,6 @@
 // The members of Tensor<Mode>: creation, reading, and what NumPy users chain.
 #include "tyto/tensor.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,15 +9,15 @@
 #include <cstring>
 #include <limits>
 
-#include "core/builder.hpp"
-#include "core/copy_bytes.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/value/copy_bytes.hpp"
+#include "core/value/text.hpp"
 #include "engine/front/element_conversion.hpp"
 #include "engine/front/literal.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
 #include "ops/define.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/products.hpp"

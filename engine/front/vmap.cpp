@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
-#include "core/text.hpp"
-#include "engine/front/region_record.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/state_observation.hpp"
+#include "engine/regions/record/region_record.hpp"
 #include "ops/define.hpp"
 #include "tyto/products.hpp"
 

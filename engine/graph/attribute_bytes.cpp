@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::run {
 

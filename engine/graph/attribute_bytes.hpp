@@ -1,7 +1,7 @@
 // Attributes of operators as bytes, written once over each struct's fields.
 #pragma once
 
-#include "core/attributes.hpp"
+#include "core/graph/attributes.hpp"
 #include "engine/graph/byte_stream.hpp"
 
 namespace tyto::run {

@@ -4,14 +4,14 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/verification.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/verification.hpp"
 
 namespace tyto::run {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "engine/execution/session.hpp"
 #include "engine/graph/random.hpp"
+#include "engine/run/session.hpp"
 
 namespace tyto::run {
 

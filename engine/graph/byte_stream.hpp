@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::run {

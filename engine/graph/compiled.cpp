@@ -4,16 +4,16 @@
 #include <list>
 #include <optional>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/binding.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/devices.hpp"
 #include "engine/show/profile.hpp"
 #include "engine/show/report.hpp"
 #include "ops/define.hpp"

@@ -7,16 +7,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/builder.hpp"
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/kernel_cache.hpp"
-#include "engine/execution/lowering.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/executable_cache.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/prepare/lowering.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/kernel_cache.hpp"
 
 namespace tyto::run {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/symbol.hpp"
+#include "core/graph/symbol.hpp"
 
 namespace tyto::run {
 

@@ -4,7 +4,7 @@
 #include <list>
 #include <mutex>
 
-#include "engine/execution/graph_passes.hpp"
+#include "engine/prepare/graph_passes.hpp"
 
 namespace tyto::run {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/execution/session.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/session.hpp"
 
 namespace tyto::run {
 

@@ -1,21 +1,21 @@
 // The explicit graph: inputs, outputs, update edges, run as often as wanted.
 #include "tyto/graph.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <chrono>
 #include <cstring>
 #include <ostream>
 
-#include "core/builder.hpp"
-#include "core/custom.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/custom.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/graph_bytes.hpp"
 #include "engine/graph/incremental.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
 #include "engine/show/page.hpp"
 #include "engine/show/profile.hpp"
 #include "engine/show/report.hpp"

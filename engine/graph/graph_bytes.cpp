@@ -7,17 +7,17 @@
 #include <exception>
 #include <unordered_map>
 
-#include "core/builder.hpp"
-#include "core/custom.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/custom.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/attribute_bytes.hpp"
 #include "engine/graph/byte_stream.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
 
 namespace tyto::run {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::run {
 

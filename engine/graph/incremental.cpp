@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/execution/graph_passes.hpp"
+#include "engine/prepare/graph_passes.hpp"
 #include "optimiser/incremental/partial_graph.hpp"
 
 namespace tyto::run {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/builder.hpp"
-#include "core/text.hpp"
-#include "engine/execution/devices.hpp"
+#include "core/graph/builder.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/devices.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::run {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/symbol.hpp"
+#include "core/graph/symbol.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::run {

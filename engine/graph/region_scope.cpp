@@ -1,8 +1,8 @@
 // Regions are recorded like compiled functions, from parameters to results; states stand for themselves outside.
 #include "engine/graph/region_scope.hpp"
 
-#include "core/builder.hpp"
-#include "core/text.hpp"
+#include "core/graph/builder.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
 
 namespace tyto::run {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/region.hpp"
-#include "core/symbol.hpp"
+#include "core/graph/region.hpp"
+#include "core/graph/symbol.hpp"
 #include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
 

@@ -1,12 +1,12 @@
 // Placeholders, persistent tensors and variables: made, read by version, assigned.
 #include <utility>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "engine/execution/arrays.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/run/arrays.hpp"
 
 namespace tyto::run {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/symbol.hpp"
+#include "core/graph/symbol.hpp"
 
 namespace tyto::run {
 

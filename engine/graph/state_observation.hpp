@@ -1,7 +1,7 @@
 // Who is told of the states that are read or assigned to on a thread: the innermost trace alone, which may pass it on.
 #pragma once
 
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 
 namespace tyto::run {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
 

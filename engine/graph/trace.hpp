@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 #include "engine/graph/random.hpp"
 
 namespace tyto::run {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "optimiser/memory/problem.hpp"
 
 namespace tyto::run {

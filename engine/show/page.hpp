@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/execution/executable.hpp"
+#include "engine/run/executable.hpp"
 #include "tyto/profile.hpp"
 
 namespace tyto::run {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"

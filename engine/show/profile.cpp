@@ -8,7 +8,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::run {
 

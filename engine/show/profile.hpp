@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "engine/execution/executable.hpp"
+#include "engine/run/executable.hpp"
 #include "tyto/profile.hpp"
 
 namespace tyto::run {

@@ -5,9 +5,9 @@
 #include <ostream>
 #include <sstream>
 
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "engine/execution/region_moves.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "engine/regions/run/region_moves.hpp"
 
 namespace tyto::run {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/execution/session.hpp"
+#include "engine/run/session.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto::run {

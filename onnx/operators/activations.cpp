@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "onnx/activation.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/operators/activation.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

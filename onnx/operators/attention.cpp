@@ -1,9 +1,9 @@
 // Attention, and how positions and caches come into it.
 #include <cmath>
 
-#include "onnx/attention_parts.hpp"
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/operators/attention_parts.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"

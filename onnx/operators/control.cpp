@@ -1,6 +1,6 @@
 // If: a branch of the graph, or the one arm that is taken where that is known beforehand.
-#include "onnx/operators.hpp"
-#include "onnx/regions.hpp"
+#include "onnx/program/operators.hpp"
+#include "onnx/program/regions.hpp"
 
 namespace tyto::onnx {
 

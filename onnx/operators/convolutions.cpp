@@ -1,9 +1,9 @@
 // Convolutions, their transposes, and those whose windows are deformed.
 #include <algorithm>
 
-#include "onnx/convolutions.hpp"
-#include "onnx/operators.hpp"
-#include "onnx/windows.hpp"
+#include "onnx/operators/convolutions.hpp"
+#include "onnx/operators/windows.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"

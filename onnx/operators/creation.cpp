@@ -1,8 +1,8 @@
 // Tensors made of numbers: constants, ranges, random ones.
 #include <cmath>
 
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
-#include "onnx/small_floats.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/file/small_floats.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {

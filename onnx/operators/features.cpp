@@ -4,8 +4,8 @@
 #include <limits>
 #include <string_view>
 
-#include "onnx/class_scores.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/operators/class_scores.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

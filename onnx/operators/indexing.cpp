@@ -1,7 +1,7 @@
 // Elements found by index, and values put where an index says.
 #include "tyto/indexing.hpp"
 
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/sets.hpp"

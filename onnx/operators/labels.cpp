@@ -1,8 +1,8 @@
 // Labels of classes for numbers and words: a list of keys, and what stands for each.
 #include <algorithm>
 
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "onnx/class_scores.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/operators/class_scores.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"

@@ -1,8 +1,8 @@
 // Loop and Scan: loops of the graph where shapes are known before they run, else computed at their place.
 #include <algorithm>
 
-#include "onnx/operators.hpp"
-#include "onnx/regions.hpp"
+#include "onnx/program/operators.hpp"
+#include "onnx/program/regions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/shaping.hpp"
 

@@ -1,5 +1,5 @@
 // Losses over classes.
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

@@ -1,8 +1,8 @@
 // Operators of ONNX Runtime's own domain: products, norms and activations that its optimiser joins.
-#include "onnx/activation.hpp"
-#include "onnx/convolutions.hpp"
-#include "onnx/normalisation.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/operators/activation.hpp"
+#include "onnx/operators/convolutions.hpp"
+#include "onnx/operators/normalisation.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/activations.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"

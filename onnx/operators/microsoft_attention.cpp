@@ -2,8 +2,8 @@
 // positions.
 #include <cmath>
 
-#include "onnx/attention_parts.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/operators/attention_parts.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"

@@ -2,9 +2,9 @@
 // rounded again.
 #include <bit>
 
-#include "onnx/operators.hpp"
-#include "onnx/quantisation.hpp"
-#include "onnx/windows.hpp"
+#include "onnx/operators/quantisation.hpp"
+#include "onnx/operators/windows.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/activations.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"

@@ -1,7 +1,7 @@
 // Elements moved: joined, cut out, padded, repeated, reversed.
 #include <algorithm>
 
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

@@ -1,10 +1,10 @@
 // Normalisations: to a mean of 0 and a deviation of 1 over a batch, a layer, a group, a picture.
-#include "onnx/normalisation.hpp"
+#include "onnx/operators/normalisation.hpp"
 
 #include <algorithm>
 
-#include "onnx/operators.hpp"
-#include "onnx/windows.hpp"
+#include "onnx/operators/windows.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

@@ -1,6 +1,6 @@
 // Pictures decoded from the bytes of their files (ImageDecoder).
 #include "io/image_file.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/host_array.hpp"
 #include "tyto/shaping.hpp"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "onnx/operators.hpp"
-#include "onnx/windows.hpp"
+#include "onnx/operators/windows.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"

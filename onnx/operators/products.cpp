@@ -1,6 +1,6 @@
 // Products of matrices and tensors.
 #include "tyto/products.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/shaping.hpp"

@@ -1,12 +1,12 @@
 // Quantised operators: computed on the integers' exact values, then rounded as the standard says.
 #include <cmath>
 
-#include "onnx/convolutions.hpp"
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
-#include "onnx/quantisation.hpp"
-#include "onnx/small_floats.hpp"
-#include "onnx/windows.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/file/small_floats.hpp"
+#include "onnx/operators/convolutions.hpp"
+#include "onnx/operators/quantisation.hpp"
+#include "onnx/operators/windows.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"

@@ -3,9 +3,9 @@
 #include <functional>
 #include <map>
 
-#include "onnx/activation.hpp"
-#include "onnx/operators.hpp"
-#include "onnx/quantisation.hpp"
+#include "onnx/operators/activation.hpp"
+#include "onnx/operators/quantisation.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/activations.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"

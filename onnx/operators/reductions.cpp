@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "onnx/operators.hpp"
-#include "onnx/regions.hpp"
+#include "onnx/program/operators.hpp"
+#include "onnx/program/regions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 
-#include "onnx/operators.hpp"
-#include "onnx/resizing.hpp"
+#include "onnx/operators/resizing.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"

@@ -2,7 +2,7 @@
 // recorded.
 #include <algorithm>
 
-#include "onnx/operators.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {

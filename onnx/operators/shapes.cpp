@@ -1,8 +1,8 @@
 // Shapes: asking for them and changing them without moving elements.
 #include <algorithm>
 
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto::onnx {

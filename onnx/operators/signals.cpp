@@ -2,9 +2,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "onnx/element_types.hpp"
-#include "onnx/operators.hpp"
-#include "onnx/regions.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/program/operators.hpp"
+#include "onnx/program/regions.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"

@@ -1,8 +1,8 @@
 // Layers of recent language models that carry a state: linear attention and causal convolutions.
 #include <cmath>
 
-#include "onnx/operators.hpp"
-#include "onnx/windows.hpp"
+#include "onnx/operators/windows.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"

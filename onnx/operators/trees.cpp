@@ -4,9 +4,9 @@
 #include <set>
 #include <string_view>
 
-#include "onnx/class_scores.hpp"
-#include "onnx/leaf_table.hpp"
-#include "onnx/operators.hpp"
+#include "onnx/operators/class_scores.hpp"
+#include "onnx/operators/leaf_table.hpp"
+#include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"

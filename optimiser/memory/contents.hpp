@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "core/view.hpp"
+#include "core/value/view.hpp"
 
 namespace tyto::memory {
 

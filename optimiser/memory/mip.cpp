@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/shared_library.hpp"
+#include "core/system/shared_library.hpp"
 #endif
 
 namespace tyto::memory {

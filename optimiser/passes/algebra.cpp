@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
-#include "core/floating_format.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/floating_format.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"

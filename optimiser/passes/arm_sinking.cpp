@@ -1,7 +1,7 @@
 // Sinking into arms: what only one arm of a branch reads is computed in that arm, when it is chosen.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/region_builder.hpp"
 

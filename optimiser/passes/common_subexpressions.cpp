@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {

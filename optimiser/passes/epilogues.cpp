@@ -9,8 +9,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 

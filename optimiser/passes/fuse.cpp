@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "core/cheap_operators.hpp"
-#include "core/complex_loop.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/cheap_operators.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/complex_loop.hpp"
 #include "optimiser/passes/fuser.hpp"
 #include "optimiser/passes/pass.hpp"
 

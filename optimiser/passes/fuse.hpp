@@ -2,7 +2,7 @@
 // never reaches memory.
 #pragma once
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 #include "optimiser/passes/optimise.hpp"
 
 namespace tyto::optimiser {

@@ -1,5 +1,5 @@
 // What a group does to the memory of others: it runs at one place, where its members stood at several.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 
 namespace tyto::optimiser {

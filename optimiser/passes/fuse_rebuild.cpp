@@ -1,5 +1,5 @@
 // The graph anew, with a node for each group.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 
 #include <queue>

@@ -1,9 +1,9 @@
 // Groups that go on after a reduction: softmaxes, normalisations, losses.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 
-#include "core/loop_rows.hpp"
-#include "core/shape.hpp"
+#include "core/loop/loop_rows.hpp"
+#include "core/value/shape.hpp"
 
 namespace tyto::optimiser {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
-#include "core/stored_scalar.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/stored_scalar.hpp"
 
 namespace tyto::optimiser {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::optimiser {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "optimiser/passes/fused_group.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "core/graph.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
 

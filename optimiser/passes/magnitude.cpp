@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
-#include "core/stored_scalar.hpp"
-#include "core/view.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/stored_scalar.hpp"
+#include "core/value/view.hpp"
 
 namespace tyto::optimiser {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <ostream>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/pass_selection.hpp"
 

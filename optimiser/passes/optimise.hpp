@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 #include "tyto/passes.hpp"
 
 namespace tyto::optimiser {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {

@@ -1,6 +1,6 @@
 // Padding: zeros that are put around an image before a convolution become padding of the convolution, which never
 // stores them. Exporters of models write it so where both sides get different counts.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/graph_editor.hpp"
 #include "optimiser/passes/optimise.hpp"
 

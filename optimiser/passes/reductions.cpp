@@ -1,8 +1,8 @@
 // Reductions: of equal elements without adding them up, over axes of one element by reshaping, of reductions at once.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 

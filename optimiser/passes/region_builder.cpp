@@ -1,7 +1,7 @@
 // Copying what is needed of a region.
 #include "optimiser/passes/region_builder.hpp"
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::optimiser {
 

@@ -2,7 +2,7 @@
 // is known is the arm that it chooses.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/region_builder.hpp"
 #include "optimiser/passes/scalar_constant.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 #include "optimiser/passes/visit_budget.hpp"

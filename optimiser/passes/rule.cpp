@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
 
 namespace tyto::optimiser {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/scalar_constant.hpp"
 #include "optimiser/passes/term.hpp"

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
-#include "core/stored_scalar.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/stored_scalar.hpp"
 
 namespace tyto::optimiser {
 

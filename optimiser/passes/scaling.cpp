@@ -4,9 +4,9 @@
 // The products are rounded one step earlier, so results differ in the last places; the sums stay as they were.
 #include <optional>
 
-#include "core/floating_format.hpp"
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/floating_format.hpp"
+#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"

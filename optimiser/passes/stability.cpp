@@ -2,7 +2,7 @@
 //
 // Here the optimised graph is nearer to the true value than the graph as written; the difference is what the graph as
 // written had lost.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 

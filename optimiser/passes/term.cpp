@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::optimiser {
 

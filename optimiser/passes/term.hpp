@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::optimiser {
 

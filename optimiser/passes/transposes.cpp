@@ -6,7 +6,7 @@
 // costs nothing. A transposed result is not stored as its consumers want it; so products compute it transposed.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 #include "optimiser/passes/visit_budget.hpp"

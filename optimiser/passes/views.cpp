@@ -1,8 +1,8 @@
 // Views: chains become one view, views that change nothing go, tensors of one number become that number stretched.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 #include "optimiser/passes/visit_budget.hpp"

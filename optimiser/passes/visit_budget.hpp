@@ -1,7 +1,7 @@
 // What a rule looks along to move a view: operators that work element by element, as far as keeps a pass near linear.
 #pragma once
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
 

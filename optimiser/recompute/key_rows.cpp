@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::recompute {
 

@@ -1,7 +1,7 @@
 // Keys of random numbers as rows of a stack: loops that draw numbers then do not depend on where their rows begin.
 #pragma once
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::recompute {
 

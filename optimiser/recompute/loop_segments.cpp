@@ -9,7 +9,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/region_builder.hpp"
 #include "optimiser/storage/storages.hpp"
 

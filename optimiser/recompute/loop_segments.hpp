@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::recompute {
 

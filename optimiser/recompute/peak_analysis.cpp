@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/schedule/schedule.hpp"
 
 namespace tyto::recompute {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::recompute {
 

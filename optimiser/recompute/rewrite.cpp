@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::recompute {
 

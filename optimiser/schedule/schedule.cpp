@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 #include "optimiser/schedule/improve.hpp"
 #include "optimiser/schedule/orders.hpp"
 

@@ -1,7 +1,7 @@
 // Chains are followed from what is computed to the carries that only pass it on; what is left over are cycles.
 #include "optimiser/storage/carries.hpp"
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/attributes.hpp"
-#include "core/graph.hpp"
+#include "core/graph/attributes.hpp"
+#include "core/graph/graph.hpp"
 
 namespace tyto::optimiser {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/storage/lifetimes.hpp"
 #include "optimiser/storage/overwritten.hpp"
 #include "optimiser/storage/storages.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/view.hpp"
+#include "core/value/view.hpp"
 
 namespace tyto::optimiser {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/storage/carries.hpp"
 #include "optimiser/storage/storages.hpp"
 

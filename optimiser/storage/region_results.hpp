@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "core/attributes.hpp"
+#include "core/graph/attributes.hpp"
 
 namespace tyto::optimiser {
 

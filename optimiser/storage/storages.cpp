@@ -1,8 +1,8 @@
 // One pass over the nodes; every port gets a storage and a place in it.
 #include "optimiser/storage/storages.hpp"
 
-#include "core/loop_rows.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
 #include "optimiser/storage/region_results.hpp"
 
 namespace tyto::optimiser {

@@ -4,7 +4,7 @@
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
 
-#include "onnx/protobuf_writer.hpp"
+#include "onnx/write/protobuf_writer.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/onnx/model_text.hpp"
 

@@ -1,5 +1,5 @@
 // Copies of bytes: whole, and nothing beside them.
-#include "core/copy_bytes.hpp"
+#include "core/value/copy_bytes.hpp"
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 
 #include <tyto/shape.hpp>
 
-#include "core/shape.hpp"
+#include "core/value/shape.hpp"
 
 TEST_CASE("a list's first and last number") {
   const tyto::IntList list{4, 5, 6};

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/support/placed_tensor.hpp"
 
 namespace move_test {

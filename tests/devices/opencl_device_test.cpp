@@ -2,7 +2,7 @@
 #if defined(TYTO_HAVE_OPENCL)
 
 #include "devices/opencl/opencl_device.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <doctest/doctest.h>
 

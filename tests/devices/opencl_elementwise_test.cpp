@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "core/op_ids.hpp"
-#include "devices/opencl/expressions.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/opencl/text/expressions.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_elementwise_test {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/devices/opencl_steps.hpp"
 #include "tyto/error.hpp"
 

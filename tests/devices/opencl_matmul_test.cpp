@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "core/op_ids.hpp"
-#include "devices/opencl/matrix_product.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/opencl/products/matrix_product.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_matmul_test {

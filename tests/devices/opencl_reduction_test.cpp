@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_reduction_test {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/device.hpp"
-#include "devices/opencl/named_loop.hpp"
+#include "core/device/device.hpp"
+#include "devices/opencl/loops/named_loop.hpp"
 #include "devices/opencl/opencl_device.hpp"
 
 namespace tyto::opencl::test {

@@ -8,8 +8,8 @@
 #include <functional>
 #include <limits>
 
-#include "core/floating_format.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/floating_format.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_rows_test {

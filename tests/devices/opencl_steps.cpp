@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/device.hpp"
 
 namespace tyto::opencl::test {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/device.hpp"
+#include "core/device/device.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace tyto::opencl::test {

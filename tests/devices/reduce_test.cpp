@@ -3,10 +3,10 @@
 
 #include <bit>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/instruction_set.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/reduce/fold.hpp"
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/threads.hpp"
 #include "tests/support/placed_tensor.hpp"
 
 namespace reduce_test {

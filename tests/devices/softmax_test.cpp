@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/support/placed_tensor.hpp"
 
 namespace softmax_test {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/support/placed_tensor.hpp"
 
 namespace sort_test {

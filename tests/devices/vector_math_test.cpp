@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 #include "tests/devices/vector_math_runs.hpp"
 
 namespace vector_math_test {

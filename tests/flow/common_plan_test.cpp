@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
-#include "engine/execution/region_kernel.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/regions/run/region_kernel.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 #include "tyto/tyto.hpp"
 
 namespace common_plan_test {

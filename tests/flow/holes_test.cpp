@@ -6,10 +6,10 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
-#include "engine/execution/region_kernel.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/regions/run/region_kernel.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 #include "tests/support/numbers.hpp"
 
 namespace holes_test {

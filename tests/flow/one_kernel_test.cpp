@@ -6,11 +6,11 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
-#include "devices/cpu/jit/compile.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
-#include "engine/execution/planned_program.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/prepare/planned_program.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 #include "tests/flow/programs.hpp"
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"

@@ -8,11 +8,11 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
-#include "core/op_ids.hpp"
-#include "engine/execution/contents_check.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
+#include "core/graph/op_ids.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/prepare/contents_check.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 
 namespace planted_faults {
 

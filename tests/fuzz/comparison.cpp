@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/text.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::fuzz {
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/builder.hpp"
-#include "core/floating_format.hpp"
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
-#include "core/symbol.hpp"
-#include "core/text.hpp"
-#include "core/view.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/symbol.hpp"
+#include "core/value/floating_format.hpp"
+#include "core/value/shape.hpp"
+#include "core/value/text.hpp"
+#include "core/value/view.hpp"
 
 namespace tyto::fuzz {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 #include "tests/fuzz/dice.hpp"
 #include "tyto/tyto.hpp"
 

@@ -1,7 +1,7 @@
 // Moves through ops/elementwise.def: any operator of the list on whatever tensors there are.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "tests/fuzz/drawing.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 #include "tests/fuzz/comparison.hpp"
 #include "tests/fuzz/program.hpp"
 #include "tests/fuzz/rounding_errors.hpp"

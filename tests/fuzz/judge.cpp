@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/fuzz/rounding_errors.hpp"
 
 namespace tyto::fuzz {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/symbol.hpp"
+#include "core/graph/symbol.hpp"
 #include "tests/fuzz/drawing.hpp"
 #include "tests/fuzz/trial.hpp"
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/floating_format.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/floating_format.hpp"
 #include "engine/front/eager_substitute.hpp"
 #include "tyto/tyto.hpp"
 

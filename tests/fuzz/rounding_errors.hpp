@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 
 namespace tyto::fuzz {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <string_view>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/fuzz/drawing.hpp"

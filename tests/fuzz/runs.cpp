@@ -5,9 +5,9 @@
 #include <map>
 #include <unordered_set>
 
-#include "core/graph.hpp"
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::fuzz {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "tests/fuzz/judge.hpp"
 #include "tests/fuzz/runs.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 #include "tests/golden/computation.hpp"
 #include "tests/golden/reach.hpp"
 #include "tests/golden/verdict.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 #include "tests/golden/computation.hpp"
 #include "tests/golden/reach.hpp"
 #include "tests/golden/verdict.hpp"

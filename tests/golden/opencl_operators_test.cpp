@@ -11,8 +11,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/op_ids.hpp"
-#include "core/operator.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/graph/operator.hpp"
 #include "devices/opencl/device.hpp"
 #include "tests/golden/computation.hpp"
 #include "tests/golden/summary.hpp"

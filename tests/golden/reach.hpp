@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::golden {
 

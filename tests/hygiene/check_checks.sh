@@ -9,11 +9,11 @@ failed=0
 # tree: a fresh source tree in which nothing is wrong.
 tree() {
   rm -rf "$work/tree"
-  mkdir -p "$work/tree/core" "$work/tree/ops" "$work/tree/devices/cpu" "$work/tree/devices/opencl" \
+  mkdir -p "$work/tree/core/value" "$work/tree/ops" "$work/tree/devices/cpu" "$work/tree/devices/opencl/runtime" \
     "$work/tree/include/tyto"
   printf '// A header that every layer speaks.\n#pragma once\n#include <vector>\n' >"$work/tree/include/tyto/shape.hpp"
-  printf '// A header of the core.\n#pragma once\n#include <tyto/shape.hpp>\n' >"$work/tree/core/shape.hpp"
-  printf '// An operator of the table.\n#include "core/shape.hpp"\n#include <vector>\n' >"$work/tree/ops/add.cpp"
+  printf '// A header of the core.\n#pragma once\n#include <tyto/shape.hpp>\n' >"$work/tree/core/value/shape.hpp"
+  printf '// An operator of the table.\n#include "core/value/shape.hpp"\n#include <vector>\n' >"$work/tree/ops/add.cpp"
 }
 
 # expect ok|refused CHECK WHAT [PATTERN]
@@ -37,27 +37,27 @@ expect ok check_files.sh "a clean tree"
 
 includes ops/mul.cpp '#include "devices/cpu/kernel.hpp"'
 expect refused check_includes.sh "an operator that includes a device" 'ops/mul.cpp:2: .*may include: ops core'
-includes core/view.cpp '#include "ops/table.hpp"'
+includes core/value/view.cpp '#include "ops/table.hpp"'
 expect refused check_includes.sh "the core looking up"
-includes devices/cpu/gemm.cpp '#include "devices/opencl/queue.hpp"'
+includes devices/cpu/gemm.cpp '#include "devices/opencl/runtime/queue.hpp"'
 expect refused check_includes.sh "one device including the other"
-includes devices/cpu/gemm.cpp '#include "devices/device.hpp"'
-expect ok check_includes.sh "a device including what devices share"
+includes devices/cpu/gemm.cpp '#include "core/value/shape.hpp"'
+expect ok check_includes.sh "a device including the core"
 includes devices/cpu/gemm.cpp '#include <oneapi/dnnl/dnnl.hpp>'
 expect ok check_includes.sh "oneDNN in the CPU device"
 includes ops/mul.cpp '#include <oneapi/dnnl/dnnl.hpp>'
 expect refused check_includes.sh "oneDNN outside the CPU device"
-includes devices/opencl/queue.cpp '  #  include <CL/cl.h>'
+includes devices/opencl/runtime/queue.cpp '  #  include <CL/cl.h>'
 expect ok check_includes.sh "OpenCL in its device"
 includes devices/cpu/gemm.cpp '  #  include <CL/cl.h>'
 expect refused check_includes.sh "OpenCL in the CPU device, the directive indented"
-includes include/tyto/graph.hpp '#include "core/shape.hpp"'
+includes include/tyto/graph.hpp '#include "core/value/shape.hpp"'
 expect refused check_includes.sh "a public header that includes an internal one"
 includes include/tyto/graph.hpp '#include <nlohmann/json.hpp>'
 expect refused check_includes.sh "a public header that includes a third party"
-includes core/view.cpp '#include <tyto/graph.hpp>'
+includes core/value/view.cpp '#include <tyto/graph.hpp>'
 expect refused check_includes.sh "a low layer that includes a high public header"
-includes ops/mul.cpp '#include "../core/shape.hpp"'
+includes ops/mul.cpp '#include "../core/value/shape.hpp"'
 expect refused check_includes.sh "a relative path" 'from the root'
 includes ops/mul.cpp '#include "add.hpp"'
 expect refused check_includes.sh "a bare name" 'from the root'

@@ -7,7 +7,7 @@ root=${1:-$here/../..}
 cd "$root"
 
 folders=""
-for folder in include core engine ops optimiser devices nn io onnx cli examples tests bench docs/generate; do
+for folder in include core engine ops numerics optimiser devices nn io onnx cli examples tests bench docs/generate; do
   [ -d "$folder" ] && folders="$folders $folder"
 done
 # shellcheck disable=SC2086 # the folder names hold no blanks
@@ -53,7 +53,7 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
       for (i = 1; i <= count; i++) {
         if (words[i] == "") continue
         if (words[i] ~ /[*]|[.]hpp$/) {
-          # devices/*.hpp: the files of that folder itself, not those below it. core/text.hpp: that header.
+          # devices/*.hpp: the files of that folder itself, not those below it. core/value/text.hpp: that header.
           if (header ~ pattern(words[i]) && split(header, _, "/") == split(words[i], _, "/")) return 1
         } else if (index(header, words[i] "/") == 1) return 1
       }

@@ -13,10 +13,10 @@
 #include <tyto/onnx.hpp>
 #include <tyto/tyto.hpp>
 
-#include "onnx/mapped_file.hpp"
-#include "onnx/model_file.hpp"
-#include "onnx/protobuf.hpp"
-#include "onnx/weights.hpp"
+#include "onnx/file/mapped_file.hpp"
+#include "onnx/file/model_file.hpp"
+#include "onnx/file/protobuf.hpp"
+#include "onnx/file/weights.hpp"
 
 namespace tyto::onnx_tests {
 

@@ -5,8 +5,8 @@
 
 #include <bit>
 
-#include "onnx/protobuf.hpp"
-#include "onnx/protobuf_writer.hpp"
+#include "onnx/file/protobuf.hpp"
+#include "onnx/write/protobuf_writer.hpp"
 
 namespace tyto::onnx_tests {
 

@@ -6,7 +6,7 @@
 #include <tyto/device.hpp>
 #include <tyto/tyto.hpp>
 
-#include "core/allocation_limit.hpp"
+#include "core/system/allocation_limit.hpp"
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
 

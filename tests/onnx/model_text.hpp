@@ -8,8 +8,8 @@
 
 #include <tyto/onnx.hpp>
 
-#include "onnx/element_types.hpp"
-#include "onnx/protobuf_writer.hpp"
+#include "onnx/file/element_types.hpp"
+#include "onnx/write/protobuf_writer.hpp"
 
 namespace tyto::onnx_tests {
 

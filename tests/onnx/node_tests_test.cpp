@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <tyto/onnx.hpp>
 
-#include "onnx/element_types.hpp"
+#include "onnx/file/element_types.hpp"
 #include "tests/onnx/data.hpp"
 #include "tests/support/temporary_folder.hpp"
 

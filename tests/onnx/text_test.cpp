@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "onnx/element_types.hpp"
+#include "onnx/file/element_types.hpp"
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
 

@@ -10,7 +10,7 @@
 #include <tyto/onnx.hpp>
 #include <tyto/tyto.hpp>
 
-#include "onnx/message.hpp"
+#include "onnx/file/message.hpp"
 #include "tests/onnx/data.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "devices/opencl/device.hpp"
 #include "devices/opencl/opencl_device.hpp"
-#include "engine/execution/devices.hpp"
+#include "engine/run/devices.hpp"
 
 namespace tyto::opencl::test {
 

@@ -11,8 +11,8 @@
 
 #include <tyto/tyto.hpp>
 
-#include "devices/opencl/discovery.hpp"
 #include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/runtime/discovery.hpp"
 #include "tests/opencl/failing_driver.hpp"
 #include "tests/opencl/on_device.hpp"
 

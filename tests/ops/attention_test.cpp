@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/fuzz/dice.hpp"
 #include "tyto/attention.hpp"
 #include "tyto/tyto.hpp"

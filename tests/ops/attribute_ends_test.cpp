@@ -8,8 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "ops/application.hpp"
 #include "tests/fuzz/program.hpp"
 #include "tests/ops/sample_operands.hpp"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <complex>
 
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
 

@@ -1,8 +1,8 @@
 // Lowerings: what a device without a kernel runs instead gives the same elements as the kernel.
 #include <doctest/doctest.h>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/builder.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/shaping.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/tyto.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "engine/graph/executable_cache.hpp"
 #include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
 

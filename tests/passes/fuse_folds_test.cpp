@@ -1,7 +1,7 @@
 // Groups that end in a reduction: which do, and that they add as the reduction of a tensor does.
 #include <doctest/doctest.h>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "engine/execution/devices.hpp"
+#include "engine/run/devices.hpp"
 #include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/loop_rows.hpp"
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
-#include "devices/cpu/device.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
+#include "core/value/shape.hpp"
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
 #include "tests/passes/fused_program.hpp"
 

@@ -5,10 +5,10 @@
 #include <functional>
 #include <random>
 
-#include "core/loop_rows.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/instruction_set.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
 

@@ -1,7 +1,7 @@
 // Which nodes fusion puts together, and which it must not.
 #include <doctest/doctest.h>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/passes/fused_program.hpp"
 #include "tyto/tyto.hpp"
 

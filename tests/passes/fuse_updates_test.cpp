@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "tests/passes/sketch.hpp"
 #include "tyto/nn.hpp"

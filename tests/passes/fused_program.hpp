@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/loop_program.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_program.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "tests/passes/sketch.hpp"
 

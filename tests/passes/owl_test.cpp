@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/passes/sketch.hpp"
 #include "tyto/tyto.hpp"
 

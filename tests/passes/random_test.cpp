@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/shape.hpp"
 #include "tests/passes/sketch.hpp"
 
 using namespace tyto;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/expression.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/op_ids.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/graph_passes.hpp"
-#include "engine/execution/session.hpp"
+#include "core/graph/op_ids.hpp"
+#include "engine/prepare/graph_passes.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/session.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::testing {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
 

@@ -19,7 +19,7 @@
 #include <new>
 #include <string>
 
-#include "devices/cpu/memory.hpp"
+#include "devices/cpu/system/memory.hpp"
 #include "tyto/nn.hpp"
 #include "tyto/tyto.hpp"
 

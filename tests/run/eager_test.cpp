@@ -4,10 +4,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/symbol.hpp"
-#include "devices/cpu/memory.hpp"
-#include "engine/execution/devices.hpp"
-#include "engine/execution/kernel_cache.hpp"
+#include "core/graph/symbol.hpp"
+#include "devices/cpu/system/memory.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/kernel_cache.hpp"
 #include "tyto/tyto.hpp"
 
 namespace eager_test {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "devices/opencl/opencl_device.hpp"
-#include "engine/execution/devices.hpp"
+#include "engine/run/devices.hpp"
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"

@@ -4,7 +4,7 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
-#include "core/symbol.hpp"
+#include "core/graph/symbol.hpp"
 
 namespace tyto {
 namespace {

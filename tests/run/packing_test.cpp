@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 #include "tyto/nn.hpp"
 #include "tyto/tyto.hpp"
 

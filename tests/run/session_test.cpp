@@ -1,16 +1,16 @@
 // One executable, many sessions: what is made ready is shared, what changes is each session's own.
-#include "engine/execution/session.hpp"
+#include "engine/run/session.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <thread>
 
-#include "engine/execution/arrays.hpp"
-#include "engine/execution/devices.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
 #include "tyto/tyto.hpp"
 
 namespace session_test {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/execution/devices.hpp"
-#include "engine/execution/executable.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/executable.hpp"
 #include "tests/schedule/networks/networks.hpp"
 #include "tests/schedule/random_graph.hpp"
 

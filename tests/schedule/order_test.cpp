@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "tests/schedule/random_graph.hpp"
 

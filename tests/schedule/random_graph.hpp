@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "core/graph.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::testing {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/recompute/recompute.hpp"
 #include "optimiser/recompute/rewrite.hpp"
 #include "optimiser/schedule/schedule.hpp"

@@ -1,7 +1,7 @@
 // Which tensors share memory, on graphs small enough to see.
 #include <doctest/doctest.h>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "optimiser/storage/storages.hpp"
 
 using namespace tyto;

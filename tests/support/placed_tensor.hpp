@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::placed {
 

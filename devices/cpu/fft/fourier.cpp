@@ -3,12 +3,12 @@
 #include <array>
 #include <optional>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/fft/line_transform.hpp"
-#include "devices/cpu/kernels.hpp"
-#include "devices/cpu/strided_iterator.hpp"
-#include "devices/cpu/threads.hpp"
-#include "devices/cpu/workspace.hpp"
+#include "devices/cpu/moves/strided_iterator.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
 

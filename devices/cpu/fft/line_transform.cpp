@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/roots_of_unity.hpp"
+#include "core/value/roots_of_unity.hpp"
 
 namespace tyto::cpu::fourier {
 

@@ -1,7 +1,7 @@
 // The makers of kernels for matrices of complex numbers: the same operators as in linalg_kernels.hpp.
 #pragma once
 
-#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu::linalg {
 

@@ -1,5 +1,5 @@
 // The kernels that solve complex systems of equations.
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/complex_kernels.hpp"
 #include "devices/cpu/linalg/complex_matrix_kernel.hpp"
 

@@ -1,7 +1,7 @@
 // The kernels of QR, eigenvalues, singular values and pseudo-inverses of complex matrices.
 #include <utility>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/complex_kernels.hpp"
 #include "devices/cpu/linalg/complex_matrix_kernel.hpp"
 

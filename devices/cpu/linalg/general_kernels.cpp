@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/complex_matrix_kernel.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"
 

@@ -1,7 +1,7 @@
 // The makers of the kernels of linear algebra, each in the source that holds its work.
 #pragma once
 
-#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu::linalg {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "devices/cpu/linalg/vector_loops.hpp"
-#include "devices/cpu/tile/tile.hpp"
+#include "devices/cpu/products/tile/tile.hpp"
 
 namespace tyto::cpu::linalg {
 

@@ -7,11 +7,11 @@
 #include <span>
 #include <utility>
 
-#include "core/device.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "core/device/device.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/linalg/matrix.hpp"
-#include "devices/cpu/threads.hpp"
-#include "devices/cpu/workspace.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::linalg {
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "devices/cpu/linalg/matrix.hpp"
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::linalg {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::linalg {
 

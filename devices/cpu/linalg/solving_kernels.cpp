@@ -1,7 +1,7 @@
 // The kernels that solve systems of equations: LU, Cholesky, triangles, and what is made of them.
 #include <algorithm>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/factorisations.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"
 #include "devices/cpu/linalg/matrix_kernel.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/complex_kernels.hpp"
 #include "devices/cpu/linalg/factorisations.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu::linalg {
 

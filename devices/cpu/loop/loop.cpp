@@ -2,18 +2,18 @@
 // way.
 #include <algorithm>
 
-#include "core/loop_rows.hpp"
-#include "core/op_ids.hpp"
-#include "core/shape.hpp"
-#include "devices/cpu/elementwise/tile_kernel.hpp"
-#include "devices/cpu/elementwise/translation.hpp"
-#include "devices/cpu/jit/compile.hpp"
-#include "devices/cpu/jit/record.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
+#include "core/value/shape.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/device/part_kernel.hpp"
+#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/interpreter/translation.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/row_kernel.hpp"
 #include "devices/cpu/loop/staged.hpp"
-#include "devices/cpu/part_kernel.hpp"
-#include "devices/cpu/product_kernel.hpp"
+#include "devices/cpu/products/product_kernel.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
 namespace tyto::cpu {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
 
 namespace tyto::cpu {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/bound_loop.hpp"
+#include "core/loop/bound_loop.hpp"
 
 namespace tyto::cpu {
 

@@ -1,21 +1,21 @@
-// Each level (core/loop_levels.hpp) is a program over rows, a program over whole elements, which as machine code also
-// reduces what it computes, and the reductions of what lies in memory then. What later levels read is kept in buffers
-// of a block.
+// Each level (core/loop/loop_levels.hpp) is a program over rows, a program over whole elements, which as machine code
+// also reduces what it computes, and the reductions of what lies in memory then. What later levels read is kept in
+// buffers of a block.
 #include "devices/cpu/loop/row_plan.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/cheap_operators.hpp"
-#include "core/loop_levels.hpp"
-#include "core/loop_rows.hpp"
-#include "core/shape.hpp"
-#include "core/text.hpp"
-#include "devices/cpu/elementwise/translation.hpp"
-#include "devices/cpu/jit/non_temporal.hpp"
-#include "devices/cpu/jit/record.hpp"
+#include "core/graph/cheap_operators.hpp"
+#include "core/loop/loop_levels.hpp"
+#include "core/loop/loop_rows.hpp"
+#include "core/value/shape.hpp"
+#include "core/value/text.hpp"
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/loop/interpreter/translation.hpp"
+#include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/transposed_rows.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 

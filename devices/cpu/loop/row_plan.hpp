@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/bound_loop.hpp"
-#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "core/loop/bound_loop.hpp"
+#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
 namespace tyto::cpu {

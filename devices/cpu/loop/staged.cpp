@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <array>
 
-#include "core/loop_levels.hpp"
-#include "core/loop_rows.hpp"
-#include "core/shape.hpp"
-#include "devices/cpu/elementwise/tile_kernel.hpp"
-#include "devices/cpu/elementwise/translation.hpp"
+#include "core/loop/loop_levels.hpp"
+#include "core/loop/loop_rows.hpp"
+#include "core/value/shape.hpp"
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/interpreter/translation.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
-#include "devices/cpu/threads.hpp"
-#include "devices/cpu/workspace.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
 

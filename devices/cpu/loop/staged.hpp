@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/bound_loop.hpp"
+#include "core/loop/bound_loop.hpp"
 
 namespace tyto::cpu {
 

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "devices/cpu/elementwise/find_loop.hpp"
-#include "devices/cpu/elementwise/tile_loops.hpp"
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/jit/row_layouts.hpp"
+#include "devices/cpu/loop/interpreter/find_loop.hpp"
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/loop/jit/row_layouts.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "devices/cpu/elementwise/tile_kernel.hpp"
+#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 
 namespace tyto::cpu {
 

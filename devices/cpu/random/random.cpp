@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/elementwise/tile_loops.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/random/random.hpp"
 #include "devices/cpu/random/random_loops.hpp"
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/device.hpp"
-#include "devices/cpu/kernel_choice.hpp"
+#include "core/device/device.hpp"
+#include "devices/cpu/device/kernel_choice.hpp"
 
 namespace tyto::cpu {
 

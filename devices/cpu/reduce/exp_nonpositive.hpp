@@ -1,7 +1,7 @@
 // exp of numbers that are not positive: the terms of a sum relative to its largest, at half the price of a whole exp.
 #pragma once
 
-#include "devices/cpu/vector_math/exponential.hpp"
+#include "devices/cpu/arithmetic/vector_math/exponential.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/element_dispatch.hpp"
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/narrow_float.hpp"
+#include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/arithmetic/narrow_float.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
 

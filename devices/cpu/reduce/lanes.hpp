@@ -7,9 +7,9 @@
 #include <immintrin.h>
 #endif
 
-#include "devices/cpu/fold_halves.hpp"
-#include "devices/cpu/fold_order.hpp"
-#include "devices/cpu/narrow_float.hpp"
+#include "devices/cpu/arithmetic/narrow_float.hpp"
+#include "devices/cpu/reduce/fold_halves.hpp"
+#include "devices/cpu/reduce/fold_order.hpp"
 
 #if !defined(TYTO_ISA) || !defined(TYTO_VECTOR_BYTES)
 #error "define TYTO_ISA and TYTO_VECTOR_BYTES before including this"

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <vector>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/reduce/sorted_axes.hpp"
-#include "devices/cpu/workspace.hpp"
 
 namespace tyto::cpu {
 

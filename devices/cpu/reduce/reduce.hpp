@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/device.hpp"
-#include "devices/cpu/element_source.hpp"
-#include "devices/cpu/kernel_choice.hpp"
+#include "core/device/device.hpp"
+#include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/loop/element_source.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 
 namespace tyto::cpu {

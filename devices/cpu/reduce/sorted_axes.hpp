@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/device.hpp"
-#include "devices/cpu/strided_iterator.hpp"
+#include "core/device/device.hpp"
+#include "devices/cpu/moves/strided_iterator.hpp"
 
 namespace tyto::cpu {
 

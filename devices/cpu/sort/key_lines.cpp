@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "devices/cpu/strided_copy.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
 
 namespace tyto::cpu {
 

@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/device.hpp"
-#include "devices/cpu/element_dispatch.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "core/device/device.hpp"
+#include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/moves/strided_iterator.hpp"
 #include "devices/cpu/sort/order_key.hpp"
 #include "devices/cpu/sort/sort_loops.hpp"
-#include "devices/cpu/strided_iterator.hpp"
-#include "devices/cpu/threads.hpp"
-#include "devices/cpu/workspace.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
 

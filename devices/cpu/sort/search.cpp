@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "devices/cpu/sort/key_lines.hpp"
 #include "devices/cpu/sort/sort.hpp"
 

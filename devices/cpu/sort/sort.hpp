@@ -1,7 +1,7 @@
 // The makers of the sorting family's kernels, each in the source that holds its loops.
 #pragma once
 
-#include "devices/cpu/kernels.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu {
 

@@ -5,7 +5,7 @@
 
 #include <tyto/dtype.hpp>
 
-#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
 

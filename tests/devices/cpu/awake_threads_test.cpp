@@ -1,13 +1,13 @@
 // When short steps are shared with the threads that help, on a clock of the test's own, and that it leaves no trace.
-#include "devices/cpu/awake_threads.hpp"
-#include "core/op_ids.hpp"
+#include "devices/cpu/system/awake_threads.hpp"
+#include "core/graph/op_ids.hpp"
 
 #include <tuple>
 
 #include <doctest/doctest.h>
 
-#include "devices/cpu/device.hpp"
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/system/threads.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu {

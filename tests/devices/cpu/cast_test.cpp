@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace cast_test {

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing::complex_loops_test {

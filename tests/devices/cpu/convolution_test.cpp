@@ -7,7 +7,7 @@
 
 #include <tyto/error.hpp>
 
-#include "devices/cpu/convolution/convolution.hpp"
+#include "devices/cpu/products/convolution/convolution.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace create_test {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing::division {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/tile/tile.hpp"
+#include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 #include "tests/support/guarded_pages.hpp"
 
 namespace tyto::cpu::dot_products_test {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 
 namespace tyto::cpu::testing {
 

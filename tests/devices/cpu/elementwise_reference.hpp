@@ -1,7 +1,7 @@
 // What every element-wise operator gives on one element, by long double libm and 128-bit integers.
 #pragma once
 
-#include "core/operator.hpp"
+#include "core/graph/operator.hpp"
 
 namespace tyto::cpu::testing {
 

@@ -6,11 +6,11 @@
 #include <initializer_list>
 #include <vector>
 
-#include "core/device.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/elementwise/tile_kernel.hpp"
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/kernels.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu::testing {

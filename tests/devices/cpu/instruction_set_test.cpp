@@ -1,5 +1,5 @@
 // Which instruction sets kernels are chosen among, in builds for all of them and for one.
-#include "devices/cpu/instruction_set.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 #include <cstdlib>
 #include <optional>
@@ -10,7 +10,7 @@
 
 #include <tyto/error.hpp>
 
-#include "devices/cpu/jit/compile.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 
 namespace tyto::cpu {
 

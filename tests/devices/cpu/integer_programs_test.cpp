@@ -9,10 +9,10 @@
 
 #include <tyto/tyto.hpp>
 
-#include "core/attributes.hpp"
-#include "core/bound_loop.hpp"
-#include "core/loop_builder.hpp"
-#include "core/op_ids.hpp"
+#include "core/graph/attributes.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/bound_loop.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "tests/devices/cpu/numbers_of.hpp"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/jit/compile.hpp"
-#include "devices/cpu/jit/x86_emitter.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/x86_emitter.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing::jit_code {

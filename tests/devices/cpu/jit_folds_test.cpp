@@ -7,9 +7,9 @@
 #include <cstring>
 #include <random>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/jit/compile.hpp"
-#include "devices/cpu/jit/record.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "tests/devices/cpu/jit_rig.hpp"
 

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "core/operator.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/graph/operator.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing {

@@ -7,9 +7,9 @@
 #include <limits>
 #include <random>
 
-#include "core/op_ids.hpp"
-#include "core/text.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/jit_rig.hpp"
 
 namespace tyto::cpu::testing {

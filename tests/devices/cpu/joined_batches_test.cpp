@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "devices/cpu/matmul/matmul.hpp"
+#include "devices/cpu/products/matmul/matmul.hpp"
 
 namespace tyto::cpu {
 

@@ -18,9 +18,9 @@
 
 #include <tyto/dtype.hpp>
 
-#include "devices/cpu/instruction_set.hpp"
-#include "devices/cpu/kernel_choice.hpp"
-#include "devices/cpu/workspace.hpp"
+#include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu::testing {
 

@@ -6,8 +6,8 @@
 
 #include <tyto/error.hpp>
 
-#include "devices/cpu/matmul/matmul.hpp"
-#include "devices/cpu/threads.hpp"
+#include "devices/cpu/products/matmul/matmul.hpp"
+#include "devices/cpu/system/threads.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu {

@@ -1,6 +1,6 @@
 // Memory of the host: large blocks lie where huge pages do, and freed ones are used again, those wanted least recently
 // making room for others; fresh pages are known to hold zeros.
-#include "devices/cpu/memory.hpp"
+#include "devices/cpu/system/memory.hpp"
 
 #include <doctest/doctest.h>
 

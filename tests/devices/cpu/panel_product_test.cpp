@@ -1,5 +1,5 @@
 // How the rows and columns of a panel product fall to the members of a team.
-#include "devices/cpu/tile/panel_product.hpp"
+#include "devices/cpu/products/tile/panel_product.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <tyto/error.hpp>
 
-#include "devices/cpu/pooling/pooling.hpp"
+#include "devices/cpu/products/pooling/pooling.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu {

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <functional>
 
-#include "core/joined_launches.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/device.hpp"
-#include "devices/cpu/jit/compile.hpp"
-#include "devices/cpu/threads.hpp"
+#include "core/device/joined_launches.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/system/threads.hpp"
 #include "tests/support/placed_tensor.hpp"
 #include "tyto/tyto.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "devices/cpu/quantised/quantised_loops.hpp"
+#include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu::quantised_loops_test {

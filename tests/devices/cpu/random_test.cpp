@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/random/random.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace lines_test {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "core/repeated_launches.hpp"
-#include "devices/cpu/jit/compile.hpp"
+#include "core/device/repeated_launches.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing {

@@ -1,12 +1,12 @@
 // Blocks of rows: what a thread keeps for one does not grow with the number of rows, however operands lie.
 #include <doctest/doctest.h>
 
-#include "core/device.hpp"
-#include "core/loop_program.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/device.hpp"
-#include "devices/cpu/jit/compile.hpp"
-#include "devices/cpu/threads.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_program.hpp"
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::row_blocks_test {
 

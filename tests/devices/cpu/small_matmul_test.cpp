@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include "core/op_ids.hpp"
-#include "devices/cpu/kernels.hpp"
-#include "devices/cpu/matmul/matmul.hpp"
-#include "devices/cpu/matmul/matmul_routine.hpp"
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/products/matmul/matmul.hpp"
+#include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 #include "tests/support/guarded_pages.hpp"
 

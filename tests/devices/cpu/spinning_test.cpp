@@ -1,5 +1,5 @@
 // When other programs are taken to want the processors, on a clock of the test's own, and the team that is held then.
-#include "devices/cpu/spinning.hpp"
+#include "devices/cpu/system/spinning.hpp"
 
 #include <filesystem>
 #include <iterator>

@@ -1,7 +1,7 @@
 // Tile programs of several instructions: registers, constants, several outputs, results laid over operands.
 #include <doctest/doctest.h>
 
-#include "core/op_ids.hpp"
+#include "core/graph/op_ids.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tile_program_test {

@@ -3,11 +3,11 @@
 
 #include <random>
 
-#include "core/bound_loop.hpp"
-#include "core/device.hpp"
-#include "core/loop_program.hpp"
-#include "core/op_ids.hpp"
-#include "devices/cpu/device.hpp"
+#include "core/device/device.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/loop/bound_loop.hpp"
+#include "core/loop/loop_program.hpp"
+#include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 

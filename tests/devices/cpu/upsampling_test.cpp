@@ -6,7 +6,7 @@
 
 #include <tyto/error.hpp>
 
-#include "devices/cpu/upsampling/upsampling.hpp"
+#include "devices/cpu/products/upsampling/upsampling.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu {

@@ -1,7 +1,7 @@
 // States, tapes and the layers that several networks have.
 #include "tests/schedule/networks/recording.hpp"
 
-#include "core/builder.hpp"
+#include "core/graph/builder.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.hpp"
+#include "core/graph/graph.hpp"
 #include "tyto/tyto.hpp"
 
 namespace tyto::testing {

@@ -1,0 +1,14 @@
+// Draws that a function does without once it has seen elements, so that both modes go on at the same random numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "core/graph/symbol.hpp"
+
+namespace tyto::core {
+
+/// Takes `count` draws off the process-wide sequence, as that many of `core::draw` without a key would. Defined in
+/// engine/graph, which keeps the sequence.
+void skip_draws(Mode mode, std::int64_t count);
+
+}  // namespace tyto::core

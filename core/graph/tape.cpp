@@ -1,0 +1,53 @@
+// The tapes of a thread: seldom more than three, so a list that is searched.
+#include "core/graph/tape.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+namespace tyto::core {
+
+namespace {
+
+std::atomic<TapeId> last_tape{0};
+
+struct OpenTape {
+  TapeId id;
+  int pauses = 0;
+};
+thread_local std::vector<OpenTape> open_tapes;
+
+// Null where it is closed.
+OpenTape* find_open(TapeId tape) {
+  const auto found = std::ranges::find(open_tapes, tape, &OpenTape::id);
+  return found == open_tapes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TapeId open_tape() {
+  const TapeId tape = ++last_tape;
+  open_tapes.push_back({tape});
+  return tape;
+}
+
+void close_tape(TapeId tape) {
+  std::erase_if(open_tapes, [tape](const OpenTape& open) { return open.id == tape; });
+}
+
+bool is_recording(TapeId tape) {
+  const OpenTape* const open = find_open(tape);
+  return open != nullptr && open->pauses == 0;
+}
+
+bool any_tape_open() { return !open_tapes.empty(); }
+
+TapePause::TapePause(TapeId tape) : tape_(tape) {
+  if (OpenTape* const open = find_open(tape)) ++open->pauses;
+}
+
+TapePause::~TapePause() {
+  if (OpenTape* const open = find_open(tape_)) --open->pauses;
+}
+
+}  // namespace tyto::core

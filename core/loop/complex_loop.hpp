@@ -1,0 +1,19 @@
+// Loops over complex numbers as loops over their parts: what every device runs in their place.
+#pragma once
+
+#include "core/loop/bound_loop.hpp"
+
+namespace tyto::core {
+
+/// Whether an operand of the loop or a value on its way is complex.
+bool is_complex(const BoundLoop& bound);
+
+/// The same loop in real numbers. A complex operand becomes two, the real and the imaginary parts where they lie, every
+/// second element each; so input_of and output_of say of which operand each one is. `has_f64`: whether the device
+/// computes in f64.
+BoundLoop in_parts(const BoundLoop& bound, bool has_f64);
+
+/// Real instructions that element-wise operator `op` (or cast) on elements of `dtype` stands for: one for real ones.
+std::size_t instructions_of(OpId op, DType dtype);
+
+}  // namespace tyto::core

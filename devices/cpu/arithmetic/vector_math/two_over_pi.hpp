@@ -1,0 +1,70 @@
+// The digits of 2/pi that reduce arguments of any size, as multiples of sixteen binary places.
+#pragma once
+
+#include "devices/cpu/arithmetic/vector_math/logarithm.hpp"
+
+namespace tyto::cpu::TYTO_ISA {
+
+/// Column k is 2^16k * 2/pi mod 4 as the unevaluated sum of four doubles, the largest in row 0. (A row for each part:
+/// loops over it gather.)
+static constexpr double two_over_pi[4][61] = {
+    {0x1.45f306dc9c882p-1, 0x1.836e4e441529fp+0, 0x1.27220a94fe13ap+1, 0x1.529fc2757d1f5p-4, 0x1.fc2757d1f534dp+0,
+     0x1.abe8fa9a6ee06p+1, 0x1.f534ddc0db629p+0, 0x1.bb81b6c52b327p-1, 0x1.b6c52b3278872p-1, 0x1.4acc9e21c820fp+1,
+     0x1.3c439041fe516p+0, 0x1.c820ff28b1d5ep+1, 0x1.fe5163abdebbcp+0, 0x1.63abdebbc561bp+0, 0x1.ef5de2b0db923p+1,
+     0x1.e2b0db92371d2p+1, 0x1.b7246e3a424ddp+0, 0x1.b8e909374b801p-2, 0x1.2126e97003249p+1, 0x1.d2e006492eea0p+0,
+     0x1.924bba8274648p-6, 0x1.2eea09d1921cfp+0, 0x1.04e8c90e7f0efp+1, 0x1.921cfe1deb1cbp+0, 0x1.fc3bd63962534p-1,
+     0x1.eb1cb129a73eep+0, 0x1.62534e7dd1046p-1, 0x1.a73ee88235f52p+0, 0x1.74411afa975dap+1, 0x1.1afa975da2427p+1,
+     0x1.2ebb4484e99c7p+0, 0x1.a24274ce38135p+1, 0x1.d338e04d68befp-1, 0x1.c09ad17df904ep-2, 0x1.5a2fbf209cc8ep+1,
+     0x1.bf209cc8eb1ccp+1, 0x1.3991d63983533p+0, 0x1.d639835339f49p+0, 0x1.835339f49c845p+0, 0x1.9cfa4e422fc5dp+1,
+     0x1.3908bf177bf25p-1, 0x1.7e2ef7e4a0ec7p-2, 0x1.defc941d8ffc4p+1, 0x1.283b1ff897ffdp+0, 0x1.8ffc4bffef02cp+1,
+     0x1.2fffbc0b301fdp-1, 0x1.ef02cc07f7978p+1, 0x1.980fef2f118b5p+0, 0x1.f79788c5ad053p+1, 0x1.88c5ad05368fbp+1,
+     0x1.ad05368fb69b3p+1, 0x1.368fb69b3f679p+1, 0x1.b69b3f6793e58p+1, 0x1.3f6793e584dbap+1, 0x1.93e584dba7a31p+1,
+     0x1.84dba7a31fb34p+1, 0x1.a7a31fb34f2ffp+1, 0x1.1fb34f2ff516bp+1, 0x1.4f2ff516ba93dp+1, 0x1.f516ba93dd63fp+1,
+     0x1.7527bac7ebe5fp+0},
+    {0x1.4a7f09d5f47d4p-54, 0x1.84eafa3ea69bbp-53, 0x1.7d1f534ddc0dbp-52, 0x1.a6ee06db14accp-59, 0x1.b81b6c52b3278p-53,
+     0x1.b6295993c4390p-52, 0x1.664f10e4107f9p-54, 0x1.10e4107f9458ep-54, 0x1.07f9458eaf7aep-58, 0x1.e5163abdebbc5p-52,
+     0x1.d5ef5de2b0db9p-55, 0x1.ebbc561b7246ep-52, 0x1.586dc91b8e909p-54, 0x1.c91b8e909374bp-54, 0x1.c74849ba5c00cp-53,
+     0x1.26e9700324977p-55, 0x1.700324977504ep-55, 0x1.24977504e8c90p-55, 0x1.dd413a32439fcp-53, 0x1.3a32439fc3bd6p-53,
+     0x1.cfe1deb1cb129p-60, 0x1.c3bd63962534ep-53, 0x1.63962534e7dd1p-53, 0x1.29a73ee88235fp-56, 0x1.cfba208d7d4bap-54,
+     0x1.1046bea5d7689p-53, 0x1.7d4baed1213a6p-54, 0x1.d768909d338e0p-53, 0x1.213a671c09ad1p-54, 0x1.338e04d68befcp-53,
+     0x1.35a2fbf209cc8p-59, 0x1.45f7e413991d6p-52, 0x1.904e64758e60dp-54, 0x1.91d639835339fp-56, 0x1.639835339f49cp-52,
+     0x1.a99cfa4e422fcp-55, 0x1.3e93908bf177bp-53, 0x1.908bf177bf250p-53, 0x1.f177bf250763fp-53, 0x1.df9283b1ff897p-52,
+     0x1.d8ffc4bffef02p-59, 0x1.fc4bffef02cc0p-55, 0x1.7ffde05980fefp-52, 0x1.c0b301fde5e23p-53, 0x1.80fef2f118b5ap-52,
+     0x1.cbc462d6829b4p-54, 0x1.18b5a0a6d1f6dp-52, 0x1.414da3eda6cfdp-53, 0x1.a3eda6cfd9e4fp-53, 0x1.a6cfd9e4f9613p-53,
+     0x1.ecf27cb09b74fp-52, 0x1.f2c26dd3d18fdp-54, 0x1.36e9e8c7ecd3cp-53, 0x1.e8c7ecd3cbfd4p-53, 0x1.f669e5fea2d75p-52,
+     0x1.e5fea2d7527bap-52, 0x1.45aea4f758fd7p-53, 0x1.527bac7ebe5f1p-52, 0x1.ac7ebe5f17b3dp-52, 0x1.7cbe2f67a0e73p-53,
+     0x1.7b3d0739f78a5p-56},
+    {0x1.a6ee06db14accp-107, 0x1.036d8a5664f10p-106, 0x1.8a5664f10e410p-106, 0x1.3c439041fe516p-112,
+     0x1.0e4107f9458eap-106, 0x1.07f9458eaf7aep-106, 0x1.163abdebbc561p-108, 0x1.5ef5de2b0db92p-107,
+     0x1.e2b0db92371d2p-111, 0x1.86dc91b8e9093p-106, 0x1.1b8e909374b80p-110, 0x1.d2126e9700324p-107,
+     0x1.ba5c00c925dd4p-109, 0x1.00324977504e8p-107, 0x1.24bba82746487p-106, 0x1.413a32439fc3bp-109,
+     0x1.1921cfe1deb1cp-108, 0x1.cfe1deb1cb129p-108, 0x1.deb1cb129a73ep-108, 0x1.cb129a73ee882p-108,
+     0x1.4e7dd1046bea5p-113, 0x1.f74411afa975dp-107, 0x1.1afa975da2427p-111, 0x1.4baed1213a671p-110,
+     0x1.da24274ce3813p-107, 0x1.3a671c09ad17dp-110, 0x1.c7026b45f7e41p-108, 0x1.35a2fbf209cc8p-107,
+     0x1.f7e413991d639p-108, 0x1.04e64758e60d4p-106, 0x1.d639835339f49p-112, 0x1.cc1a99cfa4e42p-107,
+     0x1.339f49c845f8bp-108, 0x1.272117e2ef7e4p-110, 0x1.08bf177bf2507p-105, 0x1.77bf250763ff1p-109,
+     0x1.e4a0ec7fe25ffp-106, 0x1.d8ffc4bffef02p-107, 0x1.e25fff7816603p-106, 0x1.ffbc0b301fde5p-105,
+     0x1.980fef2f118b5p-112, 0x1.fde5e2316b414p-109, 0x1.788c5ad05368fp-107, 0x1.6b414da3eda6cp-109,
+     0x1.4da3eda6cfd9ep-109, 0x1.f6d367ecf27cbp-108, 0x1.b3f6793e584dbp-107, 0x1.3c9f2c26dd3d1p-106,
+     0x1.2c26dd3d18fd9p-106, 0x1.ba7a31fb34f2fp-107, 0x1.18fd9a797fa8bp-106, 0x1.34f2ff516ba93p-107,
+     0x1.7fa8b5d49eeb1p-106, 0x1.6ba93dd63f5f2p-107, 0x1.3dd63f5f2f8bdp-107, 0x1.8fd7cbe2f67a0p-105,
+     0x1.97c5ecf41ce7dp-106, 0x1.ecf41ce7de294p-106, 0x1.ce7de294a4ba9p-110, 0x1.de294a4ba9afep-106,
+     0x1.497535fdafd88p-111},
+    {0x1.3c439041fe516p-160, 0x1.c820ff28b1d5ep-159, 0x1.fe5163abdebbcp-160, 0x1.d5ef5de2b0db9p-167,
+     0x1.ef5de2b0db923p-159, 0x1.e2b0db92371d2p-159, 0x1.6e48dc74849bap-161, 0x1.b8e909374b801p-162,
+     0x1.26e9700324977p-167, 0x1.d2e006492eea0p-160, 0x1.924bba8274648p-166, 0x1.2eea09d1921cfp-160,
+     0x1.3a32439fc3bd6p-165, 0x1.921cfe1deb1cbp-160, 0x1.fc3bd63962534p-161, 0x1.ac72c4a69cfbap-162,
+     0x1.62534e7dd1046p-161, 0x1.4e7dd1046bea5p-161, 0x1.d1046bea5d768p-161, 0x1.afa975da24274p-163,
+     0x1.aed1213a671c0p-166, 0x1.4484e99c7026bp-160, 0x1.338e04d68befcp-165, 0x1.8135a2fbf209cp-163,
+     0x1.68befc827323ap-161, 0x1.f209cc8eb1cc1p-163, 0x1.cc8eb1cc1a99cp-163, 0x1.d639835339f49p-160,
+     0x1.06a673e93908bp-161, 0x1.9cfa4e422fc5dp-159, 0x1.908bf177bf250p-165, 0x1.7e2ef7e4a0ec7p-162,
+     0x1.7bf250763ff12p-161, 0x1.41d8ffc4bffefp-163, 0x1.8ffc4bffef02cp-159, 0x1.7ffde05980fefp-164,
+     0x1.ef02cc07f7978p-159, 0x1.980fef2f118b5p-160, 0x1.f79788c5ad053p-159, 0x1.c462d6829b47dp-158,
+     0x1.414da3eda6cfdp-165, 0x1.b47db4d9fb3c9p-162, 0x1.6d367ecf27cb0p-160, 0x1.fb3c9f2c26dd3p-162,
+     0x1.3e584dba7a31fp-163, 0x1.36e9e8c7ecd3cp-165, 0x1.4f463f669e5fep-160, 0x1.1fb34f2ff516bp-159,
+     0x1.4f2ff516ba93dp-159, 0x1.ea2d7527bac7ep-160, 0x1.7527bac7ebe5fp-160, 0x1.bac7ebe5f17b3p-160,
+     0x1.f5f2f8bd9e839p-159, 0x1.f17b3d0739f78p-160, 0x1.3d0739f78a529p-160, 0x1.ce7de294a4ba9p-158,
+     0x1.c529497535fdap-159, 0x1.497535fdafd88p-159, 0x1.5fdafd88fc6aep-163, 0x1.afd88fc6ae842p-159,
+     0x1.f8d5d08560330p-164}};
+
+}  // namespace tyto::cpu::TYTO_ISA

@@ -1,0 +1,55 @@
+// Sums of products of integers, wrapping round in their own type, and of booleans, as any of and.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <tyto/dtype.hpp>
+
+#include "devices/cpu/products/tile/limits.hpp"
+
+namespace tyto::cpu {
+
+/// Arithmetic modulo 2^bits: done unsigned, where wrapping round is defined.
+template <class T>
+struct WrappingArithmetic {
+  using Element = T;
+  using Unsigned = std::make_unsigned_t<T>;
+  // Narrow factors would be promoted to int, whose product may overflow; a 64-bit one is cut as needed.
+  static T plus_product(T sum, T x, T y) noexcept {
+    using Wide = std::conditional_t<(sizeof(T) < 4), std::uint32_t, Unsigned>;
+    return static_cast<T>(static_cast<Unsigned>(static_cast<Wide>(sum) + static_cast<Wide>(x) * static_cast<Wide>(y)));
+  }
+  static T plus(T x, T y) noexcept { return plus_product(x, y, T(1)); }
+  static T limited(T x, const Limits<double>& limits) noexcept {
+    const auto value = static_cast<double>(x);
+    const double limited = limits(value);
+    return limited == value ? x : static_cast<T>(limited);
+  }
+};
+
+template <>
+struct WrappingArithmetic<bool> {
+  using Element = bool;
+  static bool plus_product(bool sum, bool x, bool y) noexcept { return sum | (x & y); }
+  static bool plus(bool x, bool y) noexcept { return x | y; }
+  static bool limited(bool x, const Limits<double>&) noexcept { return x; }
+};
+
+/// Calls with<T>() for the C++ type of an integer or boolean type.
+template <class With>
+auto with_integer_type(DType type, const With& with) {
+  switch (type) {
+    case DType::u8: return with.template operator()<std::uint8_t>();
+    case DType::i8: return with.template operator()<std::int8_t>();
+    case DType::i16: return with.template operator()<std::int16_t>();
+    case DType::i32: return with.template operator()<std::int32_t>();
+    case DType::u16: return with.template operator()<std::uint16_t>();
+    case DType::u32: return with.template operator()<std::uint32_t>();
+    case DType::u64: return with.template operator()<std::uint64_t>();
+    case DType::i64: return with.template operator()<std::int64_t>();
+    default: return with.template operator()<bool>();
+  }
+}
+
+}  // namespace tyto::cpu

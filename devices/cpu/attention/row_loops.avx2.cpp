@@ -1,3 +1,0 @@
-// Loops of attention compiled for AVX2.
-#define TYTO_ISA avx2
-#include "devices/cpu/attention/row_loops.inc"

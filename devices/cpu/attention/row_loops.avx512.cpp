@@ -1,3 +1,0 @@
-// Loops of attention compiled for AVX-512.
-#define TYTO_ISA avx512
-#include "devices/cpu/attention/row_loops.inc"

@@ -1,3 +1,0 @@
-// Loops of attention compiled for every processor.
-#define TYTO_ISA baseline
-#include "devices/cpu/attention/row_loops.inc"

@@ -1,4 +1,0 @@
-// Compaction by masks compiled for every processor.
-#define TYTO_ISA baseline
-#define TYTO_VECTOR_BYTES 16
-#include "devices/cpu/compaction/compaction.inc"

@@ -1,3 +1,0 @@
-// The conversions and strided copies compiled for the avx2 instruction set.
-#define TYTO_ISA avx2
-#include "devices/cpu/elementwise/conversions.inc"

@@ -1,3 +1,0 @@
-// The conversions and strided copies compiled for the baseline instruction set.
-#define TYTO_ISA baseline
-#include "devices/cpu/elementwise/conversions.inc"

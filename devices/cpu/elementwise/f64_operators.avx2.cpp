@@ -1,7 +1,0 @@
-// The double-precision operators compiled for the avx2 instruction set.
-#define TYTO_ISA avx2
-#include "devices/cpu/elementwise/operator_loops.hpp"
-
-#define TYTO_OPERAND double
-#define TYTO_TABLE f64_operators
-#include "devices/cpu/elementwise/operator_table.inc"

@@ -1,0 +1,20 @@
+// The compiled loop of an operator on an operand type, and numbers through the loops of conversions.
+#pragma once
+
+#include <bit>
+
+#include "core/graph/operator.hpp"
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+
+namespace tyto::cpu {
+
+/// The place of a type in tables by width.
+inline std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
+
+/// `type`: boolean, i32, i64, u64, f32 or f64. Throws DeviceError where the operator is not defined on it.
+TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type);
+
+/// A number as an element of `type`, in the low bytes.
+std::uint64_t element_bits(const TileLoops& loops, const Scalar& number, DType type);
+
+}  // namespace tyto::cpu

@@ -1,0 +1,60 @@
+// How a shape is cut into tiles, and where each operand's elements of a tile lie.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/device/device.hpp"
+
+namespace tyto::cpu {
+
+/// The layout of an operand; all strides in bytes.
+struct OperandLayout {
+  std::ptrdiff_t start = 0;
+  std::ptrdiff_t row = 0, column = 0;  ///< within a tile
+  IntList outer;                       ///< one stride for each outer axis
+};
+
+/// A tile is a rectangle of elements: a run of the innermost axis, as many whole short runs as fit, or, where an input
+/// lies in memory along another axis than the result, a square over both axes, which reads and writes whole cache
+/// lines.
+///
+/// Tiles are numbered: along the columns first, then the rows, then the outer axes.
+struct TileGeometry {
+  std::int64_t elements = 0;      ///< of the whole shape
+  std::int64_t columns = 1;       ///< length of the innermost axis
+  std::int64_t tile_columns = 1;  ///< of one tile
+  std::int64_t rows = 1;          ///< length of the axis before it, 1 where tiles do not reach over it
+  std::int64_t tile_rows = 1;
+  Shape outer;
+  std::int64_t column_tiles = 1, row_tiles = 1, outer_count = 1;
+  std::vector<OperandLayout> layouts;  ///< inputs, then outputs
+
+  std::int64_t tiles() const { return column_tiles * row_tiles * outer_count; }
+
+  /// The tile covers the operand's memory without gaps.
+  bool contiguous(const OperandLayout& layout, std::ptrdiff_t width) const {
+    return (tile_columns == 1 || layout.column == width) && (tile_rows == 1 || layout.row == tile_columns * width);
+  }
+  /// Every tile holds the same elements (a last, smaller one the first of them).
+  bool same_in_all_tiles(const OperandLayout& layout) const {
+    for (const std::int64_t stride : layout.outer) {
+      if (stride != 0) return false;
+    }
+    return (rows == 1 || layout.row == 0) && (layout.column == 0 || column_tiles == 1);
+  }
+  /// Memory runs along the rows of the tile's columns.
+  bool transposed(const OperandLayout& layout, std::ptrdiff_t width) const {
+    return tile_rows > 1 && tile_columns > 1 && layout.row == width && layout.column != width && layout.column != 0;
+  }
+  /// All tiles of one row hold the same element.
+  bool same_along_row(const OperandLayout& layout) const { return tile_rows == 1 && layout.column == 0; }
+};
+
+/// Axes are ordered by the first output's strides and merged; tiles have at most `tile` elements. With `row_major`, the
+/// first output is dense and elements keep their order.
+TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
+                            std::int64_t tile, bool row_major = false);
+
+}  // namespace tyto::cpu

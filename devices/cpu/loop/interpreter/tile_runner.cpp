@@ -1,0 +1,202 @@
+// A launch's inner work: operands are brought into tiles, loops called, results put where they belong.
+#include "devices/cpu/loop/interpreter/tile_runner.hpp"
+
+#include <algorithm>
+
+namespace tyto::cpu {
+
+void TileRunner::fetch(const Load& load, const OperandLayout& layout, const std::byte* from, void* tile,
+                       std::byte* memory, Extent extent) {
+  const std::size_t count = extent.count();
+  if (load.form == Load::Form::convert) {
+    load.convert(tile, from, nullptr, nullptr, count);
+    return;
+  }
+  std::byte* to = load.convert != nullptr ? memory + load.staging : static_cast<std::byte*>(tile);
+  if (load.form == Load::Form::transpose) {
+    const auto columns = static_cast<std::size_t>(extent.columns);
+    load.transpose(to, columns, from, layout.column, static_cast<std::size_t>(extent.rows), columns);
+  } else if (extent.rows == 1 || (layout.row == 0 && layout.column == 0)) {
+    load.gather(to, from, layout.column, count);
+  } else {
+    const auto columns = static_cast<std::size_t>(extent.columns);
+    for (std::int64_t row = 0; row < extent.rows; ++row) {
+      load.gather(to + static_cast<std::size_t>(row) * columns * load.width, from + row * layout.row, layout.column,
+                  columns);
+    }
+  }
+  if (load.convert != nullptr) load.convert(tile, to, nullptr, nullptr, count);
+}
+
+void TileRunner::put(const Store& store, const OperandLayout& layout, std::byte* to, const void* value,
+                     std::byte* memory, Extent extent) {
+  if (store.form != Store::Form::scatter) {
+    store.convert(to, value, nullptr, nullptr, extent.count());
+    return;
+  }
+  const auto* from = static_cast<const std::byte*>(value);
+  if (store.convert != nullptr) {
+    store.convert(memory + store.staging, value, nullptr, nullptr, extent.count());
+    from = memory + store.staging;
+  }
+  const auto columns = static_cast<std::size_t>(extent.columns);
+  for (std::int64_t row = 0; row < extent.rows; ++row) {
+    store.scatter(to + row * layout.row, from + static_cast<std::size_t>(row) * columns * store.width, layout.column,
+                  columns);
+  }
+}
+
+TileRunner::TileRunner(const BoundProgram& program, std::span<const core::Address> inputs,
+                       std::span<const core::Address> outputs)
+    : TileRunner(program) {
+  for (std::size_t i = 0; i < operands(); ++i) {
+    const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
+    starts_[i] = address.pointer() + geometry_.layouts[i].start;
+  }
+  choose_in_place();
+}
+
+TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometry_(program.geometry) {
+  for (std::size_t i = 0; i < program.tiles.size(); ++i) {
+    if (program.tiles[i] != BoundProgram::elsewhere) values_[i] = memory_ + program.tiles[i];
+  }
+  for (const Constant& constant : program.constants) {
+    constant.fill(values_[constant.value], &constant.bits, 0, whole().count());
+  }
+}
+
+void TileRunner::bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) {
+  buffer_count_ = 0;
+  for (std::size_t i = 0; i < operands(); ++i) {
+    const OperandBase& placed = i < program_.inputs ? inputs[i] : outputs[i - program_.inputs];
+    starts_[i] = placed.start + geometry_.layouts[i].start;
+    if (placed.row_bytes != 0) buffers_[buffer_count_++] = {i, {starts_[i], placed.row_bytes}};
+  }
+  choose_in_place();
+}
+
+void TileRunner::set_first_row(std::int64_t row) {
+  for (std::size_t i = 0; i < buffer_count_; ++i) {
+    starts_[buffers_[i].operand] = buffers_[i].placed.beginning_with(row);
+  }
+}
+
+/// Outputs lie exactly over an input or apart from all of them: where they start tells which.
+void TileRunner::choose_in_place() {
+  in_place_ = 0;
+  for (std::size_t i = 0; i < program_.stores.size(); ++i) {
+    const Store& store = program_.stores[i];
+    if (store.form != Store::Form::direct) continue;
+    bool apart = true;
+    for (std::size_t input = 0; input < program_.inputs && store.read_later >> input != 0; ++input) {
+      const bool read = (store.read_later >> input & 1u) != 0;
+      apart = apart && !(read && starts_[input] == starts_[program_.inputs + store.operand]);
+    }
+    if (apart) in_place_ |= std::uint64_t{1} << i;
+    else values_[store.value] = memory_ + program_.tiles[store.value];
+  }
+}
+
+/// Turns to an index of the outer axes.
+void TileRunner::enter(std::int64_t index) {
+  for (std::size_t i = 0; i < operands(); ++i) cursors_[i] = starts_[i];
+  for (std::size_t axis = geometry_.outer.size(); axis-- > 0;) {
+    // Divisions are slow, and most often there is one axis, entered for every row.
+    const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
+    if (axis != 0) index /= geometry_.outer[axis];
+    for (std::size_t i = 0; i < operands(); ++i) cursors_[i] += position * geometry_.layouts[i].outer[axis];
+  }
+}
+
+/// The elements from (row, column) of the present outer index on.
+void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept kept) {
+  const auto at = [&](std::size_t operand, const OperandLayout& layout) {
+    return cursors_[operand] + row * layout.row + column * layout.column;
+  };
+  const auto in_place = [&](std::size_t store) { return (in_place_ >> store & 1u) != 0; };
+  for (std::size_t i = 0; i < program_.stores.size(); ++i) {
+    if (!in_place(i)) continue;
+    const Store& store = program_.stores[i];
+    values_[store.value] = at(program_.inputs + store.operand, program_.layout(store));
+  }
+  for (const Load& load : program_.loads) {
+    const OperandLayout& layout = program_.layout(load);
+    std::byte* from = at(load.operand, layout);
+    if (load.form == Load::Form::direct) {
+      values_[load.value] = from;
+    } else if (kept >= Kept::all_but_rows && load.once) {
+      continue;
+    } else if ((kept == Kept::all || kept == Kept::numbers_and_rows) && load.per_row) {
+      continue;
+    } else if ((kept == Kept::numbers || kept == Kept::numbers_and_rows) && load.number) {
+      continue;
+    } else {
+      const bool wide = load.number || (kept_whole_ && (load.once || load.per_row));
+      fetch(load, layout, from, values_[load.value], memory_, wide ? whole() : extent);
+    }
+  }
+  for (const Instruction& instruction : program_.instructions) {
+    instruction.loop(values_[instruction.result], values_[instruction.operands[0]], values_[instruction.operands[1]],
+                     values_[instruction.operands[2]], extent.count());
+  }
+  for (std::size_t i = 0; i < program_.stores.size(); ++i) {
+    if (in_place(i)) continue;
+    const Store& store = program_.stores[i];
+    const OperandLayout& layout = program_.layout(store);
+    put(store, layout, at(program_.inputs + store.operand, layout), values_[store.value], memory_, extent);
+  }
+}
+
+void TileRunner::run_tiles(Range tiles) {
+  kept_whole_ = true;
+  const std::int64_t column_tiles = geometry_.column_tiles, row_tiles = geometry_.row_tiles;
+  std::int64_t column_tile = tiles.begin % column_tiles;
+  std::int64_t row_tile = tiles.begin / column_tiles % row_tiles;
+  std::int64_t outer = tiles.begin / (column_tiles * row_tiles);
+  enter(outer);
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+    const std::int64_t row = row_tile * geometry_.tile_rows, column = column_tile * geometry_.tile_columns;
+    const Extent extent{std::min(geometry_.tile_columns, geometry_.columns - column),
+                        std::min(geometry_.tile_rows, geometry_.rows - row)};
+    const Kept kept = tile == tiles.begin ? Kept::nothing : column_tile == 0 ? Kept::all_but_rows : Kept::all;
+    run(row, column, extent, kept);
+    if (++column_tile == column_tiles) {
+      column_tile = 0;
+      if (++row_tile == row_tiles) {
+        row_tile = 0;
+        if (++outer < geometry_.outer_count) enter(outer);
+      }
+    }
+  }
+}
+
+void TileRunner::run_elements(Range elements) {
+  kept_whole_ = false;
+  const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
+  std::int64_t column = elements.begin % columns;
+  std::int64_t outer = elements.begin / columns, row = 0;
+  if (rows != 1) {
+    row = outer % rows;
+    outer /= rows;
+  }
+  enter(outer);
+  std::int64_t widest = 0;
+  for (std::int64_t at = elements.begin; at < elements.end;) {
+    const std::int64_t left = elements.end - at;
+    Extent extent{std::min({geometry_.tile_columns, columns - column, left}), 1};
+    if (extent.columns == columns) extent.rows = std::min({geometry_.tile_rows, rows - row, left / columns});
+    const bool same_row = column != 0 && extent.columns <= widest;
+    run(row, column, extent, at == elements.begin ? Kept::nothing : same_row ? Kept::numbers_and_rows : Kept::numbers);
+    if (!same_row) widest = extent.columns;
+    at += static_cast<std::int64_t>(extent.count());
+    column += extent.columns;
+    if (column < columns) continue;
+    column = 0;
+    row += extent.rows;
+    if (row < rows) continue;
+    row = 0;
+    if (at < elements.end) enter(++outer);
+  }
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,69 @@
+// The interpreter: runs a bound tile program on one thread. What it writes besides the outputs lies in its own frame.
+#pragma once
+
+#include "devices/cpu/loop/interpreter/bound_program.hpp"
+#include "devices/cpu/loop/interpreter/operand_base.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+class TileRunner {
+ public:
+  TileRunner(const BoundProgram& program, std::span<const core::Address> inputs,
+             std::span<const core::Address> outputs);
+  /// The operands are still to be placed.
+  explicit TileRunner(const BoundProgram& program);
+  TileRunner(const TileRunner&) = delete;
+  TileRunner& operator=(const TileRunner&) = delete;
+
+  void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs);
+  /// Buffers begin with this row from now on.
+  void set_first_row(std::int64_t row);
+
+  /// A share of the tiles as the geometry numbers them.
+  void run_tiles(Range tiles);
+  /// Any elements by their numbers in row-major order.
+  void run_elements(Range elements);
+
+ private:
+  /// The part of a tile that is computed at a time.
+  struct Extent {
+    std::int64_t columns, rows;
+    std::size_t count() const { return static_cast<std::size_t>(columns * rows); }
+  };
+
+  struct Buffer {
+    std::size_t operand;
+    OperandBase placed;
+  };
+
+  /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
+  /// a row, as long as tiles start where the geometry says; in tiles that start anywhere, numbers, and what stays the
+  /// same along the row when that is the last tile's and this one no longer.
+  enum class Kept : std::uint8_t { nothing, numbers, numbers_and_rows, all_but_rows, all };
+
+  static void fetch(const Load& load, const OperandLayout& layout, const std::byte* from, void* tile, std::byte* memory,
+                    Extent extent);
+  static void put(const Store& store, const OperandLayout& layout, std::byte* to, const void* value, std::byte* memory,
+                  Extent extent);
+
+  void enter(std::int64_t index);
+  void choose_in_place();
+  void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
+
+  std::size_t operands() const { return geometry_.layouts.size(); }
+  Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
+
+  const BoundProgram& program_;
+  const TileGeometry& geometry_;
+  bool kept_whole_ = true;
+  std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
+  alignas(64) std::byte memory_[tile_memory];
+  void* values_[TileProgram::most_registers];
+  std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs
+  Buffer buffers_[2 * TileProgram::most_operands];
+  std::size_t buffer_count_ = 0;
+  std::byte* cursors_[2 * TileProgram::most_operands];  // within the present outer index
+};
+
+}  // namespace tyto::cpu

@@ -1,0 +1,184 @@
+// The code of a loop body before it has registers: what one vector of elements goes through, in order, each value
+// written once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "devices/cpu/loop/tile_program.hpp"
+#include "tyto/dtype.hpp"
+
+namespace tyto::cpu::jit {
+
+/// What a lane of a vector holds. A mask has all bits of its lanes set or none, and lanes as wide as those of the
+/// values that it was made of.
+enum class Lane : std::uint8_t { f32, f64, i32, i64, mask32, mask64 };
+
+constexpr bool is_wide(Lane lane) { return lane == Lane::f64 || lane == Lane::i64 || lane == Lane::mask64; }
+constexpr bool is_mask(Lane lane) { return lane == Lane::mask32 || lane == Lane::mask64; }
+constexpr bool is_float(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
+
+/// The lane that values of an element type are computed in; the narrow types are widened.
+constexpr Lane lane_of(DType type) {
+  switch (type) {
+    case DType::boolean: return Lane::mask32;
+    case DType::i64: return Lane::i64;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return Lane::f32;
+    case DType::f64: return Lane::f64;
+    default: return Lane::i32;
+  }
+}
+
+enum class Op : std::uint8_t {
+  // Leaves: a constant's bits; an element of an operand for each lane; one element of it for all lanes.
+  constant,
+  load,
+  broadcast,
+  // Arithmetic. The extremes give their second operand where the two are equal or either is NaN, as x86 does.
+  add,
+  subtract,
+  multiply,
+  divide,
+  square_root,
+  absolute,              // of i32
+  multiply_add,          //  a b + c, rounded once
+  multiply_subtract,     //  a b - c
+  multiply_add_negated,  // -a b + c
+  scale,                 // a 2^b for an integral b, rounded once
+  minimum,
+  maximum,
+  round,
+  floor,
+  ceil,
+  trunc,
+  // Bits; shifts by a constant (in `immediate`) and by lanes (counts of at least the width give 0, or the sign).
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right,
+  shift_right_signed,
+  shift_left_by,
+  shift_right_signed_by,
+  // Comparisons give masks. Of NaN all but not_equal are false.
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  // a ? b : c
+  select,
+  // Between lanes.
+  convert,  // between numbers of the lanes: exact, rounded to nearest, or truncated towards zero
+  resize,   // a mask of the other width
+  join,     // two vectors of wide lanes, numbers or masks, as one of narrow lanes
+  reinterpret,
+  round_half,  // an f32 rounded to f16
+  // A compiled loop called for one vector: the results of an operator or a conversion. With a mask as last operand
+  // only where it is not set in all lanes; else the value before it.
+  call,
+  call_unless,
+};
+
+struct Instruction {
+  Op op = Op::constant;
+  Lane lane = Lane::f32;
+  std::array<std::int16_t, 3> operands{-1, -1, -1};
+  std::uint64_t immediate = 0;  // a constant's bits, a shift's count, the number of an operand or of a call
+};
+
+/// In halves, loads into wide lanes and what makes them of narrow ones have in `immediate`, from this bit on, of which
+/// half of the elements they are.
+inline constexpr int half_shift = 32;
+constexpr int half_of(const Instruction& instruction) { return static_cast<int>(instruction.immediate >> half_shift); }
+
+/// A compiled loop: `out`, up to three operands of these types, and how many elements.
+struct Call {
+  void (*loop)(void* out, const void* a, const void* b, const void* c, std::size_t n) = nullptr;
+  DType result = DType::f32;
+  int count = 0;
+  std::array<DType, 3> types{};
+  std::array<std::int16_t, 3> operands{-1, -1, -1};
+  friend bool operator==(const Call&, const Call&) = default;
+};
+
+using Value = std::int16_t;
+inline constexpr Value no_value = -1;
+
+/// What a row's elements come to.
+enum class Fold : std::uint8_t { sum, product, minimum, maximum };
+
+/// A body: values in the order in which they are computed, and what is stored at the end.
+struct Code {
+  struct Store {
+    Value value;
+    int operand;   // which output
+    int half = 0;  // of the vector's elements, where `halves`
+  };
+
+  std::vector<Instruction> instructions;
+  std::vector<Call> calls;
+  std::vector<Store> stores;
+  /// One number a row: sums of f32 as f64, what else as its lane.
+  struct Reduction {
+    Fold fold;
+    Value value;
+    int operand;              // which output
+    Value second = no_value;  // of the second half of the elements, where `halves`
+  };
+  std::vector<Reduction> reductions;
+  bool wide = false;     // some lanes have 64 bits
+  bool halves = false;   // vectors of wide lanes hold half as many elements as those of narrow lanes (halves.hpp)
+  bool complete = true;  // false where there would be too many values
+
+  /// By value: whether something that is stored or reduced hangs on it. Rules leave values behind that nobody reads.
+  std::vector<bool> wanted() const;
+
+  const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
+};
+
+/// What a reduction reads.
+inline std::vector<Value> values_of(const Code::Reduction& reduction) {
+  if (reduction.second == no_value || reduction.second == reduction.value) return {reduction.value};
+  return {reduction.value, reduction.second};
+}
+
+/// Builds code: equal values are made once, and what is known is computed here.
+class CodeBuilder {
+ public:
+  /// `scales`: the processor has an instruction for Op::scale; elsewhere it is made of others.
+  explicit CodeBuilder(bool scales) : scales_(scales) {}
+
+  Value constant(Lane lane, std::uint64_t bits);
+  Value load(int operand, Lane lane, bool broadcast, int half = 0);
+  Value apply(Op op, Lane lane, Value a, Value b = no_value, Value c = no_value, std::uint64_t immediate = 0);
+  Value call(const Call& call, Lane lane, Value unless = no_value, Value value = no_value);
+  void store(Value value, int output, int half = 0) { code_.stores.push_back({value, output, half}); }
+  void reduce(Fold fold, Value value, int output, Value second = no_value) {
+    code_.reductions.push_back({fold, value, output, second});
+  }
+
+  /// `value` as a mask for lanes of 64 bits, or of 32.
+  Value mask(Value value, bool wide);
+
+  bool is_constant(Value value) const { return code_[value].op == Op::constant; }
+  std::uint64_t bits(Value value) const { return code_[value].immediate; }
+  const Code& code() const { return code_; }
+  Code take() { return std::move(code_); }
+
+ private:
+  Value add(const Instruction& instruction);
+  Value folded(const Instruction& instruction);
+  Value quotient_by_number(Value quotient);
+  Value scaled_in_two(Lane lane, Value x, Value exponent);
+  Value folded_into_choice(const Instruction& instruction);
+
+  Code code_;
+  bool scales_;
+  std::vector<Value> table_;  // of hashes
+};
+
+}  // namespace tyto::cpu::jit

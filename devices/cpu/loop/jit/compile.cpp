@@ -1,0 +1,142 @@
+// A cache of machine code by program and forms, and what code costs.
+#include "devices/cpu/loop/jit/compile.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/loop/jit/halves.hpp"
+#include "devices/cpu/loop/jit/record.hpp"
+#include "devices/cpu/loop/jit/x86_emitter.hpp"
+
+namespace tyto::cpu::jit {
+
+namespace {
+
+/// Cycles that a processor of our day takes for one vector, where it overlaps what it can. A vector of
+/// AVX-512 takes a divider twice as long as one of AVX2.
+double cycles_of(const Code& code, VectorSet vectors) {
+  double cycles = 0;
+  const double divisions = vectors == VectorSet::avx512 ? 2 : 1;
+  const std::vector<bool> wanted = code.wanted();
+  for (std::size_t i = 0; i < code.instructions.size(); ++i) {
+    const Instruction& instruction = code.instructions[i];
+    if (!wanted[i]) continue;
+    switch (instruction.op) {
+      case Op::constant:
+      case Op::broadcast:
+      case Op::reinterpret: break;
+      case Op::divide: cycles += divisions * (is_wide(instruction.lane) ? 8 : 5); break;
+      case Op::square_root: cycles += divisions * (is_wide(instruction.lane) ? 12 : 6); break;
+      case Op::call: cycles += 300; break;
+      default: cycles += 0.5; break;
+    }
+  }
+  return cycles + static_cast<double>(code.stores.size() + code.reductions.size());
+}
+
+/// Rules may have made the code of less than the program names.
+void prefetch_what_is_read(KernelSpec& spec) {
+  const std::vector<bool> wanted = spec.code.wanted();
+  std::vector<bool> read(spec.inputs.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Instruction& each = spec.code.instructions[i];
+    if (wanted[i] && each.op == Op::load) read[each.immediate] = true;
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) spec.inputs[i].prefetched = spec.inputs[i].prefetched && read[i];
+}
+
+/// All that machine code depends on, as bytes.
+class Key {
+ public:
+  Key(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
+      Variant variant, InstructionSet set) {
+    put(variant), put(set);
+    for (const auto specs : {inputs, outputs}) {
+      put(specs.size());
+      for (const OperandSpec& spec : specs) {
+        put(spec.stored), put(spec.access), put(spec.prefetched), put(spec.every_second), put(spec.part);
+      }
+    }
+    put(program.registers.size());
+    for (const DType type : program.registers) put(type);
+    put(program.inputs.size());
+    for (const TileProgram::Input& input : program.inputs) put(input.result), put(input.operand);
+    put(program.constants.size());
+    for (const TileProgram::Constant& constant : program.constants) {
+      put(constant.result), put(constant.value.kind()), put(constant.value.as_unsigned()),
+          put(constant.value.as_double());
+    }
+    put(program.instructions.size());
+    for (const TileProgram::Instruction& each : program.instructions) {
+      put(each.op), put(each.result), put(each.operands);
+    }
+    put(program.outputs.size());
+    for (const TileProgram::Output& output : program.outputs) put(output.source), put(output.operand);
+    for (const TileProgram::Reduction& each : program.reductions) put(each.op), put(each.source), put(each.operand);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  template <class T>
+  void put(const T& value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  std::string bytes_;
+};
+
+/// Kernels hold their code themselves: what the cache lets go of lives on with them.
+constexpr std::size_t most_kept = 4096;
+
+}  // namespace
+
+bool is_available() {
+#if !defined(TYTO_HAVE_XBYAK)
+  return false;
+#endif
+  static const bool available = [] {
+    const char* const wish = std::getenv("TYTO_JIT");
+    if (wish != nullptr && std::strcmp(wish, "0") == 0) return false;
+    if (instruction_set() < InstructionSet::avx2) return false;
+    const std::byte nothing[] = {std::byte{0xc3}};
+    return static_cast<bool>(MachineCode(nothing));
+  }();
+  return available;
+}
+
+Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
+                 Variant variant, InstructionSet set) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, Compiled> made;
+  const Key key(program, inputs, outputs, variant, set);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = made.find(key.bytes()); found != made.end()) return found->second;
+  }
+  std::vector<InputSpec> specs;
+  for (const OperandSpec& input : inputs) specs.push_back({input.stored, input.access == Access::broadcast});
+  std::vector<DType> stored;
+  for (const OperandSpec& output : outputs) stored.push_back(output.stored);
+  KernelSpec spec{record(program, specs, stored, tile_loops(InstructionSet::avx2), set),
+                  {inputs.begin(), inputs.end()},
+                  {outputs.begin(), outputs.end()},
+                  variant};
+  constexpr double gigahertz = 3;
+  if (!spec.code.complete) return {};
+  prefetch_what_is_read(spec);
+  const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
+  if (vectors == VectorSet::avx512) {
+    if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
+  }
+  const int lanes = (spec.code.wide && !spec.code.halves ? 4 : 8) * (vectors == VectorSet::avx512 ? 2 : 1);
+  const double cycles = cycles_of(spec.code, vectors);
+  const Compiled compiled{emit_x86(spec, vectors), cycles / lanes / gigahertz, cycles};
+  const std::lock_guard lock(mutex);
+  if (made.size() >= most_kept) made.clear();
+  return made.try_emplace(key.bytes(), compiled).first->second;
+}
+
+}  // namespace tyto::cpu::jit

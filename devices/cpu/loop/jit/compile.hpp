@@ -1,0 +1,28 @@
+// From a tile program to machine code, made once for every form of its operands.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "devices/cpu/loop/jit/kernel_spec.hpp"
+#include "devices/cpu/loop/jit/machine_code.hpp"
+#include "devices/cpu/loop/tile_program.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+
+namespace tyto::cpu::jit {
+
+/// Whether the system runs code made here for the instruction set in use, and nobody has switched it off (TYTO_JIT=0).
+bool is_available();
+
+struct Compiled {
+  std::shared_ptr<const MachineCode> code;
+  double nanoseconds = 0;  ///< of an element, roughly, with operands in the caches
+  double cycles = 0;       ///< of a vector
+};
+
+/// For an instruction set that has AVX2. Empty where memory may not be executed after all, or the set lacks registers
+/// or instructions for the program. Throws DeviceError when an instruction has no loop for its types.
+Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
+                 Variant variant, InstructionSet set);
+
+}  // namespace tyto::cpu::jit

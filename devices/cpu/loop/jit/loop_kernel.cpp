@@ -1,0 +1,331 @@
+// Cuts a shape into rectangles, distributes them over threads, and calls the code on each.
+#include "devices/cpu/loop/jit/loop_kernel.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/device/repeated_launches.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/loop/interpreter/find_loop.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/loop_geometry.hpp"
+#include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu::jit {
+
+namespace {
+
+/// Elements of a rectangle that threads share out: long enough that a call counts for nothing.
+constexpr std::int64_t rectangle_elements = 16384;
+constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
+constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
+/// Of rectangles that are transposed: rows of so many bytes, and bytes of all copies.
+constexpr std::size_t transposed_bytes = 512, copies_bytes = 72 * 1024, cache_line = 64;
+constexpr std::size_t most_transposed = 4;
+
+/// An input whose memory runs along the rows' axis: of each rectangle a transposed copy is made, which the code reads
+/// as it reads any rows.
+struct Transposed {
+  std::size_t operand;
+  std::size_t width;  // bytes of an element
+  TransposeLoop copy;
+  std::size_t row = 0;  // bytes from one row of a copy to the next
+};
+
+class LoopKernel : public core::Kernel {
+ public:
+  LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes,
+             int threads, std::vector<Transposed> transposed)
+      : geometry_(std::move(geometry)),
+        inputs_(inputs),
+        plain_(std::move(plain.code)),
+        non_temporal_(std::move(non_temporal.code)),
+        transposed_(std::move(transposed)) {
+    const double nanoseconds =
+        std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, nanoseconds_to_move(bytes));
+    team_ = threads > 0 ? TeamRequest{threads} : team_for(nanoseconds);
+    if (!transposed_.empty()) {
+      take_blocks_to_transpose();
+    } else if (geometry_.crossed) {
+      block_columns_ = std::min(geometry_.columns, crossed_columns);
+      block_rows_ = std::min(geometry_.rows, crossed_rows);
+    } else {
+      // Short work has a rectangle for each thread all the same.
+      const std::int64_t each = std::max(geometry_.elements / team_.count, shortest_rectangle);
+      const std::int64_t elements = std::min(rectangle_elements, (each + grain - 1) / grain * grain);
+      block_columns_ = std::min(geometry_.columns, elements);
+      // Equally high ones: what is left over would be another that one thread has more than the others.
+      const std::int64_t wanted = (geometry_.rows * block_columns_ + elements / 2) / elements;
+      const std::int64_t rectangles = std::max<std::int64_t>(wanted, 1);
+      block_rows_ = std::max<std::int64_t>((geometry_.rows + rectangles - 1) / rectangles, 1);
+    }
+    column_blocks_ = (geometry_.columns + block_columns_ - 1) / block_columns_;
+    row_blocks_ = (geometry_.rows + block_rows_ - 1) / block_rows_;
+  }
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address) const override {
+    const std::int64_t blocks = column_blocks_ * row_blocks_ * geometry_.outer_count;
+    if (blocks == 1 && transposed_.empty()) return run_whole(inputs, outputs);
+    if (team_.count == 1) return run_blocks(inputs, outputs, {0, blocks});
+    run_team(team_, [&](Team team) {
+      const Range mine = share(blocks, team.member, team.size);
+      if (mine.size() > 0) run_blocks(inputs, outputs, mine);
+    });
+  }
+
+  /// Whether all elements are one row, so that launches can be rows of one run of the code: each row begins when the
+  /// one before has been written.
+  bool is_row() const { return geometry_.elements == geometry_.columns && column_blocks_ == 1; }
+  bool is_single() const { return geometry_.elements == 1; }
+
+ protected:
+  std::int64_t run_rows(std::span<const core::Address> operands, const core::Repetition& repetition) const {
+    Frame frame;
+    frame.rows = repetition.launches;
+    frame.columns = geometry_.columns;
+    frame.goes_on = repetition.goes_on != nullptr ? repetition.goes_on : &always;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      frame.pointers[i] = {operands[i].pointer() + geometry_.layouts[i].start, repetition.strides[i],
+                           geometry_.layouts[i].column, nullptr};
+    }
+    plain_->entry()(&frame);
+    return repetition.launches - frame.rows;
+  }
+
+ private:
+  static constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+  static constexpr std::byte always{1};
+
+  /// The only rectangle: what precedes the call counts for small tensors.
+  void run_whole(std::span<const core::Address> inputs, std::span<const core::Address> outputs) const {
+    Frame frame;
+    frame.rows = geometry_.rows;
+    frame.columns = geometry_.columns;
+    OperandPointers* to = frame.pointers;
+    for (std::size_t i = 0; i < geometry_.layouts.size(); ++i) {
+      const LoopGeometry::OperandLayout& layout = geometry_.layouts[i];
+      const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
+      to->start = address.pointer() + layout.start;
+      to->row = layout.row;
+      to->column = layout.column;
+      ++to;
+    }
+    plain_->entry()(&frame);
+  }
+
+  void take_blocks_to_transpose() {
+    std::size_t widest = 1;
+    for (const Transposed& each : transposed_) widest = std::max(widest, each.width);
+    const auto most = static_cast<std::int64_t>(transposed_bytes / widest);
+    // Equally wide ones: what is left over would be parts of vectors.
+    const std::int64_t across = (geometry_.columns + most - 1) / most;
+    block_columns_ = std::min(geometry_.columns, (geometry_.columns + 16 * across - 1) / (16 * across) * 16);
+    std::size_t bytes = 0;
+    for (Transposed& each : transposed_) {
+      // An odd number of cache lines: lines of one column of a copy fall into all sets of a cache.
+      const std::size_t whole = static_cast<std::size_t>(block_columns_) * each.width;
+      each.row = ((whole + cache_line - 1) / cache_line | 1) * cache_line;
+      bytes += each.row;
+    }
+    // Whole squares of elements, and few blocks in a number that threads can share, as far as squares allow.
+    const std::int64_t most_rows = static_cast<std::int64_t>(copies_bytes / bytes) / 16 * 16;
+    const std::int64_t beside = across * geometry_.outer_count;
+    std::int64_t blocks = (geometry_.rows + most_rows - 1) / most_rows;
+    while (blocks * beside < 8 * team_.count && blocks * beside % team_.count != 0) ++blocks;
+    block_rows_ = std::min(most_rows, ((geometry_.rows + blocks - 1) / blocks + 15) / 16 * 16);
+    block_rows_ = std::min(block_rows_, geometry_.rows);
+  }
+
+  /// Copies the transposed operands of a rectangle, and lets the frame read the copies.
+  void transpose(Frame& frame, std::byte* copy) const {
+    for (const Transposed& each : transposed_) {
+      OperandPointers& from = frame.pointers[each.operand];
+      each.copy(copy, each.row / each.width, from.start, from.column, static_cast<std::size_t>(frame.rows),
+                static_cast<std::size_t>(frame.columns));
+      from.start = copy;
+      from.row = static_cast<std::ptrdiff_t>(each.row);
+      copy += static_cast<std::size_t>(frame.rows) * each.row;
+    }
+  }
+
+  void run_blocks(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
+    if (transposed_.empty()) return run(inputs, outputs, blocks, nullptr);
+    run_transposing(inputs, outputs, blocks);
+  }
+
+  /// Apart, so that other launches have no such frame.
+  [[gnu::noinline]] void run_transposing(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+                                         Range blocks) const {
+    alignas(cache_line) std::array<std::byte, copies_bytes> copies;
+    run(inputs, outputs, blocks, copies.data());
+  }
+
+  /// `copies`: where the rectangles of transposed operands are copied to.
+  void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks,
+           std::byte* copies) const {
+    Frame frame;
+    OperandPointers* const pointers = frame.pointers;
+    const std::size_t count = geometry_.layouts.size();
+    std::array<std::byte*, most_places> starts;
+    for (std::size_t i = 0; i < count; ++i) {
+      const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
+      starts[i] = address.pointer() + geometry_.layouts[i].start;
+      pointers[i].row = geometry_.layouts[i].row;
+      pointers[i].column = geometry_.layouts[i].column;
+    }
+    const bool non_temporal = stores_non_temporally({starts.data(), count});
+    const Function function = non_temporal ? non_temporal_->entry() : plain_->entry();
+    std::int64_t column_block = blocks.begin % column_blocks_, row_block = blocks.begin / column_blocks_ % row_blocks_;
+    std::int64_t outer = blocks.begin / (column_blocks_ * row_blocks_);
+    for (std::int64_t block = blocks.begin; block < blocks.end;) {
+      const std::int64_t column = column_block * block_columns_, row = row_block * block_rows_;
+      frame.columns = std::min(block_columns_, geometry_.columns - column);
+      frame.rows = std::min(block_rows_, geometry_.rows - row);
+      // Neighbouring blocks that make one rectangle are one.
+      std::int64_t taken = 1;
+      if (!geometry_.crossed) {
+        const std::int64_t left = blocks.end - block;
+        if (column_blocks_ > 1) {
+          taken = std::min(left, column_blocks_ - column_block);
+          frame.columns = std::min(taken * block_columns_, geometry_.columns - column);
+        } else {
+          taken = std::min(left, row_blocks_ - row_block);
+          frame.rows = std::min(taken * block_rows_, geometry_.rows - row);
+        }
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const LoopGeometry::OperandLayout& layout = geometry_.layouts[i];
+        pointers[i].start = starts[i] + row * layout.row + column * layout.column;
+      }
+      std::int64_t index = outer;
+      for (std::size_t axis = geometry_.outer.size(); axis-- > 0 && index != 0;) {
+        const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
+        if (axis != 0) index /= geometry_.outer[axis];
+        for (std::size_t i = 0; i < count; ++i) pointers[i].start += position * geometry_.layouts[i].outer[axis];
+        if (axis == 0) break;
+      }
+      transpose(frame, copies);
+      function(&frame);
+      block += taken;
+      if (geometry_.crossed || column_blocks_ > 1) {
+        column_block += taken;
+        if (column_block < column_blocks_) continue;
+        column_block = 0;
+        ++row_block;
+      } else {
+        row_block += taken;
+      }
+      if (row_block < row_blocks_) continue;
+      row_block = 0;
+      ++outer;
+    }
+    if (non_temporal) fence_non_temporal_stores();
+  }
+
+  bool stores_non_temporally(std::span<std::byte* const> starts) const {
+    return non_temporal_ != nullptr && allows_non_temporal_stores(starts, inputs_);
+  }
+
+  LoopGeometry geometry_;
+  std::size_t inputs_;
+  std::shared_ptr<const MachineCode> plain_, non_temporal_;
+  std::vector<Transposed> transposed_;
+  std::int64_t block_columns_ = 1, block_rows_ = 1, column_blocks_ = 1, row_blocks_ = 1;
+  TeamRequest team_;
+};
+
+class RepeatedLoopKernel final : public LoopKernel, public core::RepeatedLaunches {
+ public:
+  using LoopKernel::LoopKernel;
+  bool can_stop() const override { return is_single(); }
+  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
+    return run_rows(operands, repetition);
+  }
+};
+
+Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout& layout, DType type) {
+  const auto width = static_cast<std::ptrdiff_t>(size_of(type));
+  if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
+  return layout.column == 0 ? Access::broadcast : Access::strided;
+}
+
+/// Whether its elements lie side by side along the rows' axis, and not within rows.
+bool is_transposed(const LoopGeometry& geometry, std::size_t operand, DType type) {
+  const LoopGeometry::OperandLayout& layout = geometry.layouts[operand];
+  return geometry.crossed && size_of(type) <= 8 && layout.row == static_cast<std::ptrdiff_t>(size_of(type)) &&
+         access_of(geometry, layout, type) == Access::strided;
+}
+
+/// Which part of complex numbers the operand is.
+TileProgram::Part part_of(std::span<const TileProgram::Part> parts, std::size_t operand) {
+  return parts.empty() ? TileProgram::Part::whole : parts[operand];
+}
+
+/// Whether what lies behind the elements of a row is read soon.
+bool runs_on(const LoopGeometry& geometry, std::size_t operand) {
+  return geometry.elements == geometry.columns || geometry.layouts[operand].row != 0;
+}
+
+/// Whether non-temporal stores pay: results outgrow the caches, and all rows of all results lie alike.
+bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<const core::Operand> outputs,
+                                      std::span<const OperandSpec> specs) {
+  const std::size_t first = geometry.layouts.size() - outputs.size();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const LoopGeometry::OperandLayout &layout = geometry.layouts[first + i], &leader = geometry.layouts[first];
+    if (!outgrows_caches(outputs[i]) || specs[i].access != Access::contiguous) return false;
+    if (size_of(specs[i].stored) < 4 || size_of(specs[i].stored) != size_of(specs[0].stored)) return false;
+    if (layout.row != leader.row || layout.outer != leader.outer) return false;
+  }
+  return geometry.columns >= shortest_non_temporal_row;
+}
+
+}  // namespace
+
+std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std::span<const core::Operand> inputs,
+                                                 std::span<const core::Operand> outputs, const KernelChoice& choice) {
+  LoopGeometry geometry = loop_geometry(inputs, outputs);
+  if (geometry.elements == 0) return no_work();
+  std::vector<OperandSpec> from, to;
+  std::vector<Transposed> transposed;
+  double read = 0, written = 0;  // bytes an element
+  for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
+    const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
+    const bool is_input = i < inputs.size();
+    const bool copied = is_input && transposed.size() < most_transposed && is_transposed(geometry, i, type);
+    const Access access = copied ? Access::contiguous : access_of(geometry, geometry.layouts[i], type);
+    if (copied) {
+      transposed.push_back({i, size_of(type), tile_loops(choice.set()).transpose[width_index(type)]});
+    }
+    const TileProgram::Part part =
+        is_input ? part_of(program.input_parts, i) : part_of(program.output_parts, i - inputs.size());
+    const bool every_second =
+        !copied && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
+    (is_input ? from : to).push_back({type, access, false, every_second, part});
+    if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
+  }
+  const double bytes = (read + written) * static_cast<double>(geometry.elements);
+  const bool single = geometry.elements == 1;
+  Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
+  if (plain.code == nullptr) return nullptr;
+  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) {
+    from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
+  }
+  if (bytes > cache_bytes && plain.cycles >= shortest_prefetched) {
+    if (Compiled prefetching = compile(program, from, to, Variant::rows, choice.set()); prefetching.code != nullptr)
+      plain = std::move(prefetching);
+  }
+  Compiled non_temporal;
+  if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
+    non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
+  if (transposed.empty() && geometry.elements == geometry.columns) {
+    auto row = std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes,
+                                                          choice.threads, transposed);
+    if (row->is_row()) return row;
+  }
+  return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
+                                            choice.threads, std::move(transposed));
+}
+
+}  // namespace tyto::cpu::jit

@@ -1,0 +1,233 @@
+// Places the operands of rows and calls the code on rectangles of them.
+#include "devices/cpu/loop/jit/loop_ranges.hpp"
+
+#include <array>
+
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/loop/jit/record.hpp"
+#include "devices/cpu/loop/jit/row_layouts.hpp"
+
+namespace tyto::cpu::jit {
+
+namespace {
+
+constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+
+Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
+                      const RowLayouts& layouts, InstructionSet set, Variant variant = Variant::rows,
+                      const std::vector<bool>& prefetched = {}) {
+  std::vector<OperandSpec> from, to;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const DType type = operands[i].dtype;
+    const bool every_second = i < inputs && strides_by_two(type, layouts.column(i));
+    (i < inputs ? from : to).push_back({type, layouts.access(i), i < prefetched.size() && prefetched[i], every_second});
+  }
+  for (const TileProgram::Reduction& each : program.reductions) {
+    to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
+  }
+  return compile(program, from, to, variant, set);
+}
+
+double nanoseconds_of(const Compiled& compiled, const core::View& view) {
+  return compiled.nanoseconds * static_cast<double>(view.count());
+}
+
+class LoopRanges final : public RangeProgram {
+ public:
+  LoopRanges(RowLayouts layouts, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
+      : layouts_(std::move(layouts)),
+        inputs_(inputs),
+        code_(std::move(plain.code)),
+        non_temporal_(std::move(non_temporal.code)),
+        nanoseconds_(nanoseconds) {}
+
+  double nanoseconds() const override { return nanoseconds_; }
+
+  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
+    Runner runner(*this);
+    then(context, runner);
+    if (non_temporal_ != nullptr) fence_non_temporal_stores();
+  }
+
+ private:
+  class Runner final : public RangeRunner {
+   public:
+    explicit Runner(const LoopRanges& program) : program_(program) {}
+
+    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
+      buffers_ = 0;
+      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
+        const OperandBase& placed = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
+        starts_[i] = placed.start;
+        if (placed.row_bytes != 0) placed_[buffers_++] = {i, placed};
+      }
+      const bool non_temporal =
+          program_.non_temporal_ != nullptr &&
+          allows_non_temporal_stores({starts_.data(), program_.layouts_.count()}, program_.inputs_);
+      function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
+    }
+    void set_first_row(std::int64_t row) override {
+      for (std::size_t i = 0; i < buffers_; ++i) starts_[placed_[i].operand] = placed_[i].base.beginning_with(row);
+    }
+    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
+    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
+      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, columns,
+                                   [&](Frame& frame) { function_(&frame); });
+    }
+
+   private:
+    struct Buffer {
+      std::size_t operand;
+      OperandBase base;
+    };
+
+    const LoopRanges& program_;
+    std::size_t buffers_ = 0;
+    std::array<Buffer, most_places> placed_;
+    std::array<std::byte*, most_places> starts_;
+    Function function_ = nullptr;
+    Frame frame_;
+  };
+
+  RowLayouts layouts_;
+  std::size_t inputs_;
+  std::shared_ptr<const MachineCode> code_, non_temporal_;
+  double nanoseconds_;
+};
+
+class LoopSource final : public ElementSource {
+ public:
+  struct Part {
+    RowLayouts layouts;
+    std::shared_ptr<const MachineCode> code;
+  };
+
+  LoopSource(Part elements, std::optional<Part> sums, std::size_t width, double nanoseconds)
+      : elements_(std::move(elements)), sums_(std::move(sums)), width_(width), nanoseconds_(nanoseconds) {}
+
+  double nanoseconds() const override { return nanoseconds_; }
+  bool sums() const override { return sums_.has_value(); }
+
+  void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const override {
+    if (elements.size() <= 0) return;
+    // Element 0 would lie where the range's first lies if the tensor were there as a whole.
+    const auto passed = static_cast<std::uintptr_t>(elements.begin) * width_;
+    const auto origin = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(to) - passed);
+    const std::int64_t length = elements_.layouts.length();
+    if (length == 1) return run(elements_, inputs, origin, elements, {0, 1});
+    std::int64_t at = elements.begin;
+    if (const std::int64_t column = at % length; column != 0 || elements.end - at < length) {
+      const std::int64_t end = std::min(length, column + elements.end - at);
+      run(elements_, inputs, origin, {at / length, at / length + 1}, {column, end});
+      at += end - column;
+    }
+    const Range whole{at / length, elements.end / length};
+    if (whole.size() > 0) run(elements_, inputs, origin, whole, {0, length});
+    at = std::max(at, whole.end * length);
+    if (at < elements.end) run(elements_, inputs, origin, {at / length, at / length + 1}, {0, elements.end - at});
+  }
+
+  void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
+    const std::int64_t length = sums_->layouts.length(), row = elements.begin / length;
+    double total = 0;
+    run(*sums_, inputs, before(&total, row), {row, row + 1},
+        {elements.begin - row * length, elements.end - row * length});
+    *sum += total;
+  }
+  void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length, double* sums) const override {
+    run(*sums_, inputs, before(sums, lines.begin), lines, {0, length});
+  }
+
+ private:
+  /// Where the first row's result would lie.
+  static std::byte* before(double* sums, std::int64_t row) {
+    const auto passed = static_cast<std::uintptr_t>(row) * sizeof(double);
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(sums) - passed);
+  }
+
+  static void run(const Part& part, std::span<const core::Address> inputs, std::byte* output, Range rows,
+                  Range columns) {
+    std::array<std::byte*, most_places> starts;
+    for (std::size_t i = 0; i < inputs.size(); ++i) starts[i] = inputs[i].pointer();
+    starts[inputs.size()] = output;
+    Frame frame;
+    const Function function = part.code->entry();
+    part.layouts.rectangles(frame, {starts.data(), inputs.size() + 1}, rows, columns,
+                            [&](Frame& rectangle) { function(&rectangle); });
+  }
+
+  Part elements_;
+  std::optional<Part> sums_;
+  std::size_t width_;
+  double nanoseconds_;
+};
+
+}  // namespace
+
+std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
+                                                        std::span<const core::Operand> inputs,
+                                                        std::span<const core::Operand> outputs, std::int64_t length,
+                                                        const RangePolicy& policy, InstructionSet set) {
+  std::vector<core::Operand> operands(inputs.begin(), inputs.end());
+  operands.insert(operands.end(), outputs.begin(), outputs.end());
+  const auto layouts = RowLayouts::of(operands, length);
+  if (!layouts || (length == 1 && !program.reductions.empty())) return nullptr;
+  Compiled plain = compile_rows(program, operands, inputs.size(), *layouts, set);
+  if (plain.code == nullptr) return nullptr;
+  const bool profits = program.outputs.empty() || plain.cycles >= shortest_prefetched;
+  const bool prefetches = !policy.prefetched.empty() && profits;
+  const std::vector<bool> prefetched = prefetches ? policy.prefetched : std::vector<bool>();
+  if (prefetches) plain = compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, prefetched);
+  Compiled non_temporal;
+  bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
+  double read = 0, written = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (layouts->access(i) == Access::broadcast) continue;
+    (i < inputs.size() ? read : written) += static_cast<double>(size_of(operands[i].dtype));
+  }
+  for (const core::Operand& output : outputs) {
+    whole_vectors = whole_vectors && size_of(output.dtype) >= 4 && size_of(output.dtype) == size_of(outputs[0].dtype);
+  }
+  if (policy.non_temporal && whole_vectors && waits_for_memory(plain.nanoseconds, read, written)) {
+    non_temporal = compile_rows(program, operands, inputs.size(), *layouts, set, Variant::non_temporal, prefetched);
+  }
+  return std::make_shared<const LoopRanges>(*layouts, inputs.size(), plain, non_temporal,
+                                            nanoseconds_of(plain, operands[0].view));
+}
+
+std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,
+                                                         std::span<const core::Operand> inputs,
+                                                         const core::Operand& output, std::int64_t summed,
+                                                         InstructionSet set) {
+  std::vector<core::Operand> operands(inputs.begin(), inputs.end());
+  operands.push_back(output);
+  LoopSource::Part elements{RowLayouts::longest(operands), nullptr};
+  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.layouts, set);
+  if (plain.code == nullptr) return nullptr;
+  elements.code = plain.code;
+  std::optional<LoopSource::Part> sums;
+  if (summed > 1) {
+    const Shape& shape = output.view.shape;
+    TileProgram folded = program;
+    folded.outputs.clear();
+    folded.reduce(core::OpId::sum, program.outputs[0].source, 0);
+    // One result a row: any element of a row lies where it does.
+    core::View rows = core::View::dense(shape);
+    std::int64_t inside = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      rows.strides[axis] = inside < summed ? 0 : rows.strides[axis] / summed;
+      inside *= shape[axis];
+    }
+    operands.back() = {DType::f64, rows};
+    if (auto layouts = RowLayouts::of(operands, summed)) {
+      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *layouts, set);
+      if (compiled.code != nullptr) sums = LoopSource::Part{std::move(*layouts), compiled.code};
+    }
+  }
+  return std::make_shared<const LoopSource>(std::move(elements), std::move(sums), size_of(output.dtype),
+                                            nanoseconds_of(plain, output.view));
+}
+
+}  // namespace tyto::cpu::jit

@@ -1,0 +1,28 @@
+// From a tile program to code: every operator's expression, evaluated on lanes that record.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/loop/jit/code.hpp"
+#include "devices/cpu/loop/tile_program.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+
+namespace tyto::cpu::jit {
+
+/// How an input lies in memory.
+struct InputSpec {
+  DType stored = DType::f32;
+  bool same_along_row = false;  ///< one element stands for a whole row
+};
+
+/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. `set`: that
+/// of the processor, AVX2 or more. Throws DeviceError when an instruction has no loop for its types.
+Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
+            const TileLoops& loops, InstructionSet set);
+
+/// The type of a reduction's partial result, as fold_rules knows it; none where there is no code for it.
+std::optional<DType> partial_type(core::OpId op, DType type);
+
+}  // namespace tyto::cpu::jit

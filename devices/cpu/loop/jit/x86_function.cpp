@@ -1,0 +1,292 @@
+// The loops over rows and along a row.
+#if defined(TYTO_HAVE_XBYAK)
+
+#include "devices/cpu/loop/jit/x86_function.hpp"
+
+namespace tyto::cpu::jit {
+
+void X86Function::choose_pins() {
+  std::vector<std::pair<std::size_t, Value>> wanted;
+  for (std::size_t i = 0; i < spec_.code.instructions.size(); ++i) {
+    const auto value = static_cast<Value>(i);
+    if (body_.root[i] != value || !body_.same_in_row[i] || is_in_mask(value)) continue;
+    if (!body_.uses(value).empty()) wanted.emplace_back(body_.uses(value).size(), value);
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr int temporaries = 3;
+  const int free = registers - accumulator_count_;
+  int left = free - std::min(body_.pressure, free / 2) - temporaries;
+  for (const auto& [uses, value] : wanted) {
+    if (left-- <= 0) break;
+    const int which = registers - 1 - accumulator_count_ - static_cast<int>(pins_.size());
+    pins_.emplace(value, which);
+    vectors_.pin(value, which);
+  }
+}
+
+void X86Function::assign_pointers() {
+  pointers_.assign(static_cast<std::size_t>(operand_count()), -1);
+  int next = 0;
+  for (int each = 0; each < operand_count(); ++each) {
+    const bool follows = spec_of(each).access == Access::strided && !has_cursor(each);
+    if ((spec_of(each).access == Access::contiguous || follows) &&
+        next < (single_ ? most_pointers - 1 : most_pointers)) {
+      pointers_[static_cast<std::size_t>(each)] = next++;
+    }
+  }
+}
+
+std::size_t X86Function::emit_entry() {
+  mov(rbp, rsp);
+  mov(rbx, rdi);
+  sub(rsp, 0x7fffffff);
+  const std::size_t frame_size_at = getSize() - 4;
+  and_(rsp, -64);
+  for (const auto& [value, which] : pins_) {
+    if (body_.is_constant(value)) load_constant(value, which);
+  }
+  return frame_size_at;
+}
+
+void X86Function::emit_function() {
+  assign_pointers();
+  for (const Reg64& each : {rbx, rbp, r12, r13, r14, r15}) push(each);
+  const std::size_t frame_size_at = emit_entry();
+  const Address columns = qword[rbx + static_cast<int>(offsetof(Frame, columns))];
+  mov(r13, columns);
+  Label row;
+  L(row);
+  load_pointers();
+  emit_row_start();
+  if (accumulators_.empty()) {
+    emit_columns();
+  } else {
+    Label block;
+    start_totals();
+    L(block);
+    lea(r13, ptr[r12 + fold_block]);
+    cmp(r13, columns);
+    cmovg(r13, columns);
+    start_accumulators();
+    emit_columns();
+    add_to_totals();
+    // The rest of the tail's vector belongs to no block.
+    mov(r12, r13);
+    cmp(r12, columns);
+    jl(block, T_NEAR);
+    store_totals();
+  }
+  for (int each = 0; each < operand_count(); ++each) {
+    mov(rax, row_of(each));
+    add(start_of(each), rax);
+  }
+  dec(qword[rbx + static_cast<int>(offsetof(Frame, rows))]);
+  jnz(row, T_NEAR);
+  vzeroupper();
+  mov(rsp, rbp);
+  for (const Reg64& each : {r15, r14, r13, r12, rbp, rbx}) pop(each);
+  ret();
+  emit_rest(frame_size_at);
+}
+
+/// What stands behind the function, and how large its frame on the stack has become.
+void X86Function::emit_rest(std::size_t size_at) {
+  for (Stub& stub : stubs_) emit_stub(stub);
+  emit_constants();
+  rewrite(size_at, static_cast<std::uint64_t>(slot_area() + (most_slots_ + 2) * vector_bytes), 4);
+}
+
+/// The body without a loop along the row, which would take longer than it. Where there are more rows, what leads to
+/// the next one stands behind the function.
+void X86Function::emit_single() {
+  assign_pointers();
+  push(rbx);
+  push(rbp);
+  const std::size_t frame_size_at = emit_entry();
+  Label row, next, end;
+  load_pointers();
+  L(row);
+  emit_row_start();
+  emit_body(false);
+  dec(qword[rbx + static_cast<int>(offsetof(Frame, rows))]);
+  jnz(next, T_NEAR);
+  L(end);
+  vzeroupper();
+  mov(rsp, rbp);
+  pop(rbp);
+  pop(rbx);
+  ret();
+  L(next);
+  mov(rax, qword[rbx + static_cast<int>(offsetof(Frame, goes_on))]);
+  cmp(byte[rax], 0);
+  je(end, T_NEAR);
+  for (int each = 0; each < operand_count(); ++each) {
+    const int which = pointers_[static_cast<std::size_t>(each)];
+    mov(rax, row_of(each));
+    which >= 0 ? add(pointer_register(which), rax) : add(start_of(each), rax);
+  }
+  jmp(row, T_NEAR);
+  emit_rest(frame_size_at);
+}
+
+void X86Function::load_pointers() {
+  for (int each = 0; each < operand_count(); ++each) {
+    const int which = pointers_[static_cast<std::size_t>(each)];
+    if (which >= 0) mov(pointer_register(which), start_of(each));
+  }
+}
+
+void X86Function::emit_row_start() {
+  for (int each = 0; each < operand_count(); ++each) {
+    if (!has_cursor(each)) continue;
+    mov(rax, start_of(each));
+    mov(cursor_of(each), rax);
+  }
+  if (!single_) xor_(r12, r12);
+  in_element_ = false;
+  position_ = -1;
+  vectors_.begin();
+  masks_.begin();
+  for (const Value value : body_.row) {
+    unlock_all();
+    emit(value);
+    if (pinned_at(value) < 0) {
+      if (slot_of(value) < 0) slot_of(value) = new_slot();
+      store_slot(value, file(value).find(value));
+    }
+    forget_all();
+  }
+}
+
+void X86Function::emit_columns() {
+  const int unrolled = unroll();
+  Label end;
+  if (spec_.variant == Variant::non_temporal) emit_head();
+  emit_vectors(unrolled);
+  // Accumulators turn from here on: vectors that are unrolled have one each.
+  if (!accumulators_.empty()) mov(qword[rsp + rest_from()], r12);
+  if (unrolled > 1) emit_vectors(1);
+  mov(rax, r13);
+  sub(rax, r12);
+  jle(end, T_NEAR);
+  emit_tail();
+  L(end);
+}
+
+void X86Function::emit_head() {
+  Label aligned;
+  const int width = width_of(inputs());
+  mov(rax, start_of(inputs()));
+  neg(rax);
+  and_(rax, lanes * width - 1);
+  jz(aligned, T_NEAR);
+  shr(rax, std::countr_zero(static_cast<unsigned>(width)));
+  cmp(rax, r13);
+  cmovg(rax, r13);
+  emit_tail();
+  for (int each = 0; each < operand_count(); ++each) {
+    if (!has_cursor(each)) continue;
+    movsxd(rax, dword[rsp + tail_count()]);
+    imul(rax, column_of(each));
+    add(cursor_of(each), rax);
+  }
+  mov(eax, dword[rsp + tail_count()]);
+  add(r12, rax);
+  L(aligned);
+}
+
+void X86Function::emit_vectors(int unrolled) {
+  Label end, next;
+  mov(r14, r13);
+  sub(r14, lanes * unrolled);
+  cmp(r12, r14);
+  jg(end, T_NEAR);
+  align(16);
+  L(next);
+  for (step_ = 0; step_ < unrolled; ++step_) emit_body(false);
+  step_ = 0;
+  if (unrolled == 1) turn_accumulators();
+  add(r12, lanes * unrolled);
+  cmp(r12, r14);
+  jle(next, T_NEAR);
+  L(end);
+}
+
+void X86Function::emit_tail() {
+  mov(dword[rsp + tail_count()], eax);
+  if (has_masks) {
+    mov(ecx, -1);
+    bzhi(ecx, ecx, eax);
+    kmovd(Opmask(tail_mask), ecx);
+  } else {
+    lea(rcx, ptr[rip + tail_masks_]);
+    neg(rax);
+    // Register 0 is never pinned: pins are taken from the other end and leave some over.
+    vmovups(ymm0, ptr[rcx + rax * 4 + 64]);
+    vmovups(ptr[rsp + tail_mask_32()], ymm0);
+    vmovups(ymm0, ptr[rcx + rax * 8 + 64]);
+    vmovups(ptr[rsp + tail_mask_64()], ymm0);
+  }
+  emit_body(true);
+}
+
+void X86Function::emit_body(bool partial) {
+  in_element_ = true;
+  partial_ = partial;
+  vectors_.begin();
+  masks_.begin();
+  const int slots = next_slot_;
+  for (int each = 0; each < inputs() && !partial; ++each) {
+    const OperandSpec& spec = spec_of(each);
+    if (!spec.prefetched || (spec.access != Access::contiguous && !spec.every_second)) continue;
+    const int width = width_of(each), bytes = lanes * width * (spec.every_second ? 2 : 1);
+    const Xbyak::RegExp start =
+        spec.every_second ? strided_at(each) : pointer(each) + r12 * width + step_ * lanes * width;
+    for (int line = 0; line < bytes; line += 64) {
+      if (bytes < 64 && (step_ * bytes) % 64 != 0) continue;
+      prefetcht1(ptr[start + line + prefetch_distance]);
+    }
+  }
+  for (position_ = 0; position_ < static_cast<int>(body_.element.size()); ++position_) {
+    unlock_all();
+    const Value value = body_.element[static_cast<std::size_t>(position_)];
+    emit(value);
+    body_.operands(value, [&](Value read) { let_go_of(read); });
+  }
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    unlock_all();
+    accumulate(i);
+    for (const Value value : values_of(reduction(i))) let_go_of(body_.root[static_cast<std::size_t>(value)]);
+    ++position_;
+  }
+  for (const Code::Store& store : spec_.code.stores) {
+    unlock_all();
+    const Value value = body_.root[static_cast<std::size_t>(store.value)];
+    const int to = inputs() + store.operand, beside = imaginary_of(to);
+    if (beside >= 0) {
+      const auto other = std::ranges::find_if(spec_.code.stores, [&](const Code::Store& each) {
+        return inputs() + each.operand == beside && each.half == store.half;
+      });
+      const int real = in_register(value);
+      store_parts(to, store.half, real, in_register(body_.root[static_cast<std::size_t>(other->value)]));
+    } else if (!is_stored_with_real(to)) {
+      emit_store(value, to, store.half);
+    }
+    let_go_of(value);
+    ++position_;
+  }
+  forget_all();
+  for (const Value value : body_.element) slot_of(value) = -1;
+  next_slot_ = slots;
+  for (int each = 0; each < operand_count() && !partial; ++each) {
+    if (!has_cursor(each)) continue;
+    mov(rax, column_of(each));
+    shl(rax, std::countr_zero(static_cast<unsigned>(lanes)));
+    add(cursor_of(each), rax);
+  }
+  partial_ = false;
+}
+
+}  // namespace tyto::cpu::jit
+
+#endif

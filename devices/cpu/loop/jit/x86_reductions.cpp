@@ -1,0 +1,238 @@
+// Rows reduced to numbers, in an order that the length of vectors does not change.
+#if defined(TYTO_HAVE_XBYAK)
+
+#include "devices/cpu/loop/jit/x86_function.hpp"
+
+namespace tyto::cpu::jit {
+
+void X86Function::place_accumulators() {
+  for (std::size_t i = 0; i < spec_.code.reductions.size(); ++i) {
+    if (!has_masks && lane_of_reduction(i) == Lane::i64 && reduction(i).fold != Fold::sum) throw NotEmitted();
+    Accumulator made;
+    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes_of(lane_of_reduction(i)));
+    const auto reserve = [&] {
+      const int which = registers - 1 - accumulator_count_++;
+      if (which < registers / 2) throw NotEmitted();
+      vectors_.reserve(which);
+      return which;
+    };
+    for (int k = 0; k < vectors; ++k) made.vectors.push_back(reserve());
+    if (is_extreme(i) && is_float(lane_of_reduction(i))) {
+      if (has_masks) {
+        made.unordered = tail_mask - 1 - mask_count_++;
+        if (mask_count_ > 3) throw NotEmitted();
+        masks_.reserve(made.unordered);
+      } else {
+        made.unordered = reserve();
+      }
+    }
+    copies_ = std::max(copies_, vectors / vectors_a_step(i));
+    accumulators_.push_back(made);
+  }
+}
+
+std::uint64_t X86Function::identity(std::size_t i) const {
+  const Lane lane = lane_of_reduction(i);
+  const bool wide = is_wide(lane);
+  switch (reduction(i).fold) {
+    case Fold::sum: return 0;
+    case Fold::product: return lane == Lane::f64 ? 0x3ff0000000000000u : 1u;
+    case Fold::minimum:
+      if (is_float(lane)) return wide ? 0x7ff0000000000000u : 0x7f800000u;
+      return wide ? 0x7fffffffffffffffu : 0x7fffffffu;
+    default:
+      if (is_float(lane)) return wide ? 0xfff0000000000000u : 0xff800000u;
+      return wide ? 0x8000000000000000u : 0x80000000u;
+  }
+}
+
+void X86Function::start_totals() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    mov(rax, identity(i));
+    mov(qword[rsp + totals_area() + static_cast<int>(i) * 16], rax);
+    const int unordered = accumulators_[i].unordered;
+    if (unordered >= 0) has_masks ? kxorw(Opmask(unordered), Opmask(unordered), Opmask(unordered)) : zero(unordered);
+  }
+}
+
+void X86Function::start_accumulators() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    const std::uint64_t start = identity(i);
+    for (const int which : accumulators_[i].vectors) {
+      if (start == 0) zero(which);
+      else repeat(start, lane_of_reduction(i), which);
+    }
+  }
+}
+
+void X86Function::repeat(std::uint64_t bits, Lane lane, int which) {
+  mov(rax, bits);
+  vmovq(Xmm(which), rax);
+  if (!is_wide(lane)) vbroadcastss(vector(which, lane), Xmm(which));
+  else if (has_masks) vbroadcastsd(Xbyak::Zmm(which), Xmm(which));
+  else vbroadcastsd(Ymm(which), Xmm(which));
+}
+
+void X86Function::fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Operand& b) {
+  const Lane lane = lane_of_reduction(i);
+  switch (reduction(i).fold) {
+    case Fold::sum: binary(Op::add, lane, to, a, b); return;
+    case Fold::product: binary(Op::multiply, lane, to, a, b); return;
+    // The current value first: of equal ones the accumulator stays, as it does where the value is NaN.
+    case Fold::minimum: extreme(lane, false, to, static_cast<const Xmm&>(b), a); return;
+    default: extreme(lane, true, to, static_cast<const Xmm&>(b), a); return;
+  }
+}
+
+void X86Function::extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b) {
+  switch (lane) {
+    case Lane::f32: largest ? vmaxps(to, a, b) : vminps(to, a, b); return;
+    case Lane::f64: largest ? vmaxpd(to, a, b) : vminpd(to, a, b); return;
+    case Lane::i64: largest ? vpmaxsq(to, a, b) : vpminsq(to, a, b); return;
+    default: largest ? vpmaxsd(to, a, b) : vpminsd(to, a, b); return;
+  }
+}
+
+void X86Function::accumulate(std::size_t i) {
+  accumulate_half(i, reduction(i).value, 0);
+  if (reduction(i).second == no_value) return;
+  unlock_all();
+  accumulate_half(i, reduction(i).second, 1);
+}
+
+void X86Function::accumulate_half(std::size_t i, Value value, int half) {
+  const Accumulator& accumulator = accumulators_[i];
+  const Lane lane = lane_of_reduction(i);
+  const auto turn = static_cast<std::size_t>(step_ * vectors_a_step(i) + half);
+  const int which = accumulator.vectors[turn % accumulator.vectors.size()];
+  const int from = in_register(body_.root[static_cast<std::size_t>(value)]);
+  const Xmm sum = vector(which, lane);
+  Xmm x = vector(from, lane);
+  if (partial_ && !has_masks) {
+    const int t = take_vector();
+    repeat(identity(i), lane, t);
+    const Xmm blended = vector(t, lane);
+    const int at = is_wide(lane) ? tail_mask_64() : tail_mask_32();
+    const int m = take_vector();
+    vmovups(vector(m, lane), ptr[rsp + at]);
+    is_wide(lane) ? vblendvpd(blended, blended, x, vector(m, lane)) : vblendvps(blended, blended, x, vector(m, lane));
+    x = blended;
+  }
+  const int tail = partial_ && has_masks ? tail_mask_of(half) : tail_mask;
+  const Xmm some = partial_ && has_masks ? sum | Opmask(tail) : sum;
+  fold_into(i, some, sum, x);
+  if (accumulator.unordered < 0) return;
+  constexpr std::uint8_t unordered = 3;
+  if (has_masks) {
+    const Opmask seen(accumulator.unordered), now(take(masks_));
+    const Opmask made = partial_ ? now | Opmask(tail) : now;
+    is_wide(lane) ? vcmppd(made, x, x, unordered) : vcmpps(made, x, x, unordered);
+    korw(seen, seen, now);
+  } else {
+    const Xmm now = vector(take_vector(), lane), seen = vector(accumulator.unordered, lane);
+    is_wide(lane) ? vcmppd(now, x, x, unordered) : vcmpps(now, x, x, unordered);
+    vorps(seen, seen, now);
+  }
+}
+
+void X86Function::turn(std::size_t i) {
+  const std::vector<int>& vectors = accumulators_[i].vectors;
+  if (static_cast<int>(vectors.size()) == vectors_a_step(i)) return;
+  const int t = vectors_.find_free();
+  vmovaps(whole(t), whole(vectors[0]));
+  for (std::size_t k = 0; k + 1 < vectors.size(); ++k) vmovaps(whole(vectors[k]), whole(vectors[k + 1]));
+  vmovaps(whole(vectors.back()), whole(t));
+}
+
+void X86Function::turn_back(std::size_t i) {
+  Label next, done;
+  const int count = static_cast<int>(accumulators_[i].vectors.size());
+  if (count == vectors_a_step(i)) return;
+  mov(rax, r12);
+  sub(rax, qword[rsp + rest_from()]);
+  shr(rax, std::countr_zero(static_cast<unsigned>(lanes)));
+  L(next);
+  test(eax, count - 1);
+  jz(done, T_NEAR);
+  turn(i);
+  inc(rax);
+  jmp(next, T_NEAR);
+  L(done);
+}
+
+void X86Function::add_to_totals() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    unlock_all();
+    const Accumulator& accumulator = accumulators_[i];
+    const Lane lane = lane_of_reduction(i);
+    if (is_extreme(i)) turn_back(i);
+    std::size_t count = accumulator.vectors.size();
+    while (count > 1) {
+      count /= 2;
+      for (std::size_t k = 0; k < count; ++k) {
+        const Xmm low = vector(accumulator.vectors[k], lane), high = vector(accumulator.vectors[k + count], lane);
+        fold_into(i, low, low, high);
+      }
+    }
+    const int first = accumulator.vectors[0], t = take_vector();
+    const int width = is_wide(lane) ? 8 : 4;
+    for (int half = lanes_of(lane) / 2; half > 0; half /= 2) {
+      const int bytes = half * width;
+      if (bytes == 32) vextracti64x4(Ymm(t), Xbyak::Zmm(first), 1);
+      else if (bytes == 16) has_masks ? vextracti32x4(Xmm(t), Ymm(first), 1) : vextracti128(Xmm(t), Ymm(first), 1);
+      else vpshufd(Xmm(t), Xmm(first), bytes == 8 ? 0x0e : 0x01);
+      fold_into(i, sized(first, bytes), sized(first, bytes), sized(t, bytes));
+    }
+    const Xmm sum(first), before(t);
+    vmovq(before, total(i));
+    if (adds_wider(reduction(i).fold, lane)) {
+      vcvtss2sd(sum, sum, sum);
+      vaddsd(before, before, sum);
+    } else {
+      fold_into(i, before, before, sum);
+    }
+    vmovq(total(i), before);
+  }
+}
+
+void X86Function::store_totals() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    const int to = inputs() + reduction(i).operand;
+    const Lane lane = lane_of_reduction(i);
+    const bool wide = is_wide(lane) || adds_wider(reduction(i).fold, lane);
+    mov(rax, qword[rsp + totals_area() + static_cast<int>(i) * 16]);
+    if (const int unordered = accumulators_[i].unordered; unordered >= 0) {
+      Label numbers;
+      if (has_masks) kortestw(Opmask(unordered), Opmask(unordered));
+      else vtestps(vector(unordered, lane), vector(unordered, lane));
+      jz(numbers);
+      mov(rax, wide ? 0x7ff8000000000000u : 0x7fc00000u);
+      L(numbers);
+    }
+    mov(rcx, start_of(to));
+    wide ? mov(qword[rcx], rax) : mov(dword[rcx], eax);
+  }
+}
+
+void X86Function::emit_constants() {
+  align(vector_bytes);
+  for (std::size_t i = 0; i < constants_.size(); ++i) {
+    if (constants_[i] == nullptr) continue;
+    const Instruction& instruction = spec_.code.instructions[i];
+    L(*constants_[i]);
+    // One a lane for AVX2; otherwise the processor repeats it.
+    for (int lane = 0; lane < (has_masks ? 1 : lanes); ++lane) {
+      if (is_wide(instruction.lane) || has_masks) dq(instruction.immediate);
+      else dd(static_cast<std::uint32_t>(instruction.immediate));
+    }
+  }
+  if (has_masks) return;
+  align(vector_bytes);
+  L(tail_masks_);
+  for (int i = 0; i < 8; ++i) dq(~std::uint64_t{0});
+  for (int i = 0; i < 8; ++i) dq(0);
+}
+
+}  // namespace tyto::cpu::jit
+
+#endif

@@ -1,4 +1,0 @@
-// Small matrix products compiled for AVX-512.
-#define TYTO_ISA avx512
-#define TYTO_VECTOR_BYTES 64
-#include "devices/cpu/matmul/small_product.inc"

@@ -1,4 +1,0 @@
-// Small matrix products compiled for the baseline instruction set.
-#define TYTO_ISA baseline
-#define TYTO_VECTOR_BYTES 16
-#include "devices/cpu/matmul/small_product.inc"

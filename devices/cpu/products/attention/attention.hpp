@@ -1,0 +1,13 @@
+// The makers of the kernels of attention and its gradient.
+#pragma once
+
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu::attention {
+
+std::shared_ptr<const core::Kernel> prepare_attention(const core::Step& step);
+std::shared_ptr<const core::Kernel> prepare_attention_gradient(const core::Step& step);
+
+}  // namespace tyto::cpu::attention

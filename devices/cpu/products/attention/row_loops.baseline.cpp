@@ -1,0 +1,3 @@
+// Loops of attention compiled for every processor.
+#define TYTO_ISA baseline
+#include "devices/cpu/products/attention/row_loops.inc"

@@ -1,0 +1,168 @@
+// Checks a convolution, works out its geometry and chooses its implementation.
+#include "devices/cpu/products/convolution/convolution.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <tyto/error.hpp>
+
+#include "devices/cpu/arithmetic/half_precision.hpp"
+#include "devices/cpu/products/convolution/convolution_routine.hpp"
+#include "devices/cpu/system/layout_threads.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+void check(const ConvolutionProblem& problem) {
+  check_axes("convolution", problem.axes);
+  const auto refuse = [](const std::string& what) { throw ValueError("convolution: " + what); };
+  if (problem.batch < 0 || problem.in_channels < 0 || problem.out_channels < 0) {
+    refuse("extents must not be negative, got batch " + std::to_string(problem.batch) + ", channels " +
+           std::to_string(problem.in_channels) + " and " + std::to_string(problem.out_channels));
+  }
+  if (problem.groups < 1 || problem.in_channels % problem.groups != 0 || problem.out_channels % problem.groups != 0) {
+    refuse(std::to_string(problem.groups) + " groups do not divide " + std::to_string(problem.in_channels) + " and " +
+           std::to_string(problem.out_channels) + " channels");
+  }
+  if (problem.pass != ConvolutionPass::forward &&
+      (problem.scale || problem.bias || problem.residual || problem.limits.any())) {
+    refuse("scale, bias, residual and limits belong to the forward pass");
+  }
+  if (problem.scale && problem.dtype != DType::f32 && problem.dtype != DType::f64) {
+    refuse("sums of type " + std::string(name_of(problem.dtype)) + " cannot be scaled: f32 and f64 only");
+  }
+  if (problem.result_pitch != 0 && (problem.pass != ConvolutionPass::forward || is_half(problem.dtype) ||
+                                    problem.residual || problem.result_pitch < problem.out_channels)) {
+    refuse("pixels lie " + std::to_string(problem.result_pitch) +
+           " elements apart: only forward results wider than 16 bits without residual may, and not less than " +
+           std::to_string(problem.out_channels) + " channels");
+  }
+  if (problem.pass == ConvolutionPass::backward_kernel && problem.packed_kernel) {
+    refuse("backward_kernel reads no kernel that could be packed");
+  }
+}
+
+double operations_of(const ConvolutionProblem& problem) {
+  const Geometry g(problem);
+  return 2.0 * static_cast<double>(g.output_elements()) * static_cast<double>(g.taps()) *
+         static_cast<double>(g.group_in());
+}
+
+// Axes of one element leave nothing to slide over. Without them the axis of a (k, 1) kernel over a picture of one
+// column is the innermost one, along which kernels read pixels as one run and keep tiles of results in registers.
+ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
+  const auto is_unit = [](const WindowAxis& axis) {
+    return axis.input == 1 && axis.kernel == 1 && axis.pad_before == 0 && axis.pad_after == 0;
+  };
+  if (std::ranges::all_of(problem.axes, is_unit)) problem.axes.resize(1);
+  if (problem.axes.size() > 1) std::erase_if(problem.axes, is_unit);
+  return problem;
+}
+
+bool is_depthwise(const ConvolutionProblem& problem) {
+  return problem.groups > 1 && problem.groups == problem.in_channels && problem.groups == problem.out_channels;
+}
+
+constexpr std::int64_t short_run = 32;  // elements: fewer are copied to patches too slowly
+
+// A window that lies in one long run where pixels have few channels: a row of a plain product. oneDNN lays out each tap
+// and position by itself, which takes longer to prepare than many runs (docs/performance/convolutions.md).
+bool is_run_of_few_channels(const ConvolutionProblem& problem) {
+  constexpr std::int64_t few_channels = 8;
+  const WindowAxis& last = problem.axes.back();
+  return problem.groups == 1 && problem.in_channels < few_channels && last.dilation == 1 &&
+         last.kernel * problem.in_channels >= short_run;
+}
+
+// oneDNN's code for AVX-512 computes products with pixels as fast as our tile. The tile ends sums as it stores them,
+// where the other takes a pass over the results, and what follows them too; and where pixels are so few that reading
+// weights takes as long as multiplying, it prefetches the next ones (docs/performance/convolutions.md,
+// docs/performance/loops.md). Of windows oneDNN is ahead.
+bool is_ahead_on_avx512(const ConvolutionProblem& problem) {
+  return problem.groups == 1 ? Geometry(problem).taps() == 1 : is_depthwise(problem);
+}
+
+// oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
+// what it wins by the pass over its results that an epilogue takes (docs/performance/convolutions.md).
+bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32) return false;
+  const bool forward = problem.pass == ConvolutionPass::forward;
+  if (choice.set() == InstructionSet::avx512) {
+    return forward && (is_run_of_few_channels(problem) || is_ahead_on_avx512(problem));
+  }
+  if (choice.set() != InstructionSet::avx2) return false;
+  if (problem.groups != 1) return is_depthwise(problem) && forward;
+  if (forward) return true;
+  return Geometry(problem).taps() > 1 &&
+         (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= short_run);
+}
+
+// oneDNN stays for the sake of training: without it a step of MNIST, whose first convolution has one channel,
+// takes 1.28 times as long, a third of that by its products (docs/adr/0160).
+std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  if (choice.implementation != Implementation::own && !prefers_own(problem, choice)) {
+    auto routine = prepare_onednn_convolution(problem, choice);
+    if (routine != nullptr) return routine;
+    if (choice.implementation == Implementation::onednn) {
+      throw DeviceError("convolution: oneDNN does not take this problem (type " + std::string(name_of(problem.dtype)) +
+                        (has_onednn() ? ")" : "): it is not part of this build"));
+    }
+  }
+  return prepare_own_convolution(problem, choice);
+}
+
+}  // namespace
+
+Geometry::Geometry(const ConvolutionProblem& problem)
+    : batch(problem.batch),
+      in_channels(problem.in_channels),
+      out_channels(problem.out_channels),
+      groups(problem.groups),
+      result_pitch(problem.result_pitch == 0 ? problem.out_channels : problem.result_pitch),
+      axes(three_axes(problem.axes)) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    input[axis] = axes[axis].input;
+    kernel[axis] = axes[axis].kernel;
+    output[axis] = axes[axis].output();
+    stride[axis] = axes[axis].stride;
+    dilation[axis] = axes[axis].dilation;
+    before[axis] = axes[axis].pad_before;
+  }
+}
+
+int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
+                        double operations_per_nanosecond) {
+  if (choice.threads > 0) return choice.threads;
+  return threads_for(operations_of(problem) / operations_per_nanosecond);
+}
+
+int convolution_layout_threads(const ConvolutionProblem& problem, double operations_per_nanosecond) {
+  return layout_threads_for(operations_of(problem) / operations_per_nanosecond);
+}
+
+std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionProblem& problem,
+                                                            const KernelChoice& choice) {
+  if (is_half(problem.dtype)) return prepare_half_convolution(problem, choice);
+  if (!is_floating(problem.dtype)) return prepare_loop_convolution(problem, choice);
+  if (is_depthwise(problem)) return prepare_depthwise_convolution(problem, choice);
+  if (problem.pass == ConvolutionPass::backward_kernel) return prepare_kernel_gradient(problem, choice);
+  return prepare_panel_convolution(problem, choice);
+}
+
+Convolution prepare_convolution(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  check(problem);
+  return Convolution(choose(without_unit_axes(problem), choice));
+}
+
+std::size_t Convolution::workspace_bytes() const noexcept { return workspace().bytes(); }
+std::size_t Convolution::packed_bytes() const noexcept { return packed().bytes(); }
+const WorkspaceLayout& Convolution::workspace() const noexcept { return routine_->workspace(); }
+const WorkspaceLayout& Convolution::packed() const noexcept { return routine_->packed(); }
+void Convolution::pack(const void* kernel, void* packed) const { routine_->pack(kernel, packed); }
+void Convolution::run(const ConvolutionArguments& arguments) const { routine_->run(arguments); }
+bool Convolution::takes_loop() const noexcept { return routine_->takes_loop(); }
+const char* Convolution::implementation() const noexcept { return routine_->name(); }
+
+}  // namespace tyto::cpu

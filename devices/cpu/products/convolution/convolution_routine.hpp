@@ -1,0 +1,65 @@
+// The interface between convolution's front and its implementations, and the geometry they share.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/products/convolution/convolution.hpp"
+
+namespace tyto::cpu {
+
+class ConvolutionRoutine {
+ public:
+  virtual ~ConvolutionRoutine() = default;
+  const WorkspaceLayout& workspace() const noexcept { return space_; }
+  const WorkspaceLayout& packed() const noexcept { return packed_space_; }
+  virtual void pack(const void* /*kernel*/, void* /*packed*/) const {}
+  virtual void run(const ConvolutionArguments& arguments) const = 0;
+  virtual bool takes_loop() const noexcept { return false; }
+  virtual const char* name() const noexcept = 0;
+
+ protected:
+  // Laid out by the constructors of those who use them.
+  WorkspaceLayout space_, packed_space_;
+};
+
+/// A problem brought to three axes; missing outer axes have one element.
+struct Geometry {
+  explicit Geometry(const ConvolutionProblem& problem);
+
+  std::int64_t batch, in_channels, out_channels, groups;
+  std::int64_t result_pitch;  // elements between pixels of a forward result
+  std::array<WindowAxis, 3> axes;
+  Extents input{}, kernel{}, output{}, stride{}, dilation{}, before{};
+
+  std::int64_t group_in() const noexcept { return in_channels / groups; }
+  std::int64_t group_out() const noexcept { return out_channels / groups; }
+  std::int64_t taps() const noexcept { return product_of(kernel); }
+  std::int64_t input_elements() const noexcept { return batch * product_of(input) * in_channels; }
+  std::int64_t output_elements() const noexcept { return batch * product_of(output) * out_channels; }
+  std::int64_t kernel_elements() const noexcept { return taps() * group_in() * out_channels; }
+};
+
+/// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
+int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
+                        double operations_per_nanosecond);
+/// Threads by which a library lays a packed kernel out: by the problem alone, the same in the whole process.
+int convolution_layout_threads(const ConvolutionProblem& problem, double operations_per_nanosecond);
+
+/// f32 and f64, forward and backward_input, by register tiles.
+std::unique_ptr<ConvolutionRoutine> prepare_panel_convolution(const ConvolutionProblem&, const KernelChoice&);
+/// f32 and f64, backward_kernel, by register tiles.
+std::unique_ptr<ConvolutionRoutine> prepare_kernel_gradient(const ConvolutionProblem&, const KernelChoice&);
+/// f32 and f64, all passes, one input and one output channel a group.
+std::unique_ptr<ConvolutionRoutine> prepare_depthwise_convolution(const ConvolutionProblem&, const KernelChoice&);
+/// Integers and booleans, all passes, by plain loops.
+std::unique_ptr<ConvolutionRoutine> prepare_loop_convolution(const ConvolutionProblem&, const KernelChoice&);
+/// f16 and bf16 through f32 copies in the workspace.
+std::unique_ptr<ConvolutionRoutine> prepare_half_convolution(const ConvolutionProblem&, const KernelChoice&);
+/// f32 by oneDNN; null where it cannot take the problem.
+std::unique_ptr<ConvolutionRoutine> prepare_onednn_convolution(const ConvolutionProblem&, const KernelChoice&);
+/// Our own code for any type.
+std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionProblem&, const KernelChoice&);
+
+}  // namespace tyto::cpu

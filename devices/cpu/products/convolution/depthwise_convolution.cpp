@@ -1,0 +1,181 @@
+// Convolutions with one channel a group in f32 and f64, all passes: sums of products along the channels.
+#include <algorithm>
+#include <vector>
+
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/products/convolution/direct_convolution.hpp"
+#include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+constexpr std::int64_t most_addresses = 256;    // of a run of the channel kernel
+constexpr std::int64_t channels_of_a_job = 64;  // of the kernel's gradient
+constexpr std::int64_t bytes_of_taps = 16384;   // that stay in the first-level cache from pixel to pixel
+
+template <class T>
+class DepthwiseConvolution final : public DirectConvolution {
+ public:
+  DepthwiseConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
+      : DirectConvolution(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, 5.0)) {
+    if (problem.pass != ConvolutionPass::backward_kernel) find_runs();
+    tables_ = space_.reserve_each(static_cast<std::size_t>(threads_), 2 * most_addresses * sizeof(T*), tables_stride_);
+  }
+
+  void run(const ConvolutionArguments& arguments) const override {
+    run_team(threads_, [&](Team team) {
+      T** const table = at<T*>(arguments.workspace, tables_ + static_cast<std::size_t>(team.member) * tables_stride_);
+      const Addresses addresses{const_cast<const T**>(table), const_cast<const T**>(table + most_addresses)};
+      if (problem_.pass == ConvolutionPass::backward_kernel) {
+        run_by_kernel(arguments, team, addresses);
+      } else {
+        with_part_loop(arguments.loop, [&](const PartLoop& loop) { run_by_pixel(arguments, team, addresses, loop); });
+      }
+    });
+  }
+
+  bool takes_loop() const noexcept override {
+    return problem_.pass == ConvolutionPass::forward && g_.result_pitch == g_.out_channels;
+  }
+
+  const char* name() const noexcept override {
+    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
+  }
+
+ private:
+  struct Addresses {
+    const T** x;
+    const T** y;
+  };
+
+  // How many pixels from each along the last axis on meet the same taps, each `x_step_` source pixels further.
+  void find_runs() {
+    const std::int64_t length = problem_.pass == ConvolutionPass::forward ? g_.output[2] : g_.input[2];
+    x_step_ = problem_.pass == ConvolutionPass::forward ? g_.stride[2] : 1;
+    runs_.assign(static_cast<std::size_t>(length), 1);
+    for (std::int64_t x = length - 1; x-- > 0;) {
+      const WindowPairs::Pairs here = window_pairs_[2].at(x), next = window_pairs_[2].at(x + 1);
+      const bool goes_on = std::equal(here.begin(), here.end(), next.begin(), next.end(), [&](auto one, auto other) {
+        return one.first == other.first && one.second + x_step_ == other.second;
+      });
+      if (goes_on) runs_[static_cast<std::size_t>(x)] = runs_[static_cast<std::size_t>(x) + 1] + 1;
+    }
+  }
+
+  // A part of the channels at a time, whose kernel is read from the first-level cache by all pixels but the first.
+  void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses,
+                    const PartLoop& loop) const noexcept {
+    const Extents& target = problem_.pass == ConvolutionPass::forward ? g_.output : g_.input;
+    const Range mine = share(g_.batch * product_of(target), team.member, team.size);
+    constexpr std::int64_t least = 64;
+    const auto each = static_cast<std::int64_t>(sizeof(T)) * std::max<std::int64_t>(g_.taps(), 1);
+    const std::int64_t together = std::max(bytes_of_taps / each / least, std::int64_t{1}) * least;
+    for (std::int64_t first = 0; first < g_.in_channels; first += together) {
+      run_channels(arguments, mine, addresses, {first, std::min(first + together, g_.in_channels)}, loop);
+    }
+  }
+
+  void run_channels(const ConvolutionArguments& arguments, Range mine, const Addresses& addresses, Range part,
+                    const PartLoop& loop) const noexcept {
+    const bool forward = problem_.pass == ConvolutionPass::forward;
+    const Extents& target = forward ? g_.output : g_.input;
+    const Extents& source = forward ? g_.input : g_.output;
+    const std::int64_t channels = g_.in_channels, image_pixels = product_of(target);
+    const T* from = static_cast<const T*>(forward ? arguments.input : arguments.output_gradient) + part.begin;
+    const T* kernel = static_cast<const T*>(arguments.kernel) + part.begin;
+    const auto of_channels = [&](const void* values) { return static_cast<const T*>(values) + part.begin; };
+    const bool in_place = problem_.residual && arguments.residual == arguments.result;
+    ChannelArguments<T> t;
+    t.x = addresses.x;
+    t.y = addresses.y;
+    t.channels = part.size();
+    t.x_step = x_step_ * channels;
+    t.out_step = forward ? g_.result_pitch : channels;
+    t.residual_step = channels;
+    if (problem_.scale) t.scale = of_channels(arguments.scale);
+    for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += t.pixels) {
+      const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
+      const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
+      t.out = static_cast<T*>(arguments.result) + pixel * t.out_step + part.begin;
+      t.count = 0;
+      t.pixels = std::min(runs_[static_cast<std::size_t>(x)], mine.end - pixel);
+      t.accumulate = in_place;
+      t.bias = nullptr;
+      for (const auto [tap_z, at_z] : window_pairs_[0].at(z)) {
+        for (const auto [tap_y, at_y] : window_pairs_[1].at(y)) {
+          const T* const row = from + ((image * source[0] + at_z) * source[1] + at_y) * source[2] * channels;
+          const T* const taps = kernel + (tap_z * g_.kernel[1] + tap_y) * g_.kernel[2] * channels;
+          for (const auto [tap_x, at_x] : window_pairs_[2].at(x)) {
+            if (t.count == most_addresses) flush(t);
+            addresses.x[t.count] = row + at_x * channels;
+            addresses.y[t.count] = taps + tap_x * channels;
+            ++t.count;
+          }
+        }
+      }
+      // The epilogue goes with the last run.
+      if (problem_.bias) t.bias = of_channels(arguments.bias);
+      t.residual = problem_.residual && !in_place ? of_channels(arguments.residual) + pixel * channels : nullptr;
+      t.limits = problem_.limits.as<T>();
+      tiles<T>(set_).channels(t);
+      t.residual = nullptr;
+      t.limits = {};
+      if (loop) loop({pixel, pixel + t.pixels}, part);
+    }
+  }
+
+  void run_by_kernel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses) const noexcept {
+    const T* input = static_cast<const T*>(arguments.input);
+    const T* gradient = static_cast<const T*>(arguments.output_gradient);
+    const std::int64_t channels = g_.in_channels, parts = (channels + channels_of_a_job - 1) / channels_of_a_job;
+    const Range mine = share(g_.taps() * parts, team.member, team.size);
+    for (std::int64_t job = mine.begin; job < mine.end; ++job) {
+      const std::int64_t tap = job / parts, first = job % parts * channels_of_a_job;
+      ChannelArguments<T> t;
+      t.x = addresses.x;
+      t.y = addresses.y;
+      t.channels = std::min(channels_of_a_job, channels - first);
+      t.out = static_cast<T*>(arguments.result) + tap * channels + first;
+      for (std::int64_t image = 0; image < g_.batch; ++image) {
+        for (const auto [in_z, out_z] : window_pairs_[0].at(tap / (g_.kernel[1] * g_.kernel[2]))) {
+          for (const auto [in_y, out_y] : window_pairs_[1].at(tap / g_.kernel[2] % g_.kernel[1])) {
+            for (const auto [in_x, out_x] : window_pairs_[2].at(tap % g_.kernel[2])) {
+              if (t.count == most_addresses) flush(t);
+              addresses.x[t.count] =
+                  input + (((image * g_.input[0] + in_z) * g_.input[1] + in_y) * g_.input[2] + in_x) * channels + first;
+              addresses.y[t.count] =
+                  gradient +
+                  (((image * g_.output[0] + out_z) * g_.output[1] + out_y) * g_.output[2] + out_x) * channels + first;
+              ++t.count;
+            }
+          }
+        }
+      }
+      tiles<T>(set_).channels(t);
+    }
+  }
+
+  void flush(ChannelArguments<T>& t) const noexcept {
+    tiles<T>(set_).channels(t);
+    t.accumulate = true;
+    t.count = 0;
+  }
+
+  InstructionSet set_;
+  int threads_;
+  std::vector<std::int64_t> runs_;
+  std::int64_t x_step_ = 1;
+  std::size_t tables_ = 0, tables_stride_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvolutionRoutine> prepare_depthwise_convolution(const ConvolutionProblem& problem,
+                                                                  const KernelChoice& choice) {
+  if (problem.dtype == DType::f64) return std::make_unique<DepthwiseConvolution<double>>(problem, choice);
+  return std::make_unique<DepthwiseConvolution<float>>(problem, choice);
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,213 @@
+// Products with an epilogue and the packing of their weights as kernels of the device.
+//
+// Whoever packs and whoever multiplies prepare the same problem, made of the attributes alone, so that they agree on
+// the layout: with packed weights everything else is dense.
+#include <cstring>
+
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/step_terms.hpp"
+#include "devices/cpu/products/convolution/convolution.hpp"
+#include "devices/cpu/products/product_kernel.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+using core::ProductAttributes;
+using core::View;
+
+constexpr double nanoseconds_a_byte = 0.1;  // of copying
+// One row reads the weights at the speed of memory, however they lie.
+constexpr std::int64_t rows_worth_packing = 2;
+// A few rows times a small matrix are done by our tile, which reads weights where they lie, before oneDNN, which reads
+// packed ones, has begun.
+constexpr std::int64_t few_rows = 12;
+constexpr std::int64_t few_multiply_adds = 200'000;
+// Nor is so small a matrix, however it lies: code for small products takes it, or it is packed in no time.
+constexpr std::int64_t few_weights = 512;
+
+const ProductAttributes& attributes_of(const core::Step& step) { return std::get<ProductAttributes>(*step.attributes); }
+
+MatmulProblem matmul_problem(const ProductAttributes& product, DType dtype, const View& a, const View& b,
+                             const View& c) {
+  const std::size_t rank = c.shape.size();
+  MatmulProblem problem;
+  problem.dtype = dtype;
+  problem.m = c.shape[rank - 2];
+  problem.n = c.shape[rank - 1];
+  problem.k = a.shape[rank - 1];
+  problem.batch.assign(c.shape.begin(), c.shape.end() - 2);
+  problem.a = layout_of(a);
+  problem.b = layout_of(b);
+  problem.c = layout_of(c);
+  problem.packed_b = product.packed;
+  problem.bias = product.bias;
+  problem.accumulate = product.residual;
+  problem.limits = {product.low, product.high};
+  problem.drops_nan = product.drops_nan;
+  return problem;
+}
+
+ConvolutionProblem convolution_problem(const ProductAttributes& product, DType dtype, const Shape& image,
+                                       const Shape& kernel, std::int64_t result_pitch = 0) {
+  ConvolutionProblem problem;
+  problem.dtype = dtype;
+  problem.groups = product.window.groups;
+  problem.batch = image[0];
+  problem.in_channels = image.back();
+  problem.out_channels = kernel.back();
+  problem.axes = axes_of(product.window, image);
+  problem.result_pitch = result_pitch == kernel.back() ? 0 : result_pitch;
+  problem.packed_kernel = product.packed;
+  problem.scale = product.scale;
+  problem.bias = product.bias;
+  problem.residual = product.residual;
+  problem.limits = {product.low, product.high};
+  problem.drops_nan = product.drops_nan;
+  return problem;
+}
+
+Matmul packed_matmul(const ProductAttributes& product, DType dtype) {
+  Shape result = product.left;
+  result[result.size() - 1] = product.weights.back();
+  ProductAttributes packed = product;
+  packed.packed = true;
+  return prepare_matmul(
+      matmul_problem(packed, dtype, View::dense(product.left), View::dense(product.weights), View::dense(result)));
+}
+
+Convolution packed_convolution(const ProductAttributes& product, DType dtype) {
+  ProductAttributes packed = product;
+  packed.packed = true;
+  return prepare_convolution(convolution_problem(packed, dtype, product.left, product.weights));
+}
+
+void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
+  if (from == to) return;
+  run_team(threads_for(static_cast<double>(bytes) * nanoseconds_a_byte), [&](Team team) {
+    const Range mine = share(static_cast<std::int64_t>(bytes), team.member, team.size, 64);
+    if (mine.size() != 0) std::memcpy(to + mine.begin, from + mine.begin, static_cast<std::size_t>(mine.size()));
+  });
+}
+
+std::vector<std::ptrdiff_t> skips_of(const core::Step& step) {
+  std::vector<std::ptrdiff_t> skips;
+  for (const core::Operand& operand : step.inputs) skips.push_back(skipped(operand));
+  return skips;
+}
+
+template <class Routine>
+void check_packed(const Routine& routine, const ProductAttributes& product) {
+  if (static_cast<std::int64_t>(routine.packed_bytes()) == product.bytes) return;
+  throw DeviceError("cpu: pack_weights: the kernel reads " + std::to_string(routine.packed_bytes()) +
+                    " bytes of packed weights, not " + std::to_string(product.bytes));
+}
+
+// The residual is added to what the result holds: it is copied there first unless it lies there.
+std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
+  const ProductAttributes& product = attributes_of(step);
+  const View& c = step.outputs[0].view;
+  const DType dtype = step.outputs[0].dtype;
+  const View b = product.packed ? View::dense(product.weights) : step.inputs[1].view;
+  const Matmul matmul = prepare_matmul(matmul_problem(product, dtype, step.inputs[0].view, b, c));
+  if (product.packed) check_packed(matmul, product);
+  const std::size_t bytes = static_cast<std::size_t>(c.count()) * size_of(dtype);
+  return make_product_kernel(
+      [matmul, bytes, skips = skips_of(step), bias = product.bias, residual = product.residual](
+          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
+          core::Address workspace) {
+        MatmulArguments arguments;
+        arguments.a = in[0].pointer() + skips[0];
+        arguments.b = in[1].pointer() + skips[1];
+        arguments.c = out[0].pointer();
+        if (bias) arguments.bias = in[2].pointer() + skips[2];
+        if (residual) copy_bytes(in.back().pointer() + skips.back(), out[0].pointer(), bytes);
+        arguments.workspace = workspace.pointer();
+        arguments.loop = loop;
+        matmul.run(arguments);
+      },
+      matmul.workspace_bytes(), matmul.takes_loop(), step.outputs[0]);
+}
+
+std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
+  const ProductAttributes& product = attributes_of(step);
+  const Shape& kernel = product.packed ? product.weights : step.inputs[1].view.shape;
+  const Convolution convolution = prepare_convolution(convolution_problem(
+      product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
+  if (product.packed) check_packed(convolution, product);
+  return make_product_kernel(
+      [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), scale = product.scale,
+       bias = product.bias, residual = product.residual](const ResultLoop* loop, std::span<const core::Address> in,
+                                                         std::span<const core::Address> out, core::Address workspace) {
+        const auto operand = [&](std::size_t i) { return in[i].pointer() + skips[i]; };
+        ConvolutionArguments arguments;
+        arguments.input = operand(0);
+        arguments.kernel = operand(1);
+        if (scale) arguments.scale = operand(2);
+        if (bias) arguments.bias = operand(scale ? 3 : 2);
+        if (residual) arguments.residual = operand(in.size() - 1);
+        arguments.result = out[0].pointer() + result;
+        arguments.workspace = workspace.pointer();
+        arguments.loop = loop;
+        convolution.run(arguments);
+      },
+      convolution.workspace_bytes(), convolution.takes_loop(), step.outputs[0]);
+}
+
+template <class Routine>
+std::shared_ptr<const core::Kernel> packing_by(const Routine& routine, const core::Step& step) {
+  check_packed(routine, attributes_of(step));
+  return make_kernel([routine, skip = skipped(step.inputs[0])](std::span<const core::Address> in,
+                                                               std::span<const core::Address> out, core::Address) {
+    routine.pack(in[0].pointer() + skip, out[0].pointer());
+  });
+}
+
+std::shared_ptr<const core::Kernel> prepare_packing(const core::Step& step) {
+  const ProductAttributes& product = attributes_of(step);
+  const DType dtype = step.inputs[0].dtype;
+  if (product.window.window.empty()) return packing_by(packed_matmul(product, dtype), step);
+  return packing_by(packed_convolution(product, dtype), step);
+}
+
+/// A matrix product reads its operands by strides, unless weights were packed for dense ones.
+std::uint64_t matmul_wants_dense(const core::Step& step) {
+  return attributes_of(step).packed ? ~std::uint64_t{0} : ~std::uint64_t{3};
+}
+
+bool convolution_writes(const core::Step& step) {
+  return !attributes_of(step).residual && size_of(step.outputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
+}
+
+}  // namespace
+
+std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype) {
+  // Types through f32 copies pack their weights as part of the copying; loops read them as they are.
+  if (dtype != DType::f32 && dtype != DType::f64) return 0;
+  if (element_count(product.left) == 0 || element_count(product.weights) == 0) return 0;
+  if (op == OpId::convolution_epilogue) {
+    const bool depthwise = product.window.groups > 1 && product.window.groups == product.left.back();
+    if (depthwise) return 0;
+    return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
+  }
+  if (product.weights.size() != 2 || product.left[0] < rows_worth_packing) return 0;
+  if (element_count(product.weights) <= few_weights) return 0;
+  const std::int64_t rows = element_count(product.left) / product.left.back();
+  if (rows <= few_rows && rows * element_count(product.weights) < few_multiply_adds) return 0;
+  return static_cast<std::int64_t>(packed_matmul(product, dtype).packed_bytes());
+}
+
+std::span<const KernelEntry> epilogue_kernels() {
+  static constexpr KernelEntry entries[] = {
+      {OpId::matmul_epilogue, prepare_matmul_epilogue, matmul_wants_dense},
+      {OpId::convolution_epilogue, prepare_convolution_epilogue, all_dense, convolution_writes},
+      {OpId::pack_weights, prepare_packing, all_dense},
+  };
+  return entries;
+}
+
+}  // namespace tyto::cpu

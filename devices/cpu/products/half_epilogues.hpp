@@ -1,0 +1,26 @@
+// The epilogue of a product of f16 or bf16: a bias, a residual and limits in the same kernel, each rounded as an
+// operator of its own would round it, so that a product gives the same bits with and without it.
+#pragma once
+
+#include <cstdint>
+
+#include <tyto/dtype.hpp>
+
+#include "devices/cpu/products/tile/limits.hpp"
+
+namespace tyto::cpu {
+
+/// One row of a product and what is added to it; null for nothing.
+struct HalfEpilogue {
+  DType dtype = DType::f16;
+  const void* bias = nullptr;      ///< one element a column
+  const void* residual = nullptr;  ///< may be the result
+  std::int64_t residual_stride = 1;
+  Limits<float> limits = {};
+};
+
+/// Rounds `count` sums, then adds and rounds again what the epilogue says, and stores them. The sums are overwritten.
+void apply_half_epilogue(const HalfEpilogue& epilogue, float* sums, void* result, std::int64_t stride,
+                         std::int64_t count) noexcept;
+
+}  // namespace tyto::cpu

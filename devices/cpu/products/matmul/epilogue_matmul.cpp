@@ -1,0 +1,78 @@
+// Half-precision products with an epilogue (bias, residual, limits) behind the product, row by row.
+#include <algorithm>
+#include <utility>
+
+#include "devices/cpu/arithmetic/half_precision.hpp"
+#include "devices/cpu/products/half_epilogues.hpp"
+#include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+constexpr std::int64_t tile = 256;
+
+class EpilogueMatmul final : public MatmulRoutine {
+ public:
+  EpilogueMatmul(const MatmulProblem& problem, const KernelChoice& choice, std::unique_ptr<MatmulRoutine> product)
+      : problem_(problem), threads_(matmul_threads(problem, choice, 100.0)), product_(std::move(product)) {
+    const std::int64_t rows = batch_count(problem) * problem.m;
+    const std::int64_t sums = problem.accumulate ? rows * problem.n : 0;
+    sums_ = space_.reserve(static_cast<std::size_t>(sums) * sizeof(std::uint16_t));
+    inner_ = space_.reserve(product_->workspace());
+    packed_space_ = product_->packed();
+  }
+
+  void pack(const void* b, void* packed) const override { product_->pack(b, packed); }
+  bool order_depends_on_strides() const noexcept override { return product_->order_depends_on_strides(); }
+  const char* name() const noexcept override { return product_->name(); }
+
+  void run(const MatmulArguments& arguments) const override {
+    auto* const c = static_cast<std::uint16_t*>(arguments.c);
+    auto* const sums = problem_.accumulate ? at<std::uint16_t>(arguments.workspace, sums_) : c;
+    product_->run({arguments.a, arguments.b, sums, nullptr, at<std::byte>(arguments.workspace, inner_)});
+    run_team(threads_, [&](Team team) {
+      const Range mine = share(batch_count(problem_) * problem_.m, team.member, team.size);
+      for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+        std::uint16_t* const out =
+            c + batch_offsets(problem_, row / problem_.m).c + row % problem_.m * problem_.c.row_stride;
+        end(problem_.accumulate ? sums + row * problem_.n : out, out,
+            static_cast<const std::uint16_t*>(arguments.bias));
+      }
+    });
+  }
+
+ private:
+  void end(const std::uint16_t* sums, std::uint16_t* out, const std::uint16_t* bias) const noexcept {
+    for (std::int64_t first = 0; first < problem_.n; first += tile) {
+      const std::int64_t count = std::min(tile, problem_.n - first);
+      float wide[tile];
+      widen(problem_.dtype, sums + first, 1, wide, count);
+      const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? bias + first : nullptr,
+                                  problem_.accumulate ? out + first : nullptr, 1, problem_.limits.as<float>()};
+      apply_half_epilogue(epilogue, wide, out + first, 1, count);
+    }
+  }
+
+  MatmulProblem problem_;
+  int threads_;
+  std::unique_ptr<MatmulRoutine> product_;
+  std::size_t sums_ = 0, inner_ = 0;
+};
+
+}  // namespace
+
+MatmulProblem without_epilogue(const MatmulProblem& problem) {
+  MatmulProblem plain = problem;
+  plain.bias = plain.accumulate = false;
+  plain.limits = {};
+  return problem.accumulate ? with_dense_result(std::move(plain)) : plain;
+}
+
+std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
+                                                 std::unique_ptr<MatmulRoutine> product) {
+  return std::make_unique<EpilogueMatmul>(problem, choice, std::move(product));
+}
+
+}  // namespace tyto::cpu

@@ -1,0 +1,284 @@
+// Checks and simplifies a matrix product and chooses its implementation.
+#include "devices/cpu/products/matmul/matmul.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <typeinfo>
+#include <utility>
+
+#include <tyto/error.hpp>
+
+#include "devices/cpu/arithmetic/half_precision.hpp"
+#include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/system/layout_threads.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+void check(const MatmulProblem& problem) {
+  if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
+    throw ValueError("matmul: extents must not be negative, got m=" + std::to_string(problem.m) +
+                     " n=" + std::to_string(problem.n) + " k=" + std::to_string(problem.k));
+  }
+  for (const std::int64_t extent : problem.batch) {
+    if (extent < 0) throw ValueError("matmul: batch extents must not be negative, got " + std::to_string(extent));
+  }
+  for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+    if (layout->batch_strides.size() != problem.batch.size()) {
+      throw ValueError(
+          "matmul: every operand needs one batch stride an axis: " + std::to_string(layout->batch_strides.size()) +
+          " strides for " + std::to_string(problem.batch.size()) + " axes");
+    }
+  }
+  for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
+    if (problem.m > 0 && problem.n > 0 && problem.batch[axis] > 1 && problem.c.batch_strides[axis] == 0) {
+      throw ValueError("matmul: the result cannot be broadcast along batch axis " + std::to_string(axis));
+    }
+    if (problem.packed_b && problem.batch[axis] > 1 && problem.b.batch_strides[axis] != 0) {
+      throw ValueError("matmul: packed_b needs one b for the whole batch, but b varies along batch axis " +
+                       std::to_string(axis));
+    }
+  }
+}
+
+void erase_axis(MatmulProblem& problem, std::size_t axis) {
+  const auto place = static_cast<std::ptrdiff_t>(axis);
+  problem.batch.erase(problem.batch.begin() + place);
+  for (MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+    layout->batch_strides.erase(layout->batch_strides.begin() + place);
+  }
+}
+
+// Strides along axes of one element mean nothing; giving them dense values lets more layouts pass for plain ones.
+void normalise(MatrixLayout& layout, std::int64_t rows, std::int64_t columns) {
+  if (columns <= 1 && rows > 1 && layout.row_stride == 1) {
+    layout.column_stride = rows;
+  } else {
+    if (columns <= 1) layout.column_stride = 1;
+    if (rows <= 1) layout.row_stride = layout.column_stride == 1 ? std::max<std::int64_t>(columns, 1) : 1;
+  }
+}
+
+// Drops axes of one element, joins neighbouring axes that step evenly, and takes an axis along which only the rows
+// of a and c go on into m: a product of a (batch, rows) operand with one matrix is one large product.
+MatmulProblem simplified(MatmulProblem problem) {
+  // One packed matrix, whatever b's steps along axes of one element or none.
+  if (problem.packed_b) problem.b.batch_strides.assign(problem.batch.size(), 0);
+  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+    if (problem.batch[axis] == 1) erase_axis(problem, axis);
+  }
+  for (std::size_t axis = problem.batch.size(); axis-- > 1;) {
+    const std::int64_t inner = problem.batch[axis];
+    bool even = true;
+    for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+      even = even && layout->batch_strides[axis - 1] == inner * layout->batch_strides[axis];
+    }
+    if (!even) continue;
+    for (MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+      layout->batch_strides[axis - 1] = layout->batch_strides[axis];
+    }
+    problem.batch[axis - 1] *= inner;
+    erase_axis(problem, axis);
+  }
+  while (!problem.batch.empty() && problem.m > 0) {
+    const std::size_t axis = problem.batch.size() - 1;
+    const std::int64_t a_step = problem.a.batch_strides[axis], c_step = problem.c.batch_strides[axis];
+    if (problem.m == 1) {
+      problem.a.row_stride = a_step;
+      problem.c.row_stride = c_step;
+    }
+    if (problem.b.batch_strides[axis] != 0 || a_step != problem.m * problem.a.row_stride ||
+        c_step != problem.m * problem.c.row_stride) {
+      break;
+    }
+    problem.m *= problem.batch[axis];
+    erase_axis(problem, axis);
+  }
+  normalise(problem.a, problem.m, problem.k);
+  normalise(problem.b, problem.k, problem.n);
+  normalise(problem.c, problem.m, problem.n);
+  return problem;
+}
+
+// A product with a column is one of a row with the transposed matrix, and there are kernels for few rows.
+bool is_column(const MatmulProblem& problem) {
+  return problem.n == 1 && problem.m > 1 && !problem.packed_b && !problem.bias;
+}
+
+MatmulProblem transposed(MatmulProblem problem) {
+  std::swap(problem.m, problem.n);
+  std::swap(problem.a, problem.b);
+  for (MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
+    std::swap(layout->row_stride, layout->column_stride);
+  }
+  return problem;
+}
+
+// With few rows oneDNN packs what it reads once; our tile reads it where it lies. With one row oneDNN is as fast as the
+// caches, but not as memory.
+bool is_flat(const MatmulProblem& problem) {
+  constexpr std::int64_t few = 12, beyond_caches = 8 << 20;
+  const bool worthwhile = problem.m > 1 || problem.k * problem.n >= beyond_caches / std::int64_t{sizeof(float)};
+  return problem.dtype == DType::f32 && !problem.packed_b && worthwhile && problem.m <= few &&
+         problem.b.column_stride == 1;
+}
+
+// oneDNN's products for AVX2 fall to half their speed where the inner dimension is long.
+bool is_deep(const MatmulProblem& problem, const KernelChoice& choice) {
+  constexpr std::int64_t deep = 512;
+  return problem.dtype == DType::f32 && problem.m > 1 && problem.k >= deep && choice.set() == InstructionSet::avx2;
+}
+
+// oneDNN's products for AVX-512 fall behind our tile, to a third of its speed at some sizes, where the right matrix is
+// larger than the caches of a core (docs/performance/products.md).
+bool is_far(const MatmulProblem& problem, const KernelChoice& choice) {
+  constexpr std::int64_t cached = 2 << 20;
+  return problem.dtype == DType::f32 && !problem.packed_b && problem.m > 1 && problem.b.column_stride == 1 &&
+         problem.k * problem.n >= cached / std::int64_t{sizeof(float)} && choice.set() == InstructionSet::avx512;
+}
+
+double operations_of(const MatmulProblem& problem) noexcept {
+  return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k) *
+         static_cast<double>(batch_count(problem));
+}
+
+// With few rows it is reading b that takes the time, from wherever the matrices of a whole network lie.
+double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
+  constexpr double bytes_per_nanosecond = 20;
+  double bytes =
+      static_cast<double>(problem.k) * static_cast<double>(problem.n) * static_cast<double>(size_of(problem.dtype));
+  for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
+    if (problem.b.batch_strides[axis] != 0) bytes *= static_cast<double>(problem.batch[axis]);
+  }
+  return std::max(operations_of(problem) / operations_per_nanosecond, bytes / bytes_per_nanosecond);
+}
+
+std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (choice.implementation != Implementation::onednn) {
+    auto routine = prepare_small_matmul(problem, choice);
+    if (routine == nullptr) routine = prepare_dot_matmul(problem, choice);
+    if (routine != nullptr) return routine;
+  }
+  if (choice.implementation == Implementation::onednn || is_onednn_matmul(problem, choice)) {
+    auto routine = prepare_onednn_matmul(problem, choice);
+    if (routine != nullptr) return routine;
+    if (choice.implementation == Implementation::onednn) {
+      throw DeviceError("matmul: oneDNN does not take this product (type " + std::string(name_of(problem.dtype)) +
+                        (has_onednn() ? ")" : "): it is not part of this build"));
+    }
+  }
+  if (is_half(problem.dtype)) return prepare_half_matmul(problem, choice);
+  if (is_floating(problem.dtype)) return prepare_panel_matmul(problem, choice);
+  return prepare_loop_matmul(problem, choice);
+}
+
+}  // namespace
+
+bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept {
+  return has_onednn() && choice.implementation == Implementation::automatic && !choice.instructions.has_value() &&
+         !is_flat(problem) && !is_deep(problem, choice) && !is_far(problem, choice) &&
+         (problem.dtype == DType::f32 || is_half(problem.dtype));
+}
+
+MatmulProblem with_dense_result(MatmulProblem problem) {
+  problem.c.row_stride = problem.n;
+  problem.c.column_stride = 1;
+  std::int64_t step = problem.m * problem.n;
+  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+    problem.c.batch_strides[axis] = step;
+    step *= problem.batch[axis];
+  }
+  return problem;
+}
+
+MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  MatmulProblem problem;
+  problem.dtype = dtype;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.a.row_stride = k;
+  problem.b.row_stride = problem.c.row_stride = n;
+  return problem;
+}
+
+std::int64_t batch_count(const MatmulProblem& problem) noexcept {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : problem.batch) count *= extent;
+  return count;
+}
+
+BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noexcept {
+  BatchOffsets offsets;
+  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
+    const std::int64_t index = point % problem.batch[axis];
+    point /= problem.batch[axis];
+    offsets.a += index * problem.a.batch_strides[axis];
+    offsets.b += index * problem.b.batch_strides[axis];
+    offsets.c += index * problem.c.batch_strides[axis];
+  }
+  return offsets;
+}
+
+int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
+                   double operations_per_nanosecond) noexcept {
+  if (choice.threads > 0) return choice.threads;
+  return threads_for(nanoseconds_of(problem, operations_per_nanosecond));
+}
+
+int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
+  return layout_threads_for(nanoseconds_of(problem, operations_per_nanosecond));
+}
+
+Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+  check(problem);
+  const MatmulProblem simple = simplified(problem);
+  if (is_column(simple)) return Matmul(choose(transposed(simple), choice), true);
+  return Matmul(choose(simple, choice));
+}
+
+std::size_t Matmul::workspace_bytes() const noexcept { return workspace().bytes(); }
+std::size_t Matmul::packed_bytes() const noexcept { return packed().bytes(); }
+const WorkspaceLayout& Matmul::workspace() const noexcept { return routine_->workspace(); }
+const WorkspaceLayout& Matmul::packed() const noexcept { return routine_->packed(); }
+void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed); }
+void Matmul::run(const MatmulArguments& arguments) const {
+  if (!swaps_) return routine_->run(arguments);
+  MatmulArguments swapped = arguments;
+  std::swap(swapped.a, swapped.b);
+  routine_->run(swapped);
+}
+bool Matmul::takes_loop() const noexcept { return !swaps_ && routine_->takes_loop(); }
+const char* Matmul::implementation() const noexcept { return routine_->name(); }
+
+bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) {
+  const MatmulProblem asked = simplified(problem), dense = simplified(with_dense_result(problem));
+  if (asked.m != dense.m || asked.batch != dense.batch) return false;
+  if (asked.c.row_stride == dense.c.row_stride && asked.c.column_stride == dense.c.column_stride &&
+      asked.c.batch_strides == dense.c.batch_strides) {
+    return true;
+  }
+  if (is_column(asked) || asked.c.column_stride != 1) return false;
+  const auto one = choose(asked, choice), other = choose(dense, choice);
+  const MatmulRoutine &routine = *one, &usual = *other;
+  return typeid(routine) == typeid(usual) && !routine.order_depends_on_strides();
+}
+
+void copy_result(const MatmulProblem& problem, const void* dense, void* result) {
+  const std::size_t element = size_of(problem.dtype), bytes = static_cast<std::size_t>(problem.n) * element;
+  const std::int64_t rows = batch_count(problem) * problem.m;
+  constexpr double nanoseconds_a_byte = 0.04;
+  run_team(threads_for(static_cast<double>(rows) * static_cast<double>(bytes) * nanoseconds_a_byte), [&](Team team) {
+    const Range mine = share(rows, team.member, team.size);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      const std::int64_t place = batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
+      std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element),
+                  static_cast<const std::byte*>(dense) + static_cast<std::size_t>(i) * bytes, bytes);
+    }
+  });
+}
+
+}  // namespace tyto::cpu

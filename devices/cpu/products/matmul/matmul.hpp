@@ -1,0 +1,96 @@
+// Batched matrix products of strided operands: prepared once, run many times without allocating.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <tyto/dtype.hpp>
+
+#include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/products/result_loop.hpp"
+#include "devices/cpu/products/tile/limits.hpp"
+
+namespace tyto::cpu {
+
+/// How a matrix of a batch lies in memory; strides count elements, and any are taken: transposed, broadcast, negative.
+struct MatrixLayout {
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 1;
+  std::vector<std::int64_t> batch_strides = {};  ///< one a batch axis; 0 repeats the matrix
+};
+
+/// c[m x n] = a[m x k] b[k x n] for each point of the batch, all of one type.
+///
+/// f16 and bf16 accumulate in f32, and are rounded after the sum and after each thing added to it; integers wrap round;
+/// for booleans the product is `any(a and b)`.
+struct MatmulProblem {
+  DType dtype = DType::f32;
+  std::int64_t m = 0, n = 0, k = 0;
+  std::vector<std::int64_t> batch = {};
+  MatrixLayout a, b, c;
+  bool packed_b = false;       ///< run() receives b as pack() left it; b must be one matrix for the whole batch
+  bool bias = false;           ///< add n values to each row
+  bool accumulate = false;     ///< add to what c holds
+  Limits<double> limits = {};  ///< last
+  bool drops_nan = false;      ///< limiting may lose NaN, as oneDNN's does
+};
+
+/// The same with a dense row-major result.
+MatmulProblem with_dense_result(MatmulProblem problem);
+
+/// The dense row-major problem without batch.
+MatmulProblem dense_matmul(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
+
+struct MatmulArguments {
+  const void* a = nullptr;
+  const void* b = nullptr;  ///< packed when the problem says so
+  void* c = nullptr;
+  const void* bias = nullptr;
+  void* workspace = nullptr;         ///< workspace_bytes(), 64-byte aligned
+  const ResultLoop* loop = nullptr;  ///< where takes_loop()
+};
+
+/// What an implementation provides; seen by matmul's own files only.
+class MatmulRoutine;
+class WorkspaceLayout;
+
+/// A prepared product. Copies share what was prepared; one may run on several threads at once with separate workspaces.
+class Matmul {
+ public:
+  /// `swaps`: the routine computes the product of the transposed matrices.
+  explicit Matmul(std::shared_ptr<const MatmulRoutine> routine, bool swaps = false)
+      : routine_(std::move(routine)), swaps_(swaps) {}
+
+  std::size_t workspace_bytes() const noexcept;
+  /// Bytes of b in packed form; 0 unless the problem asked for it.
+  std::size_t packed_bytes() const noexcept;
+  /// How both are cut into parts.
+  const WorkspaceLayout& workspace() const noexcept;
+  const WorkspaceLayout& packed() const noexcept;
+  /// Brings b, laid out as the problem says, into packed form (64-byte aligned).
+  void pack(const void* b, void* packed) const;
+  void run(const MatmulArguments& arguments) const;
+  /// Whether run() can take a loop over its dense result along.
+  bool takes_loop() const noexcept;
+  /// Which code runs: "own avx512", "onednn", ...
+  const char* implementation() const noexcept;
+
+ private:
+  std::shared_ptr<const MatmulRoutine> routine_;
+  bool swaps_;
+};
+
+/// Chooses and prepares the code for a problem. Throws ValueError for a malformed problem, and DeviceError when
+/// `choice` demands an implementation that cannot do it.
+Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice = {});
+
+/// Whether each sum is added in the order in which it is where the result is dense: by the same routine, on matrices of
+/// the same sizes.
+bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice = {});
+
+/// Brings a dense result to where the problem has it, in rows.
+void copy_result(const MatmulProblem& problem, const void* dense, void* result);
+
+}  // namespace tyto::cpu

@@ -1,0 +1,63 @@
+// The interface between matmul's front and its implementations.
+#pragma once
+
+#include <memory>
+
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/products/matmul/matmul.hpp"
+
+namespace tyto::cpu {
+
+class MatmulRoutine {
+ public:
+  virtual ~MatmulRoutine() = default;
+  const WorkspaceLayout& workspace() const noexcept { return space_; }
+  const WorkspaceLayout& packed() const noexcept { return packed_space_; }
+  virtual void pack(const void* /*b*/, void* /*packed*/) const {}
+  virtual void run(const MatmulArguments& arguments) const = 0;
+  virtual bool takes_loop() const noexcept { return false; }
+  /// Whether the order in which terms are added, and with it the bits, may depend on how far rows lie apart.
+  virtual bool order_depends_on_strides() const noexcept { return false; }
+  virtual const char* name() const noexcept = 0;
+
+ protected:
+  // Laid out by the constructors of those who use them.
+  WorkspaceLayout space_, packed_space_;
+};
+
+/// Visits the points of a batch: the element offsets of its three matrices.
+struct BatchOffsets {
+  std::int64_t a = 0, b = 0, c = 0;
+};
+std::int64_t batch_count(const MatmulProblem& problem) noexcept;
+BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noexcept;
+
+/// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
+int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, double operations_per_nanosecond) noexcept;
+/// Threads by which a library lays packed weights out: by the problem alone, the same in the whole process.
+int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept;
+
+/// Whether dot products would do it, and whether oneDNN would where the choice is automatic.
+bool is_dot_matmul(const MatmulProblem& problem) noexcept;
+bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept;
+
+/// f32 and f64 of so few elements that nothing is worth being prepared for them; null for other problems.
+std::unique_ptr<MatmulRoutine> prepare_small_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f32 and f64 of few rows by a transposed matrix, or of two rows and two columns whose elements alternate, as the
+/// parts of complex numbers do; null for other problems.
+std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f32 and f64 by register tiles.
+std::unique_ptr<MatmulRoutine> prepare_panel_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// Integers and booleans by plain loops.
+std::unique_ptr<MatmulRoutine> prepare_loop_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f16 and bf16 through f32 copies in the workspace.
+std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// A half-precision problem without bias, residual and ReLU, with a dense result where one is added to what c holds.
+MatmulProblem without_epilogue(const MatmulProblem& problem);
+/// The product made for without_epilogue(problem), followed by what was left out.
+std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
+                                                 std::unique_ptr<MatmulRoutine> product);
+/// f32 and bf16 by oneDNN; null where it cannot take the problem.
+std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+
+}  // namespace tyto::cpu

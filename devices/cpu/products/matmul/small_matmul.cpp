@@ -1,0 +1,159 @@
+// Small matrix products in f32 and f64, which are done before a larger product's tables and packed operands are made.
+#include <algorithm>
+
+#include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+// Elements of a right operand whose columns are not contiguous: it is copied onto the stack.
+constexpr std::int64_t most_copied = 512;
+
+template <class T>
+class SmallMatmul final : public MatmulRoutine {
+ public:
+  SmallMatmul(const MatmulProblem& problem, const KernelChoice& choice)
+      : problem_(problem),
+        set_(choice.set()),
+        threads_(matmul_threads(problem, choice, 10.0)),
+        multiply_(small_products<T>(set_).multiply),
+        copies_(problem.b.column_stride != 1) {
+    product_.m = problem.m;
+    product_.n = problem.n;
+    product_.k = problem.k;
+    product_.a_row = problem.a.row_stride;
+    product_.a_column = problem.a.column_stride;
+    product_.b_row = copies_ ? problem.n : problem.b.row_stride;
+    product_.c_row = problem.c.row_stride;
+    product_.accumulate = problem.accumulate;
+    product_.limits = problem.limits.as<T>();
+    if (problem.batch.empty()) return;
+    run_ = problem.batch.back();
+    points_ = batch_count(problem);
+    steps_ = {problem.a.batch_strides.back(), problem.b.batch_strides.back(), problem.c.batch_strides.back()};
+  }
+
+  void run(const MatmulArguments& arguments) const override {
+    if (points_ == 1) return multiply(arguments, {}, 1);
+    run_team(threads_, [&](Team team) {
+      const Range mine = share(points_, team.member, team.size);
+      // Along the last axis of the batch by steps.
+      for (std::int64_t at = mine.begin; at < mine.end;) {
+        const std::int64_t count = std::min(run_ - at % run_, mine.end - at);
+        multiply(arguments, batch_offsets(problem_, at), count);
+        at += count;
+      }
+    });
+  }
+
+  const char* name() const noexcept override {
+    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
+  }
+
+ private:
+  void multiply(const MatmulArguments& arguments, const BatchOffsets& first, std::int64_t count) const {
+    T copy[most_copied];
+    SmallProduct<T> p = product_;
+    const T* b = static_cast<const T*>(arguments.b) + first.b;
+    p.a = static_cast<const T*>(arguments.a) + first.a;
+    p.b = copies_ ? copy : b;
+    p.c = static_cast<T*>(arguments.c) + first.c;
+    p.bias = problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (copies_ && (i == 0 || steps_.b != 0)) copy_right(b, copy);
+      multiply_(p);
+      p.a += steps_.a;
+      p.c += steps_.c;
+      b += steps_.b;
+      if (!copies_) p.b = b;
+    }
+  }
+
+  void copy_right(const T* b, T* copy) const noexcept {
+    for (std::int64_t row = 0; row < problem_.k; ++row, b += problem_.b.row_stride) {
+      for (std::int64_t column = 0; column < problem_.n; ++column) *copy++ = b[column * problem_.b.column_stride];
+    }
+  }
+
+  MatmulProblem problem_;
+  InstructionSet set_;
+  int threads_;
+  void (*multiply_)(const SmallProduct<T>&);
+  bool copies_;
+  SmallProduct<T> product_;            // without addresses
+  std::int64_t points_ = 1, run_ = 1;  // of the batch: in all, and along its last axis
+  BatchOffsets steps_;                 // along that
+};
+
+std::int64_t parts(std::int64_t whole, std::int64_t part) noexcept { return (whole + part - 1) / part; }
+
+// Cycles of all blocks of rows, with sums of at most so many vectors of columns in registers. Two multiply-adds begin
+// in a cycle, and each sum waits four cycles for its last one.
+double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::int64_t most_vectors, double begin) {
+  const std::int64_t blocks = parts(problem.m, small_rows), vectors = parts(problem.n, lanes);
+  const double rows = static_cast<double>(problem.m) / static_cast<double>(blocks);
+  const auto of = [&](std::int64_t count) {
+    return begin + static_cast<double>(problem.k) * std::max(rows * static_cast<double>(count) / 2, 4.0);
+  };
+  double cycles = static_cast<double>(vectors / most_vectors) * of(most_vectors);
+  if (vectors % most_vectors != 0) cycles += of(vectors % most_vectors);
+  return static_cast<double>(blocks) * cycles;
+}
+
+// What these loops take for one matrix of the batch.
+double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
+  const double copying = problem.b.column_stride == 1 ? 0 : 2.0 * static_cast<double>(problem.k * problem.n);
+  return cycles_of_blocks(problem, lanes, problem.m == 1 ? small_row_vectors : small_vectors, 20) + copying;
+}
+
+// What the routine that would be chosen otherwise takes: measured on Sapphire Rapids and Zen 3, where the beginning is
+// what counts.
+double other_cycles(const MatmulProblem& problem, std::int64_t lanes, const KernelChoice& choice) {
+  const auto k = static_cast<double>(problem.k), n = static_cast<double>(problem.n);
+  if (is_dot_matmul(problem)) {
+    const auto rest = static_cast<double>(problem.k % lanes), whole = static_cast<double>(problem.k / lanes);
+    return static_cast<double>(problem.m) * n * (whole + (whole > 0 ? 16 : 0) + 2 * rest);
+  }
+  if (is_onednn_matmul(problem, choice)) {
+    constexpr double begin = 1000, each = 90;
+    return begin / static_cast<double>(batch_count(problem)) + each +
+           static_cast<double>(problem.m) * n * k / (1.8 * static_cast<double>(lanes));
+  }
+  // Columns that fill no vector are packed.
+  constexpr double begin = 200, packing = 11, panel_vectors = 4;
+  return begin + (problem.n % lanes == 0 ? 0 : packing * k) +
+         cycles_of_blocks(problem, lanes, static_cast<std::int64_t>(panel_vectors), 0);
+}
+
+template <class T>
+bool is_worth_it(const MatmulProblem& problem, const KernelChoice& choice) {
+  // Each block of rows reads b anew, from the first-level cache; one row reads it once.
+  const std::int64_t most_bytes = problem.m == 1 ? 65'536 : 16'384;
+  if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > most_bytes) return false;
+  const std::int64_t lanes = small_products<T>(choice.set()).lanes;
+  return own_cycles(problem, lanes) <= other_cycles(problem, lanes, choice);
+}
+
+bool fits(const MatmulProblem& problem) {
+  const bool has_work = problem.m > 0 && problem.n > 0 && problem.k > 0 && batch_count(problem) > 0;
+  const bool reads = problem.b.column_stride == 1 || problem.k * problem.n <= most_copied;
+  return has_work && reads && !problem.packed_b && problem.c.column_stride == 1;
+}
+
+template <class T>
+std::unique_ptr<MatmulRoutine> prepare(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (!fits(problem) || !is_worth_it<T>(problem, choice)) return nullptr;
+  return std::make_unique<SmallMatmul<T>>(problem, choice);
+}
+
+}  // namespace
+
+std::unique_ptr<MatmulRoutine> prepare_small_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (problem.dtype == DType::f64) return prepare<double>(problem, choice);
+  return problem.dtype == DType::f32 ? prepare<float>(problem, choice) : nullptr;
+}
+
+}  // namespace tyto::cpu

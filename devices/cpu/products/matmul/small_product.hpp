@@ -1,0 +1,54 @@
+// The inner loops of small matrix products, which read and write matrices where they lie.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/products/tile/limits.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+
+namespace tyto::cpu {
+
+/// c[i][j] = sum over l of a[i][l] * b[l][j], each sum in the order of l from zero, as the register tile takes it.
+///
+/// Strides count elements. Rows of b, c and the bias are contiguous; nothing beyond their columns is read or written.
+template <class T>
+struct SmallProduct {
+  std::int64_t m = 0, n = 0, k = 0;
+  const T* a = nullptr;
+  std::int64_t a_row = 0, a_column = 1;
+  const T* b = nullptr;
+  std::int64_t b_row = 0;
+  T* c = nullptr;
+  std::int64_t c_row = 0;
+  const T* bias = nullptr;  ///< first: n values added to each row
+  bool accumulate = false;  ///< then what c holds
+  Limits<T> limits = {};    ///< last
+};
+
+/// Small products of one type for one instruction set.
+template <class T>
+struct SmallProducts {
+  void (*multiply)(const SmallProduct<T>&) = nullptr;
+  int lanes = 0;  ///< elements of a vector
+};
+
+/// Rows and vectors of columns whose sums are in registers together; vectors of a product of one row.
+inline constexpr int small_rows = 6, small_vectors = 2, small_row_vectors = 8;
+
+template <class T>
+SmallProducts<T> small_products(InstructionSet set) noexcept;
+
+namespace baseline {
+SmallProducts<float> small_products_f32() noexcept;
+SmallProducts<double> small_products_f64() noexcept;
+}  // namespace baseline
+namespace avx2 {
+SmallProducts<float> small_products_f32() noexcept;
+SmallProducts<double> small_products_f64() noexcept;
+}  // namespace avx2
+namespace avx512 {
+SmallProducts<float> small_products_f32() noexcept;
+SmallProducts<double> small_products_f64() noexcept;
+}  // namespace avx512
+
+}  // namespace tyto::cpu

@@ -1,0 +1,78 @@
+// The matrix product as a kernel of the device: views in, strides of the prepared product out.
+#include <algorithm>
+#include <optional>
+
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/device/step_terms.hpp"
+#include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/products/matmul/gram_matmul.hpp"
+#include "devices/cpu/products/product_kernel.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+MatmulProblem problem_of(const core::Step& step) {
+  const core::View& c = step.outputs[0].view;
+  const std::size_t rank = c.shape.size();
+  MatmulProblem problem;
+  problem.dtype = step.outputs[0].dtype;
+  problem.m = c.shape[rank - 2];
+  problem.n = c.shape[rank - 1];
+  problem.k = step.inputs[0].view.shape[rank - 1];
+  problem.batch.assign(c.shape.begin(), c.shape.end() - 2);
+  problem.a = layout_of(step.inputs[0].view);
+  problem.b = layout_of(step.inputs[1].view);
+  problem.c = layout_of(c);
+  return problem;
+}
+
+std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+  if (result_is_empty(step)) return no_work();
+  const MatmulProblem asked = problem_of(step), dense = with_dense_result(asked);
+  // A result has the same bits wherever it lies: those that it has in eager mode, which is densely.
+  const std::optional<GramMatmul> gram = prepare_gram_matmul(dense);
+  const bool is_apart = !core::is_dense(step.outputs[0].view) && (gram || !adds_as_if_dense(asked));
+  const Matmul matmul = prepare_matmul(is_apart ? dense : asked);
+  const std::ptrdiff_t a = skipped(step.inputs[0]);
+  const std::ptrdiff_t b = skipped(step.inputs[1]);
+  const std::ptrdiff_t result = skipped(step.outputs[0]);
+  WorkspaceLayout space;
+  const std::size_t bytes = static_cast<std::size_t>(step.outputs[0].view.count()) * size_of(asked.dtype);
+  const std::size_t there = space.reserve(is_apart ? bytes : 0);
+  const std::size_t inner =
+      space.reserve(gram ? std::max(matmul.workspace_bytes(), gram->workspace_bytes()) : matmul.workspace_bytes());
+  return make_product_kernel(
+      [matmul, gram, a, b, result, inner, apart = is_apart ? std::optional(asked) : std::nullopt, there](
+          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
+          core::Address workspace) {
+        std::byte* const target = out[0].pointer() + result;
+        MatmulArguments arguments;
+        arguments.a = in[0].pointer() + a;
+        arguments.b = in[1].pointer() + b;
+        arguments.c = apart ? at<std::byte>(workspace.pointer(), there) : target;
+        arguments.workspace = at<std::byte>(workspace.pointer(), inner);
+        arguments.loop = loop;
+        // Only the addresses tell that both are one matrix.
+        if (gram && arguments.a == arguments.b) gram->run(arguments);
+        else matmul.run(arguments);
+        if (apart) copy_result(*apart, arguments.c, target);
+      },
+      space.bytes(), !gram && !is_apart && matmul.takes_loop(), step.outputs[0]);
+}
+
+/// Rows of the result may lie apart, but each must be a run.
+bool writes_strided(const core::Step& step) {
+  const core::View& c = step.outputs[0].view;
+  const std::size_t rank = c.shape.size();
+  return c.strides[rank - 1] == 1 && c.strides[rank - 2] >= c.shape[rank - 1];
+}
+
+}  // namespace
+
+std::span<const KernelEntry> matmul_kernels() {
+  static constexpr KernelEntry entries[] = {{core::OpId::matmul, prepare, nullptr, writes_strided}};
+  return entries;
+}
+
+}  // namespace tyto::cpu

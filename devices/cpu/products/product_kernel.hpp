@@ -1,0 +1,75 @@
+// Kernels that run as one: a product, and the loop over its result that comes next.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/device/joined_launches.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/products/result_loop.hpp"
+
+namespace tyto::cpu {
+
+/// The kernel of a product that may take a loop over its result along.
+class ProductKernel : public core::Kernel {
+ public:
+  /// Of the dense result; no rows where the kernel takes no loop.
+  struct Result {
+    DType dtype = DType::f32;
+    std::int64_t rows = 0, columns = 0;
+  };
+
+  explicit ProductKernel(const Result& result) : result_(result) {}
+
+  const Result& result() const { return result_; }
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address workspace) const final {
+    launch_with(nullptr, inputs, outputs, workspace);
+  }
+  virtual void launch_with(const ResultLoop* loop, std::span<const core::Address> inputs,
+                           std::span<const core::Address> outputs, core::Address workspace) const = 0;
+
+ private:
+  Result result_;
+};
+
+/// A product that is a function object called as f(loop, inputs, outputs, workspace).
+template <class F>
+class FunctionProduct final : public ProductKernel {
+ public:
+  FunctionProduct(F function, std::size_t workspace, const Result& result)
+      : ProductKernel(result), function_(std::move(function)), workspace_(workspace) {}
+  std::size_t workspace() const override { return workspace_; }
+  void launch_with(const ResultLoop* loop, std::span<const core::Address> inputs,
+                   std::span<const core::Address> outputs, core::Address workspace) const override {
+    function_(loop, inputs, outputs, workspace);
+  }
+
+ private:
+  F function_;
+  std::size_t workspace_;
+};
+
+/// `takes_loop`: whether the routine does, given a dense result.
+template <class F>
+std::shared_ptr<const core::Kernel> make_product_kernel(F function, std::size_t workspace, bool takes_loop,
+                                                        const core::Operand& result) {
+  ProductKernel::Result seen;
+  const core::View& view = result.view;
+  if (takes_loop && core::is_dense(view) && view.offset == 0 && view.count() != 0) {
+    seen = {result.dtype, view.count() / view.shape.back(), view.shape.back()};
+  }
+  return std::make_shared<const FunctionProduct<F>>(std::move(function), workspace, seen);
+}
+
+/// The kernel itself, or one that may also follow a product part by part.
+std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const core::Kernel> kernel,
+                                                       const TileProgram& program,
+                                                       std::span<const core::Operand> inputs,
+                                                       std::span<const core::Operand> outputs);
+
+/// See core::JoinedLaunches.
+std::vector<core::JoinedSteps> join_products(std::span<const core::Kernel* const> steps);
+
+}  // namespace tyto::cpu

@@ -1,0 +1,274 @@
+// Blocking, packing and sharing out of panel products.
+#include "devices/cpu/products/tile/panel_product.hpp"
+
+#include <algorithm>
+
+namespace tyto::cpu {
+
+namespace {
+
+// Sizes that keep a panel of a block, and the rows of a chunk, in a second-level cache of 1 MB or more.
+constexpr std::int64_t panel_bytes = 128 * 1024;
+constexpr std::int64_t chunk_bytes = 256 * 1024;
+constexpr std::int64_t most_chunk_rows = 960;
+constexpr std::int64_t most_table_bytes = 128 * 1024;
+// Steps of rows that are prefetched, and steps times vectors of a tile that ends before what it prefetched is there.
+constexpr std::int64_t longest_short_row = 128;
+constexpr std::int64_t short_tile = 64;
+
+// A loop over the result takes so many rows of a panel at a time: few enough to stay near, many enough for the call.
+constexpr std::int64_t rows_of_a_loop = 4 * tile_rows;
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+std::vector<InnerBlock> cut_inner(std::int64_t taps, std::int64_t steps, std::int64_t deepest) {
+  std::vector<InnerBlock> blocks;
+  std::int64_t before = 0;
+  const auto add = [&](std::int64_t first_tap, std::int64_t count, std::int64_t first, std::int64_t length) {
+    blocks.push_back({first_tap, count, first, length, before});
+    before += count * length;
+  };
+  if (taps == 0 || steps == 0) {
+    add(0, 0, 0, 0);  // one empty block: the result is written all the same
+  } else if (steps > deepest) {
+    const std::int64_t parts = (steps + deepest - 1) / deepest;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const Range range = share(steps, part, parts, 8);
+        if (range.size() > 0) add(tap, 1, range.begin, range.size());
+      }
+    }
+  } else {
+    const std::int64_t parts = (taps * steps + deepest - 1) / deepest;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const Range range = share(taps, part, parts);
+      if (range.size() > 0) add(range.begin, range.size(), 0, steps);
+    }
+  }
+  return blocks;
+}
+
+}  // namespace
+
+template <class T>
+std::int64_t PanelProduct<T>::packed_elements() const noexcept {
+  return blocks.empty() ? 0 : (blocks.back().depth_before + blocks.back().depth()) * layout.pitch_of_all();
+}
+
+template <class T>
+std::int64_t PanelProduct<T>::panel_elements() const noexcept {
+  std::int64_t deepest = 0;
+  for (const InnerBlock& block : blocks) deepest = std::max(deepest, block.depth());
+  return deepest * layout.width;
+}
+
+template <class T>
+std::size_t PanelProduct<T>::table_bytes() const noexcept {
+  return static_cast<std::size_t>(chunk_rows) * (sizeof(std::int64_t) + static_cast<std::size_t>(taps) * sizeof(T*));
+}
+
+template <class T>
+PanelProduct<T> plan_panel_product(InstructionSet set, std::int64_t rows, std::int64_t columns, std::int64_t taps,
+                                   std::int64_t steps, std::int64_t row_step, std::int64_t row_bytes,
+                                   bool packed_before, int threads) {
+  PanelProduct<T> product;
+  product.tiles = &tiles<T>(set);
+  product.rows = rows;
+  product.taps = steps == 0 ? 0 : taps;
+  product.row_step = row_step;
+  product.layout = {columns, product.tiles->lanes, product.tiles->width()};
+  product.blocks =
+      cut_inner(taps, steps, panel_bytes / (product.tiles->width() * static_cast<std::int64_t>(sizeof(T))));
+  const std::int64_t by_cache = chunk_bytes / std::max<std::int64_t>(row_bytes, 1);
+  const std::int64_t by_table =
+      most_table_bytes / static_cast<std::int64_t>(sizeof(T*)) / std::max<std::int64_t>(taps, 1);
+  const std::int64_t wanted = std::min({by_cache, by_table, most_chunk_rows, rows});
+  product.chunk_rows = rounded_up(std::max<std::int64_t>(wanted, 8 * tile_rows), tile_rows);
+  product.chunk_rows = std::min(product.chunk_rows, rounded_up(std::max<std::int64_t>(rows, 1), tile_rows));
+  product.packs_on_the_fly =
+      !packed_before && rows <= product.chunk_rows && (threads == 1 || product.layout.count() >= 2 * threads);
+  return product;
+}
+
+template <class T>
+void pack_panel(const PanelLayout& layout, const InnerBlock& block, std::int64_t panel, const PanelSource<T>& source,
+                T* packed) noexcept {
+  constexpr std::int64_t run = 64;  // steps transposed at a time: whole cache lines read, their panel rows stay in L1
+  constexpr std::int64_t columns_ahead = 8;  // each column starts on a page of its own, which hardware does not foresee
+  constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
+  for (std::int64_t tap = 0; tap < block.taps; ++tap) {
+    const T* from = source.base + block.first * source.step_stride + panel * layout.width * source.column_stride;
+    if (source.tap_offsets != nullptr) from += source.tap_offsets[block.first_tap + tap];
+    T* to = packed + tap * block.steps * pitch;
+    if (source.column_stride == 1) {
+      for (std::int64_t step = 0; step < block.steps; ++step) {
+        std::copy_n(from + step * source.step_stride, columns, to + step * pitch);
+      }
+    } else {
+      for (std::int64_t start = 0; start < block.steps; start += run) {
+        const std::int64_t stop = std::min(start + run, block.steps);
+        for (std::int64_t column = 0; column < columns; ++column) {
+          if (column + columns_ahead < columns) {
+            const T* next = from + (column + columns_ahead) * source.column_stride + start * source.step_stride;
+            for (std::int64_t element = 0; element < stop - start; element += line_elements)
+              __builtin_prefetch(next + element);
+          }
+          for (std::int64_t step = start; step < stop; ++step) {
+            to[step * pitch + column] = from[step * source.step_stride + column * source.column_stride];
+          }
+        }
+      }
+    }
+    if (pitch > columns) {
+      for (std::int64_t step = 0; step < block.steps; ++step) {
+        std::fill(to + step * pitch + columns, to + (step + 1) * pitch, T(0));
+      }
+    }
+  }
+}
+
+template <class T>
+void pack_panels(const PanelProduct<T>& product, const PanelSource<T>& source, T* packed, Team team) noexcept {
+  const PanelLayout& layout = product.layout;
+  const std::int64_t panels = layout.count(), jobs = panels * static_cast<std::int64_t>(product.blocks.size());
+  const Range mine = share(jobs, team.member, team.size);
+  for (std::int64_t job = mine.begin; job < mine.end; ++job) {
+    const InnerBlock& block = product.blocks[static_cast<std::size_t>(job / panels)];
+    const std::int64_t panel = job % panels;
+    pack_panel(layout, block, panel, source,
+               packed + block.depth_before * layout.pitch_of_all() + panel * layout.width * block.depth());
+  }
+}
+
+template <class T>
+MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
+  const std::int64_t row_tiles = (product.rows + tile_rows - 1) / tile_rows, panels = product.layout.count();
+  if (product.packs_on_the_fly) return {{0, product.rows}, share(panels, team.member, team.size)};
+  // What the busiest member multiplies decides. Panels that are narrower count for less.
+  const auto load_of = [&](int by_columns) {
+    const std::int64_t by_rows = team.size / by_columns;
+    std::int64_t widest = 0;
+    for (int part = 0; part < by_columns; ++part) {
+      const Range mine = share(panels, part, by_columns);
+      std::int64_t width = 0;
+      for (std::int64_t panel = mine.begin; panel < mine.end; ++panel) width += product.layout.pitch_of(panel);
+      widest = std::max(widest, width);
+    }
+    return (row_tiles + by_rows - 1) / by_rows * widest;
+  };
+  std::int64_t least = load_of(1);
+  for (int by_columns = 2; by_columns <= team.size; ++by_columns) {
+    if (team.size % by_columns == 0) least = std::min(least, load_of(by_columns));
+  }
+  // Between cuts that are about equal: where columns are cut, several members read the same rows; where rows are cut,
+  // all of them read the right operand, which is the larger one if rows are few.
+  const bool prefer_columns = row_tiles * tile_rows < product.layout.columns;
+  int best_columns = 0;
+  for (int by_columns = 1; by_columns <= team.size; ++by_columns) {
+    if (team.size % by_columns != 0 || load_of(by_columns) > least + least / 16) continue;
+    if (best_columns == 0 || prefer_columns) best_columns = by_columns;
+  }
+  const std::int64_t by_rows = team.size / best_columns;
+  return {share(product.rows, team.member / best_columns, by_rows, tile_rows),
+          share(panels, team.member % best_columns, best_columns)};
+}
+
+// The rows of a later tile, whose addresses begin so many behind this one's.
+template <class T>
+void prefetch_rows(const TileArguments<T>& t, std::int64_t later) noexcept {
+  constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+  for (int r = 0; r < tile_rows; ++r) {
+    const T* row = t.rows[later + r] + t.first;
+    for (std::int64_t i = 0; i < t.steps; i += line_elements) __builtin_prefetch(row + i);
+  }
+}
+
+template <class T>
+void multiply_chunk(const PanelProduct<T>& product, Range of_result, Range panels, const RowTables<T>& tables,
+                    const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept {
+  const PanelLayout& layout = product.layout;
+  const std::int64_t chunk_rows = of_result.size();
+  const std::int64_t all_pitch = layout.pitch_of_all();
+  for (std::size_t number = 0; number < product.blocks.size(); ++number) {
+    const InnerBlock& block = product.blocks[number];
+    const bool is_first = number == 0, is_last = number + 1 == product.blocks.size();
+    for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
+      const std::int64_t first_column = panel * layout.width;
+      const T* next_panel = nullptr;
+      TileArguments<T> t;
+      t.segments = block.taps;
+      t.first = block.first * product.row_step;
+      t.steps = block.steps;
+      t.row_step = product.row_step;
+      t.columns = static_cast<int>(columns);
+      if (right.source != nullptr || right.write != nullptr) {
+        if (right.write != nullptr) right.write(right.writer, block, panel, right.scratch);
+        else pack_panel(layout, block, panel, *right.source, right.scratch);
+        t.b = right.scratch;
+        t.b_step = pitch;
+      } else if (right.in_place == nullptr) {
+        t.b = right.packed + block.depth_before * all_pitch + first_column * block.depth();
+        t.b_step = pitch;
+        // The panel that follows comes in while this one is multiplied, a part in each tile: with few rows, reading
+        // weights takes as long as multiplying.
+        next_panel = t.b + block.depth() * pitch;
+        // The next chunk begins anew; memory behind the last panel may not even be mapped.
+        if (is_last && panel + 1 == panels.end)
+          next_panel = right.packed + panels.begin * layout.width * product.blocks.front().depth();
+      } else if (right.packed_tail != nullptr && panel == layout.count() - 1) {
+        t.b = right.packed_tail + block.depth_before * pitch;
+        t.b_step = pitch;
+      } else {
+        t.b = right.in_place + block.depth_before * right.in_place_pitch + first_column;
+        t.b_step = right.in_place_pitch;
+      }
+      t.c = c + first_column;
+      t.accumulate = !is_first || epilogue.accumulate;
+      // Each partial sum by itself, so that what they are added to stays as it is.
+      t.scale = epilogue.scale != nullptr ? epilogue.scale + first_column : nullptr;
+      // When all products are summed, as an operator of its own would add it.
+      t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
+      t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;
+      t.limits = is_last ? epilogue.limits : Limits<T>{};
+      const std::int64_t vectors = pitch / layout.lanes, row_tiles = (chunk_rows + tile_rows - 1) / tile_rows;
+      t.ahead = next_panel;
+      t.ahead_step = next_panel == nullptr ? 0 : (pitch + row_tiles - 1) / row_tiles;
+      // Short rows of one tap come too late otherwise. Long ones hardware prefetches, and further taps read rows again.
+      const bool in_time = block.taps != 1 || block.steps > longest_short_row || product.row_step != 1;
+      const std::int64_t soon = in_time ? chunk_rows : block.steps * vectors > short_tile ? tile_rows : 2 * tile_rows;
+      const bool loops = is_last && epilogue.loop;
+      std::int64_t looped = 0;
+      for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
+        t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
+        t.c_offsets = tables.c_offsets + row;
+        if (panel == panels.begin && row + soon + tile_rows <= chunk_rows) prefetch_rows(t, soon * product.taps);
+        product.tiles->tile[rows - 1][vectors - 1](t);
+        t.ahead += t.ahead_step * block.depth();
+        if (!loops || ((row + rows) % rows_of_a_loop != 0 && row + rows != chunk_rows)) continue;
+        epilogue.loop({of_result.begin + looped, of_result.begin + row + rows}, {first_column, first_column + columns});
+        looped = row + rows;
+      }
+    }
+  }
+}
+
+template struct PanelProduct<float>;
+template struct PanelProduct<double>;
+#define TYTO_INSTANTIATE(T)                                                                                           \
+  template PanelProduct<T> plan_panel_product<T>(InstructionSet, std::int64_t, std::int64_t, std::int64_t,            \
+                                                 std::int64_t, std::int64_t, std::int64_t, bool, int);                \
+  template void pack_panels(const PanelProduct<T>&, const PanelSource<T>&, T*, Team) noexcept;                        \
+  template void pack_panel(const PanelLayout&, const InnerBlock&, std::int64_t, const PanelSource<T>&, T*) noexcept;  \
+  template MemberShare member_share(const PanelProduct<T>&, Team) noexcept;                                           \
+  template void multiply_chunk(const PanelProduct<T>&, Range, Range, const RowTables<T>&, const PanelOperand<T>&, T*, \
+                               const Epilogue<T>&) noexcept;
+TYTO_INSTANTIATE(float)
+TYTO_INSTANTIATE(double)
+#undef TYTO_INSTANTIATE
+
+}  // namespace tyto::cpu

@@ -1,4 +1,0 @@
-// Products with weights of few bits compiled for the baseline instruction set.
-#define TYTO_ISA baseline
-#define TYTO_VECTOR_BYTES 16
-#include "devices/cpu/quantised/quantised_loops.inc"

@@ -1,0 +1,283 @@
+// Running sums, products, minima and maxima along an axis.
+#include <algorithm>
+#include <limits>
+
+#include "core/graph/op_ids.hpp"
+#include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/arithmetic/independent_loop.hpp"
+#include "devices/cpu/arithmetic/narrow_float.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/moves/strided_iterator.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+
+/// Columns scanned together: their running values stay in L1.
+constexpr std::int64_t scan_columns = 1024;
+
+/// Lines scanned side by side, so that one need not wait for another's additions. More would meet in the same cache set
+/// when lines are a power of two long.
+constexpr std::int64_t lines_together = 4;
+
+template <class T>
+constexpr bool is_float = std::is_floating_point_v<Compute<T>>;
+
+// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding. Integers
+// wrap, which unsigned arithmetic defines.
+template <class T>
+using Running = std::conditional_t<is_float<T>, double, std::uint64_t>;
+
+struct Sum {
+  template <class T>
+  using Carry = Running<T>;
+  template <class T>
+  static Carry<T> identity() {
+    return 0;
+  }
+  template <class C>
+  static C apply(C carry, C value) {
+    return carry + value;
+  }
+};
+struct Product {
+  template <class T>
+  using Carry = Running<T>;
+  template <class T>
+  static Carry<T> identity() {
+    return 1;
+  }
+  template <class C>
+  static C apply(C carry, C value) {
+    return carry * value;
+  }
+};
+// A NaN is taken up, and stays because no comparison with it holds.
+struct Minimum {
+  template <class T>
+  using Carry = Compute<T>;
+  template <class T>
+  static Carry<T> identity() {
+    using C = Carry<T>;
+    return is_float<T> ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
+  }
+  template <class C>
+  static C apply(C carry, C value) {
+    return value < carry || value != value ? value : carry;
+  }
+};
+struct Maximum {
+  template <class T>
+  using Carry = Compute<T>;
+  template <class T>
+  static Carry<T> identity() {
+    using C = Carry<T>;
+    return is_float<T> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+  }
+  template <class C>
+  static C apply(C carry, C value) {
+    return value > carry || value != value ? value : carry;
+  }
+};
+
+/// One axis scanned: `count` steps over rows of `width` columns.
+struct ScanLoop {
+  std::int64_t count;
+  std::int64_t width;
+  std::int64_t in_step, in_stride;
+  std::int64_t out_step, out_stride;
+  bool exclusive;
+};
+
+template <class To, class Carry>
+To stored(Carry carry) {
+  if constexpr (is_float<To>) {
+    return StoreElement<To>::from(static_cast<Compute<To>>(carry));
+  } else {
+    return static_cast<To>(carry);
+  }
+}
+
+template <class Op, class T, class To, class C>
+[[gnu::always_inline]] inline void scan_row(const T* x, std::int64_t x_stride, To* y, std::int64_t y_stride,
+                                            std::int64_t width, bool exclusive, C* carry) {
+  if (exclusive) {
+    // The result may lie where the elements do, each on its own; it never runs ahead of them.
+    TYTO_INDEPENDENT
+    for (std::int64_t j = 0; j < width; ++j) {
+      const C before = carry[j];
+      carry[j] = Op::apply(before, static_cast<C>(load_element(x[j * x_stride])));
+      y[j * y_stride] = stored<To>(before);
+    }
+  } else {
+    TYTO_INDEPENDENT
+    for (std::int64_t j = 0; j < width; ++j) {
+      carry[j] = Op::apply(carry[j], static_cast<C>(load_element(x[j * x_stride])));
+      y[j * y_stride] = stored<To>(carry[j]);
+    }
+  }
+}
+
+/// A line whose elements lie together. Integers may be joined in any order: four at a time, so that only the last of
+/// them waits for those before.
+template <class Op, bool exclusive, class T, class To>
+void scan_dense_line(const T* x, To* y, std::int64_t count) {
+  using C = typename Op::template Carry<T>;
+  C running = Op::template identity<T>();
+  const auto value = [&](std::int64_t i) { return static_cast<C>(load_element(x[i])); };
+  std::int64_t i = 0;
+  if constexpr (!is_float<T>) {
+    for (; i + 4 <= count; i += 4) {
+      const C one = value(i), two = Op::apply(one, value(i + 1)), three = Op::apply(two, value(i + 2)),
+              four = Op::apply(three, value(i + 3));
+      const C first = Op::apply(running, one), second = Op::apply(running, two), third = Op::apply(running, three),
+              fourth = Op::apply(running, four);
+      y[i] = stored<To>(exclusive ? running : first);
+      y[i + 1] = stored<To>(exclusive ? first : second);
+      y[i + 2] = stored<To>(exclusive ? second : third);
+      y[i + 3] = stored<To>(exclusive ? third : fourth);
+      running = fourth;
+    }
+  }
+  for (; i < count; ++i) {
+    const C next = Op::apply(running, value(i));
+    y[i] = stored<To>(exclusive ? running : next);
+    running = next;
+  }
+}
+
+template <class Op, class T, class To>
+void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
+  using C = typename Op::template Carry<T>;
+  const T* x = reinterpret_cast<const T*>(in);
+  To* y = reinterpret_cast<To*>(out);
+  // Lines of floats go side by side, since each of their steps waits for the one before; so do short ones.
+  constexpr std::int64_t short_line = 32;
+  const bool alone = loop.width == 1 || (!is_float<T> && loop.width <= lines_together && loop.count >= short_line);
+  if (alone && loop.in_step == 1 && loop.out_step == 1) {
+    for (std::int64_t j = 0; j < loop.width; ++j, x += loop.in_stride, y += loop.out_stride) {
+      if (loop.exclusive) scan_dense_line<Op, true>(x, y, loop.count);
+      else scan_dense_line<Op, false>(x, y, loop.count);
+    }
+    return;
+  }
+  if (loop.width == lines_together) {
+    C carry[lines_together];
+    for (C& each : carry) each = Op::template identity<T>();
+    for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
+#pragma GCC unroll 4
+      for (std::int64_t j = 0; j < lines_together; ++j) {
+        const C before = carry[j];
+        carry[j] = Op::apply(before, static_cast<C>(load_element(x[j * loop.in_stride])));
+        y[j * loop.out_stride] = stored<To>(loop.exclusive ? before : carry[j]);
+      }
+    }
+    return;
+  }
+  if (loop.width == 1) {
+    C running = Op::template identity<T>();
+    for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
+      // Read before the write: the result may lie where the elements do.
+      const C next = Op::apply(running, static_cast<C>(load_element(*x)));
+      *y = stored<To>(loop.exclusive ? running : next);
+      running = next;
+    }
+    return;
+  }
+  C carry[scan_columns];
+  for (std::int64_t j = 0; j < loop.width; ++j) carry[j] = Op::template identity<T>();
+  for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
+    if (loop.in_stride == 1 && loop.out_stride == 1) {
+      scan_row<Op>(x, 1, y, 1, loop.width, loop.exclusive, carry);
+    } else {
+      scan_row<Op>(x, loop.in_stride, y, loop.out_stride, loop.width, loop.exclusive, carry);
+    }
+  }
+}
+
+using ScanFunction = void (*)(const std::byte*, std::byte*, const ScanLoop&);
+
+template <class T>
+ScanFunction scan_function(OpId op) {
+  using To = std::conditional_t<is_float<T>, T, std::int64_t>;
+  switch (op) {
+    case OpId::cumsum: return scan<Sum, T, To>;
+    case OpId::cumprod: return scan<Product, T, To>;
+    case OpId::cummin: return scan<Minimum, T, T>;
+    case OpId::cummax: return scan<Maximum, T, T>;
+    default: core::refuse_operator("cpu: scans", op);
+  }
+}
+
+std::shared_ptr<const core::Kernel> prepare_scan(const core::Step& step) {
+  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  core::View in = step.inputs[0].view, out = step.outputs[0].view;
+  const std::int64_t total = in.count();
+  if (total == 0) return make_kernel([](auto, auto, auto) {});
+  if (attributes.reverse) {
+    const auto axis = static_cast<std::size_t>(attributes.axis);
+    for (core::View* view : {&in, &out}) {
+      view->offset += (view->shape[axis] - 1) * view->strides[axis];
+      view->strides[axis] = -view->strides[axis];
+    }
+  }
+  const auto take_axis = [](core::View& view, std::size_t axis) {
+    const std::int64_t stride = view.strides[axis];
+    view.shape.erase(axis);
+    view.strides.erase(axis);
+    return stride;
+  };
+  const auto axis = static_cast<std::size_t>(attributes.axis);
+  ScanLoop loop{in.shape[axis], 1, 0, 0, 0, 0, attributes.flag};
+  loop.in_step = take_axis(in, axis);
+  loop.out_step = take_axis(out, axis);
+
+  // The last axis that is left gives the columns: a few lines side by side where the scanned axis is the one whose
+  // elements lie together.
+  std::array<core::View, 2> views{in, out};
+  core::collapse(views);
+  std::int64_t width = 1;
+  if (!views[0].shape.empty()) {
+    const std::size_t last = views[0].shape.size() - 1;
+    width = views[0].shape[last];
+    loop.in_stride = take_axis(views[0], last);
+    loop.out_stride = take_axis(views[1], last);
+  }
+  const StridedIterator<2> outer(views);
+  const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines_together : scan_columns;
+  const std::int64_t chunks = (width + chunk - 1) / chunk;
+  const int team_size = threads_for(static_cast<double>(total) * 1.0);
+  const auto in_size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
+  const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
+  const ScanFunction function =
+      with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) { return scan_function<T>(step.op); });
+
+  return make_kernel([=](std::span<const core::Address> inputs, std::span<const core::Address> outputs, core::Address) {
+    const std::byte* x = inputs[0].pointer();
+    std::byte* y = outputs[0].pointer();
+    run_team(team_size, [&](Team team) {
+      const Range mine = share(outer.count() * chunks, team.member, team.size);
+      for (std::int64_t unit = mine.begin; unit < mine.end; ++unit) {
+        const auto offsets = outer.at(unit / chunks);
+        const std::int64_t column = unit % chunks * chunk;
+        ScanLoop part = loop;
+        part.width = std::min(chunk, width - column);
+        function(x + (offsets[0] + column * loop.in_stride) * in_size,
+                 y + (offsets[1] + column * loop.out_stride) * out_size, part);
+      }
+    });
+  });
+}
+
+constexpr KernelEntry scan_entries[] = {{OpId::cumsum, prepare_scan},
+                                        {OpId::cumprod, prepare_scan},
+                                        {OpId::cummin, prepare_scan},
+                                        {OpId::cummax, prepare_scan}};
+
+}  // namespace
+
+std::span<const KernelEntry> scan_kernels() { return scan_entries; }
+
+}  // namespace tyto::cpu

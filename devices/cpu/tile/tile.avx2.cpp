@@ -1,5 +1,0 @@
-// The register tile compiled for the avx2 instruction set.
-#define TYTO_ISA avx2
-#define TYTO_VECTOR_BYTES 32
-#define TYTO_TILE_VECTORS 2
-#include "devices/cpu/tile/tile_kernels.inc"

@@ -1,0 +1,88 @@
+// The kernel that says where along an axis the first extreme stands.
+#include <algorithm>
+
+#include "core/graph/op_ids.hpp"
+#include "devices/opencl/loops/reduction_kernel.hpp"
+#include "devices/opencl/text/fold_text.hpp"
+#include "devices/opencl/text/kernel_text.hpp"
+#include "devices/opencl/text/loop_axes.hpp"
+
+namespace tyto::opencl {
+
+using core::OpId;
+using core::text;
+
+KernelLaunch arg_reduction_kernel(const Context& context, const Reduction& reduction) {
+  const bool cpu = context.style == Style::cpu;
+  const char* type = type_name(compute_of(reduction.accumulator));
+  const bool real = is_floating(compute_of(reduction.accumulator));
+  KernelText kernel(false);
+  const MemoryOperand& source = reduction.sources[0].memory;
+  for (const auto& [operand, name] : {std::pair(source, "in"), std::pair(reduction.target, "out")}) {
+    kernel.memory(operand.role, 0, storage_name(operand.dtype), size_of(operand.dtype), operand.offset, name);
+  }
+  const LoopAxes kept("k", reduction.kept);
+  const LoopAxes written("w", reduction.written);
+  const LoopAxes reduced("r", reduction.reduced);
+  kept.declare_lengths(kernel);
+  kept.declare_strides(kernel);
+  written.declare_strides(kernel);
+  reduced.declare_lengths(kernel);
+  reduced.declare_strides(kernel);
+  // The first extreme; a NaN is more extreme than any number.
+  const std::string beyond = reduction.op == OpId::argmin ? " < " : " > ";
+  const auto better = [&](std::string_view a, std::string_view b) {
+    return real ? text("((", a, beyond, b, ") | ((", a, " != ", a, ") & (", b, " == ", b, ")))")
+                : text("(", a, beyond, b, ")");
+  };
+  const std::string element =
+      FoldText(reduction.op, reduction.accumulator)
+          .element(source.dtype, load(source.dtype, "in", text("origin + i * ", reduced.inner_step())));
+  const std::int64_t results = reduction.kept.count();
+  const std::int64_t items =
+      std::clamp<std::int64_t>(results * reduction.reduced.count() / 4096, 1,
+                               std::min<std::int64_t>(results, static_cast<std::int64_t>(context.units) * 4));
+  const std::int64_t share = cpu ? (results + items - 1) / items : 1;
+  kernel.number("results", results);
+  kernel.number("share", share);
+  kernel.line(
+      text("  const int me = ", cpu ? "0" : "get_local_id(0)", "; const int width = ", cpu ? 1 : context.group, ";"));
+  if (!cpu)
+    kernel.line(text("  local ", type, " values[", context.group, "]; local long places[", context.group, "];"));
+  kernel.line("  const long first = (long)get_group_id(0) * share; const long past = min(first + share, results);");
+  kernel.line("  for (long result = first; result < past; ++result) {");
+  kernel.line(text("    ", kept.split("k", "result", "long")));
+  kernel.line(text("    const long origin = ", kept.place("k"), ";"));
+  kernel.line("    long place = min((long)me, r_n0 - 1); long i = place;");
+  kernel.line(text("    ", type, " best = ", element, ";"));
+  kernel.line("    for (i = place + width; i < r_n0; i += width) {");
+  kernel.line(text("      const ", type, " next = ", element, "; const int won = ", better("next", "best"), ";"));
+  kernel.line("      best = won ? next : best; place = won ? i : place;");
+  kernel.line("    }");
+  if (!cpu) {
+    kernel.line("    values[me] = best; places[me] = place;");
+    kernel.line("    for (int half_width = width / 2; half_width > 0; half_width /= 2) {");
+    kernel.line("      barrier(CLK_LOCAL_MEM_FENCE);");
+    kernel.line("      if (me < half_width) {");
+    kernel.line(text("        const ", type, " a = values[me]; const ", type, " b = values[me + half_width];"));
+    kernel.line(text("        const int tie = !", better("a", "b"), " & (places[me + half_width] < places[me]);"));
+    kernel.line(text("        const int won = ", better("b", "a"), " | tie;"));
+    kernel.line("        values[me] = won ? b : a; places[me] = won ? places[me + half_width] : places[me];");
+    kernel.line("      }");
+    kernel.line("    }");
+    kernel.line("    place = places[0];");
+  }
+  kernel.line(text("    if (me == 0) out[", written.place("k"), "] = place;"));
+  kernel.line("  }");
+  if (cpu) {
+    KernelLaunch launch = kernel.finish();
+    launch.global[0] = static_cast<std::size_t>((results + share - 1) / share);
+    return launch;
+  }
+  KernelLaunch launch = kernel.finish(text("__attribute__((reqd_work_group_size(", context.group, ", 1, 1))) "));
+  launch.local[0] = context.group;
+  launch.global[0] = static_cast<std::size_t>(results) * context.group;
+  return launch;
+}
+
+}  // namespace tyto::opencl

@@ -1,0 +1,123 @@
+// An item scans a line from its beginning to its end; in the CPU style sixteen lines side by side where they lie so.
+// The order of additions is that of the elements, on every device.
+#include "devices/opencl/loops/scan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "core/graph/attributes.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "devices/opencl/text/fold_text.hpp"
+#include "devices/opencl/text/kernel_text.hpp"
+#include "devices/opencl/text/loop_axes.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::OpId;
+using core::text;
+using core::View;
+
+constexpr std::int64_t most_lines_together = 16;
+
+/// A scan, and how two of its elements are combined.
+struct Scan {
+  OpId op, fold;
+};
+
+constexpr Scan scans[] = {
+    {OpId::cumsum, OpId::sum}, {OpId::cumprod, OpId::prod}, {OpId::cummin, OpId::min}, {OpId::cummax, OpId::max}};
+
+const Scan* scan_of(OpId op) {
+  const Scan* const found = std::ranges::find(scans, op, &Scan::op);
+  return found == std::end(scans) ? nullptr : found;
+}
+
+/// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding.
+DType running_type(const Context& context, OpId fold, DType type) {
+  const DType accumulator = FoldText::accumulator_of(fold, type);
+  const bool adds = fold == OpId::sum || fold == OpId::prod;
+  return adds && accumulator == DType::f32 && context.has_f64 ? DType::f64 : accumulator;
+}
+
+std::int64_t take_axis(View& view, std::size_t axis) {
+  const std::int64_t stride = view.strides[axis];
+  view.shape.erase(axis);
+  view.strides.erase(axis);
+  return stride;
+}
+
+}  // namespace
+
+bool is_scan(OpId op) { return scan_of(op) != nullptr; }
+
+LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
+  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  LaunchPlan plan;
+  plan.name = core::definition(step.op).name;
+  core::Operand in = step.inputs[0], out = step.outputs[0];
+  if (out.view.count() == 0) return plan;
+  const auto axis = static_cast<std::size_t>(attributes.axis);
+  const std::int64_t length = in.view.shape[axis];
+  std::array<std::int64_t, 2> steps{};
+  std::array<View, 2> lines;
+  for (std::size_t i = 0; i < 2; ++i) {
+    core::Operand& operand = i == 0 ? in : out;
+    lines[i] = operand.view;
+    steps[i] = take_axis(lines[i], axis);
+    if (!attributes.reverse) continue;
+    operand.view.offset += (length - 1) * steps[i];
+    steps[i] = -steps[i];
+  }
+  core::collapse(lines);
+  for (View& view : lines) give_axis(view);
+  // Neighbouring lines run side by side where their elements are neighbours.
+  const LoopAxes from("x", lines[0]), to("y", lines[1]);
+  const std::int64_t width = from.length(from.rank() - 1);
+  const bool side_by_side = context.style == Style::cpu && to.inner_stride() == 1 && width > 1;
+  const std::int64_t together = side_by_side ? most_lines_together : 1, blocks = (width + together - 1) / together;
+  const std::int64_t tasks = lines[0].count() / width * blocks;
+
+  const OpId fold = scan_of(step.op)->fold;
+  const DType running = running_type(context, fold, in.dtype);
+  const FoldText rule(fold, running);
+  KernelText kernel(false);
+  kernel.memory(KernelText::Role::input, 0, in, "in");
+  kernel.memory(KernelText::Role::output, 0, out, "out");
+  from.declare_lengths(kernel);
+  from.declare_strides(kernel);
+  to.declare_strides(kernel);
+  kernel.number("length", length);
+  kernel.number("in_step", steps[0]);
+  kernel.number("out_step", steps[1]);
+  kernel.number("blocks", blocks);
+  const std::int64_t items = context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : tasks;
+  kernel.distribute(tasks, items);
+  const std::string inner = text("x_n", from.rank() - 1);
+  kernel.line(text("    const long column = task % blocks * ", together, ";"));
+  kernel.line(text("    ", from.split("l", text("task / blocks * ", inner, " + column"), "long")));
+  kernel.line(text("    long from = ", from.place("l"), ", to = ", to.place("l"), ";"));
+  kernel.line(text("    const int width = min(", inner, " - column, (long)", together, ");"));
+  kernel.line(text("    ", rule.type(), " running[", together, "];"));
+  kernel.line(text("    for (int j = 0; j < width; ++j) running[j] = ", rule.start(), ";"));
+  kernel.line("    for (long i = 0; i < length; ++i, from += in_step, to += out_step) {");
+  kernel.line("      for (int j = 0; j < width; ++j) {");
+  const std::string element = load(in.dtype, "in", text("from", from.inner_term("j")));
+  kernel.line(
+      text("        const ", rule.type(), " before = running[j], value = ", rule.element(in.dtype, element), ";"));
+  kernel.line(text("        running[j] = ", rule.two("before", "value"), ";"));
+  kernel.line(text("        ", store(out.dtype, "out", text("to", to.inner_term("j")),
+                                     rule.finished(out.dtype, attributes.flag ? "before" : "running[j]", ""))));
+  kernel.line("      }");
+  kernel.line("    }");
+  kernel.line("  }");
+  KernelLaunch launch = kernel.finish();
+  if (context.style == Style::gpu) launch.local[0] = 0;
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace tyto::opencl

@@ -1,0 +1,383 @@
+// One line an operator: the statements that make an element from its coordinates. Gradients gather, too: an element
+// looks for the windows that it lies under, so that nothing is written twice and sums have one order. On processors an
+// element is a vector of neighbouring channels where they fill it; the statements are the same, as they choose without
+// branches.
+#include "devices/opencl/products/window_elements.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <vector>
+
+#include "core/graph/attributes.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "devices/opencl/text/coordinate_loop.hpp"
+#include "devices/opencl/text/kernel_text.hpp"
+
+namespace tyto::opencl {
+
+namespace {
+
+using core::OpId;
+using core::text;
+using core::View;
+using Coordinates = std::vector<std::string>;
+
+/// Channels that one element of the loop stands for.
+std::int64_t lanes_of(const Context& context, const core::Step& step) {
+  const DType type = step.outputs[0].dtype;
+  // Vectors are read as they lie, in the type that they are computed in.
+  if (context.style != Style::cpu || storage_name(type) != std::string_view(type_name(compute_of(type)))) return 1;
+  const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(type));
+  const auto fills = [&](const core::Operand& operand) {
+    const std::size_t last = operand.view.shape.size() - 1;
+    return operand.view.strides[last] == 1 && operand.view.shape[last] % lanes == 0;
+  };
+  return std::ranges::all_of(step.inputs, fills) && fills(step.outputs[0]) ? lanes : 1;
+}
+
+Shape with_channels(Shape shape, std::int64_t lanes) {
+  shape[shape.size() - 1] /= lanes;
+  return shape;
+}
+
+/// What the lines below write with. Spatial axes are numbered from 0; axis 0 of tensors is the batch, the last one the
+/// channels.
+class WindowWriter {
+ public:
+  WindowWriter(const Context& context, const core::Step& step)
+      : context_(context),
+        step_(step),
+        lanes_(lanes_of(context, step)),
+        kernel_(context.style == Style::gpu && fits(step)),
+        loop_(context, with_channels(step.outputs[0].view.shape, lanes_), 8 * lanes_) {
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      kernel_.memory(KernelText::Role::input, i, step.inputs[i], text("in", i));
+      memory_.emplace_back(text("in", i), step.inputs[i].view);
+      memory_.back().declare(kernel_);
+    }
+    kernel_.memory(KernelText::Role::output, 0, step.outputs[0], "out");
+    out_.declare(kernel_);
+  }
+
+  const core::WindowAttributes& window() const { return std::get<core::WindowAttributes>(*step_.attributes); }
+  std::size_t axes() const { return step_.outputs[0].view.shape.size() - 2; }
+  DType dtype() const { return step_.outputs[0].dtype; }
+  /// The C type of an element, and of what its comparisons yield.
+  std::string type() const { return of_lanes(type_name(compute_of(dtype()))); }
+  std::string mask() const { return lanes_ == 1 ? "int" : of_lanes(size_of(dtype()) == 8 ? "long" : "int"); }
+  /// A number as an element.
+  std::string spread(std::string_view number) const {
+    return text("(", type(), ")((", type_name(compute_of(dtype())), ")(", number, "))");
+  }
+  const char* index() const { return kernel_.index(); }
+  const Shape& result() const { return step_.outputs[0].view.shape; }
+  const Shape& shape(std::size_t input) const { return step_.inputs[input].view.shape; }
+  bool has_f64() const { return context_.has_f64; }
+  /// The coordinate of the result's element along a spatial axis.
+  std::string at(std::size_t axis) const { return loop_.coordinate(static_cast<std::int64_t>(axis) + 1); }
+
+  void number(std::string_view name, std::int64_t value) { kernel_.number(name, value); }
+  void begin() { loop_.open(kernel_); }
+  void line(std::string_view statements) { kernel_.line(text("    ", statements)); }
+  /// The element of an input of the same image and channel, at spatial coordinates called NAME0, NAME1, ...
+  std::string element(std::size_t input, std::string_view name) const {
+    Coordinates place = {loop_.coordinate(0)};
+    for (std::size_t axis = 0; axis < axes(); ++axis) place.push_back(text(name, axis));
+    place.push_back(channel());
+    const std::string memory = text("in", input), at = memory_[input].place(place);
+    return lanes_ == 1 ? load(step_.inputs[input].dtype, memory, at)
+                       : text("vload", lanes_, "(0, ", memory, " + ", at, ")");
+  }
+  KernelLaunch finish(std::string_view value) {
+    Coordinates place = {loop_.coordinate(0)};
+    for (std::size_t axis = 0; axis < axes(); ++axis) place.push_back(at(axis));
+    place.push_back(channel());
+    const std::string to = out_.place(place);
+    line(lanes_ == 1 ? store(dtype(), "out", to, value) : text("vstore", lanes_, "(", value, ", 0, out + ", to, ");"));
+    return loop_.close(kernel_);
+  }
+
+ private:
+  static bool fits(const core::Step& step) {
+    std::vector<View> views{step.outputs[0].view};
+    for (const core::Operand& operand : step.inputs) views.push_back(operand.view);
+    return fits_int(views);
+  }
+
+  std::string of_lanes(std::string_view scalar) const {
+    return lanes_ == 1 ? std::string(scalar) : text(scalar, lanes_);
+  }
+  std::string channel() const {
+    const std::string coordinate = loop_.coordinate(static_cast<std::int64_t>(axes()) + 1);
+    return lanes_ == 1 ? coordinate : text(coordinate, " * ", lanes_);
+  }
+
+  const Context& context_;
+  const core::Step& step_;
+  std::int64_t lanes_;
+  KernelText kernel_;
+  CoordinateLoop loop_;
+  std::vector<StridedMemory> memory_;
+  StridedMemory out_{"out", step_.outputs[0].view};
+};
+
+/// Declares the windows over an image of `sizes`, of which there are `counts`.
+void declare_windows(WindowWriter& w, const Shape& sizes, const Shape& counts) {
+  for (std::size_t axis = 0; axis < w.axes(); ++axis) {
+    w.number(text("size", axis), sizes[axis + 1]);
+    w.number(text("count", axis), counts[axis + 1]);
+    w.number(text("window", axis), w.window().window[axis]);
+    w.number(text("stride", axis), w.window().stride[axis]);
+    w.number(text("dilation", axis), w.window().dilation[axis]);
+    w.number(text("before", axis), w.window().before[axis]);
+  }
+}
+
+void close_loops(WindowWriter& w) { w.line(std::string(w.axes(), '}')); }
+
+/// Loops over the elements p0, p1, ... under the window at FROM0, FROM1, ...; close_loops ends them.
+void open_window(WindowWriter& w, const std::function<std::string(std::size_t)>& from) {
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    w.line(text("for (", w.index(), " t", a, " = 0; t", a, " < window", a, "; ++t", a, ") { const ", w.index(), " p", a,
+                " = ", from(a), " * stride", a, " - before", a, " + t", a, " * dilation", a, "; if (p", a, " < 0 || p",
+                a, " >= size", a, ") continue;"));
+  }
+}
+
+/// Loops over the windows o0, o1, ... that the result's element lies under, in ascending order; it is under their taps
+/// u0, u1, ...
+void open_windows_over(WindowWriter& w) {
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    const std::string q = text("q", a), o = text("o", a), stride = text("stride", a), reach = text("reach", a);
+    w.line(text("const ", w.index(), " ", q, " = ", w.at(a), " + before", a, ", ", reach, " = (window", a,
+                " - 1) * dilation", a, ";"));
+    w.line(text("for (", w.index(), " ", o, " = ", q, " <= ", reach, " ? 0 : (", q, " - ", reach, " + ", stride,
+                " - 1) / ", stride, ", past", a, " = min(", q, " / ", stride, " + 1, count", a, "); ", o, " < past", a,
+                "; ++", o, ") { const ", w.index(), " u", a, " = (", q, " - ", o, " * ", stride, ")",
+                w.window().dilation[a] == 1 ? std::string(";")
+                                            : text(" / dilation", a, "; if (u", a, " * dilation", a, " != ", q, " - ",
+                                                   o, " * ", stride, ") continue;")));
+  }
+}
+
+/// The lowest value, which takes the place of a maximum over nothing.
+std::string lowest(DType type) {
+  switch (type) {
+    case DType::i8: return "-128";
+    case DType::i16: return "-32768";
+    case DType::i32: return "INT_MIN";
+    case DType::i64: return "LONG_MIN";
+    default: return is_floating(type) ? "-INFINITY" : "0";
+  }
+}
+
+/// Whether `value` takes the place of the maximum so far: the last NaN wins over everything.
+std::string wins(DType type) {
+  return is_floating(type) ? "(value > greatest) | (value != value)" : "value > greatest";
+}
+
+std::string max_pool(WindowWriter& w) {
+  declare_windows(w, w.shape(0), w.result());
+  w.begin();
+  w.line(text(w.type(), " greatest = ", w.spread(lowest(w.dtype())), ";"));
+  open_window(w, [&](std::size_t a) { return w.at(a); });
+  w.line(text("const ", w.type(), " value = ", w.element(0, "p"), "; greatest = (", wins(w.dtype()),
+              ") ? value : greatest;"));
+  close_loops(w);
+  return "greatest";
+}
+
+/// The number of the tap NAME0, NAME1, ... of a window.
+std::string tap(const WindowWriter& w, std::string_view name) {
+  std::string number = text(name, 0);
+  for (std::size_t a = 1; a < w.axes(); ++a) number = text("(", number, ") * window", a, " + ", name, a);
+  return number;
+}
+
+/// Statements that find `taken`, the tap under which the maximum of the window at FROM0, FROM1, ... is, or -1; and do
+/// `also` wherever one is `won` for the time being.
+void find_maximum(WindowWriter& w, const std::function<std::string(std::size_t)>& from, std::string_view also) {
+  w.line(text(w.mask(), " taken = -1; ", w.type(), " greatest = 0;"));
+  open_window(w, from);
+  w.line(text("const ", w.type(), " value = ", w.element(0, "p"), "; const ", w.mask(), " won = (taken < 0) | ",
+              wins(w.dtype()), "; greatest = won ? value : greatest; taken = won ? (", w.mask(), ")((int)(",
+              tap(w, "t"), ")) : taken; ", also));
+  close_loops(w);
+}
+
+std::string max_pool_pick(WindowWriter& w) {
+  declare_windows(w, w.shape(0), w.result());
+  w.begin();
+  w.line(text(w.type(), " picked = 0;"));
+  find_maximum(
+      w, [&](std::size_t a) { return w.at(a); }, text("picked = won ? ", w.element(1, "p"), " : picked;"));
+  return "picked";
+}
+
+std::string max_pool_gradient(WindowWriter& w) {
+  declare_windows(w, w.result(), w.shape(1));
+  w.begin();
+  w.line(text(w.type(), " sum = 0;"));
+  open_windows_over(w);
+  find_maximum(
+      w, [](std::size_t a) { return text("o", a); }, "");
+  w.line(text("sum += taken == (", w.mask(), ")((int)(", tap(w, "u"), ")) ? ", w.element(1, "o"), " : ", w.spread("0"),
+              ";"));
+  close_loops(w);
+  return "sum";
+}
+
+/// Statements that set `divisor` for the average of the window at FROM0, FROM1, ...
+void count_elements(WindowWriter& w, const std::function<std::string(std::size_t)>& from) {
+  w.line(text(w.index(), " divisor = 1;"));
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    if (w.window().count_padding) {
+      w.line(text("divisor *= window", a, ";"));
+      continue;
+    }
+    // Taps before the image, and those at or behind its end, are left out.
+    w.line(text("{ const ", w.index(), " start = ", from(a), " * stride", a, " - before", a, "; const ", w.index(),
+                " first = start >= 0 ? 0 : (-start + dilation", a, " - 1) / dilation", a, "; const ", w.index(),
+                " room = size", a, " - start; const ", w.index(), " past = room <= 0 ? 0 : min(window", a,
+                ", (room + dilation", a, " - 1) / dilation", a, "); divisor *= max(past - first, (", w.index(),
+                ")0); }"));
+  }
+  w.line(text("divisor = max(divisor, (", w.index(), ")1);"));
+}
+
+std::string average_pool(WindowWriter& w) {
+  declare_windows(w, w.shape(0), w.result());
+  w.begin();
+  const auto here = [&](std::size_t a) { return w.at(a); };
+  w.line(text(w.type(), " sum = 0;"));
+  open_window(w, here);
+  w.line(text("sum += ", w.element(0, "p"), ";"));
+  close_loops(w);
+  count_elements(w, here);
+  return text("sum / ", w.spread("divisor"));
+}
+
+std::string average_pool_gradient(WindowWriter& w) {
+  declare_windows(w, w.result(), w.shape(0));
+  w.begin();
+  w.line(text(w.type(), " sum = 0;"));
+  open_windows_over(w);
+  count_elements(w, [](std::size_t a) { return text("o", a); });
+  w.line(text("sum += ", w.element(0, "o"), " / ", w.spread("divisor"), ";"));
+  close_loops(w);
+  return "sum";
+}
+
+/// Declares how many elements of the small image there are, and how many of the large one.
+void declare_images(WindowWriter& w, const Shape& small, const Shape& large) {
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    w.number(text("small", a), small[a + 1]);
+    w.number(text("large", a), large[a + 1]);
+  }
+}
+
+std::string upsample_nearest(WindowWriter& w) {
+  declare_images(w, w.shape(0), w.result());
+  w.begin();
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    w.line(text("const ", w.index(), " p", a, " = ", w.at(a), " * small", a, " / large", a, ";"));
+  }
+  w.line(text("const ", w.type(), " value = ", w.element(0, "p"), ";"));
+  return "value";
+}
+
+std::string upsample_nearest_gradient(WindowWriter& w) {
+  declare_images(w, w.result(), w.shape(0));
+  w.begin();
+  w.line(text(w.type(), " sum = 0;"));
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    const std::string small = text("small", a), large = text("large", a), o = text("o", a);
+    w.line(text("for (", w.index(), " ", o, " = (", w.at(a), " * ", large, " + ", small, " - 1) / ", small, "; ", o,
+                " * ", small, " < (", w.at(a), " + 1) * ", large, "; ++", o, ") {"));
+  }
+  w.line(text("sum += ", w.element(0, "o"), ";"));
+  close_loops(w);
+  return "sum";
+}
+
+/// What an element of the small image counts in one of the large image along an axis, in the widest type there is.
+std::string bilinear_weight(const WindowWriter& w, std::size_t axis, std::string_view small, std::string_view large) {
+  return text("bilinear_weight_", w.has_f64() ? "f64" : "f32", "(", small, ", ", large, ", small", axis, ", large",
+              axis, ")");
+}
+
+/// Adds up, over the elements NAME0, NAME1, ... that the loops run over, what each counts.
+std::string weighted_sum(WindowWriter& w, std::string_view name,
+                         const std::function<std::string(std::size_t)>& weight) {
+  const char* wide = w.has_f64() ? "double" : "float";
+  w.line(text("const ", wide, " weight = ", weight(0), w.axes() > 1 ? text(" * ", weight(1)) : std::string(),
+              w.axes() > 2 ? text(" * ", weight(2)) : std::string(), ";"));
+  w.line(text("if (weight != 0) sum += ", w.spread("weight"), " * ", w.element(0, name), ";"));
+  close_loops(w);
+  return "sum";
+}
+
+std::string upsample_bilinear(WindowWriter& w) {
+  declare_images(w, w.shape(0), w.result());
+  w.begin();
+  w.line(text(w.type(), " sum = 0;"));
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    // The centre lies between elements near * small / large - 1 and + 1.
+    w.line(text("const ", w.index(), " near", a, " = ", w.at(a), " * small", a, " / large", a, "; for (", w.index(),
+                " p", a, " = max(near", a, " - 1, (", w.index(), ")0); p", a, " < min(near", a, " + 2, small", a,
+                "); ++p", a, ") {"));
+  }
+  return weighted_sum(w, "p", [&](std::size_t a) { return bilinear_weight(w, a, text("p", a), w.at(a)); });
+}
+
+std::string upsample_bilinear_gradient(WindowWriter& w) {
+  declare_images(w, w.result(), w.shape(0));
+  w.begin();
+  w.line(text(w.type(), " sum = 0;"));
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    const std::string small = text("small", a), large = text("large", a), o = text("o", a);
+    w.line(text("for (", w.index(), " ", o, " = max((", w.at(a), " - 1) * ", large, " / ", small, " - 1, (", w.index(),
+                ")0); ", o, " < min((", w.at(a), " + 2) * ", large, " / ", small, " + 2, ", large, "); ++", o, ") {"));
+  }
+  return weighted_sum(w, "o", [&](std::size_t a) { return bilinear_weight(w, a, w.at(a), text("o", a)); });
+}
+
+struct WindowLine {
+  OpId op;
+  std::string (*write)(WindowWriter& writer);  // returns the element's value
+};
+
+constexpr WindowLine window_lines[] = {
+    {OpId::max_pool, max_pool},
+    {OpId::max_pool_gradient, max_pool_gradient},
+    {OpId::max_pool_pick, max_pool_pick},
+    {OpId::average_pool, average_pool},
+    {OpId::average_pool_gradient, average_pool_gradient},
+    {OpId::upsample_nearest, upsample_nearest},
+    {OpId::upsample_nearest_gradient, upsample_nearest_gradient},
+    {OpId::upsample_bilinear, upsample_bilinear},
+    {OpId::upsample_bilinear_gradient, upsample_bilinear_gradient},
+};
+
+const WindowLine* window_line_of(OpId op) {
+  const WindowLine* const found = std::ranges::find(window_lines, op, &WindowLine::op);
+  return found == std::end(window_lines) ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_window_element(OpId op) { return window_line_of(op) != nullptr; }
+
+LaunchPlan window_launch_plan(const Context& context, const core::Step& step) {
+  LaunchPlan plan;
+  plan.name = core::definition(step.op).name;
+  if (step.outputs[0].view.count() == 0) return plan;
+  WindowWriter writer(context, step);
+  const std::string value = window_line_of(step.op)->write(writer);
+  plan.launches.push_back(writer.finish(value));
+  return plan;
+}
+
+}  // namespace tyto::opencl

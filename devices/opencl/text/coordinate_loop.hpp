@@ -1,0 +1,57 @@
+// A loop over the elements of a shape, in either style, whose body knows the coordinates of its element.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/value/view.hpp"
+#include "devices/opencl/runtime/context.hpp"
+#include "devices/opencl/text/kernel_text.hpp"
+
+namespace tyto::opencl {
+
+class CoordinateLoop {
+ public:
+  /// `element_work`: how many elements of an element-wise loop cost as much as one of this.
+  CoordinateLoop(const Context& context, const Shape& shape, std::int64_t element_work = 1);
+
+  /// Declares lengths, and opens the loop in the text.
+  void open(KernelText& kernel) const;
+  /// Closes it. The kernel is whole then.
+  KernelLaunch close(KernelText& kernel) const;
+
+  /// The coordinate along an axis.
+  std::string coordinate(std::int64_t axis) const;
+  /// The statement that leaves an element.
+  std::string_view next() const { return context_.style == Style::gpu ? "return;" : "continue;"; }
+  /// The element's number in row-major order.
+  static constexpr std::string_view number = "i";
+
+ private:
+  std::int64_t rank() const { return static_cast<std::int64_t>(shape_.size()); }
+
+  const Context& context_;
+  Shape shape_;  // at least one axis
+  std::int64_t count_;
+  std::int64_t chunk_;  // elements of an item of the CPU style
+};
+
+/// Whether indices into these views and counts of their elements fit an int with room for sums.
+bool fits_int(std::span<const core::View> views);
+
+/// An operand's strides as arguments, and positions in it as text.
+class StridedMemory {
+ public:
+  StridedMemory(std::string name, const core::View& view) : name_(std::move(name)), view_(view) {}
+
+  void declare(KernelText& kernel) const;
+  /// Elements from the operand's start to these coordinates, of which an empty one counts for nothing.
+  std::string place(std::span<const std::string> coordinates) const;
+
+ private:
+  std::string name_;
+  const core::View& view_;
+};
+
+}  // namespace tyto::opencl

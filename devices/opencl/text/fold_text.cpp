@@ -1,0 +1,106 @@
+// The rules of each reduction that adds up elements, once for both styles.
+#include "devices/opencl/text/fold_text.hpp"
+
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "devices/opencl/text/expressions.hpp"
+
+namespace tyto::opencl {
+
+using core::OpId;
+using core::text;
+
+namespace {
+
+struct Extremes {
+  const char* least;
+  const char* most;
+};
+Extremes extremes_of(Compute type) {
+  if (type == Compute::u64) return {"0", "ULONG_MAX"};
+  return type == Compute::i64 ? Extremes{"LONG_MIN", "LONG_MAX"} : Extremes{"INT_MIN", "INT_MAX"};
+}
+
+}  // namespace
+
+DType FoldText::accumulator_of(OpId op, DType type) {
+  switch (op) {
+    case OpId::sum:
+    case OpId::prod:
+    case OpId::mean:
+      if (type == DType::f64 || type == DType::u64) return type;
+      return is_floating(type) ? DType::f32 : DType::i64;
+    default: return computed_as(type);
+  }
+}
+
+std::string FoldText::element(DType from, std::string_view value) const {
+  return convert(from == DType::boolean ? DType::i32 : from, accumulator_, value);
+}
+
+std::string FoldText::start() const {
+  const Compute type = compute_of(accumulator_);
+  switch (op_) {
+    case OpId::prod:
+    case OpId::all: return "1";
+    case OpId::min: return is_floating(type) ? "INFINITY" : extremes_of(type).most;
+    case OpId::max: return is_floating(type) ? "-INFINITY" : extremes_of(type).least;
+    default: return "0";
+  }
+}
+
+std::string FoldText::two(const std::string& a, const std::string& b) const {
+  const auto by = [&](OpId op) { return apply(op, accumulator_, {accumulator_, accumulator_}, {a, b}, false); };
+  switch (op_) {
+    case OpId::prod: return by(OpId::multiply);
+    case OpId::min: return by(OpId::minimum);
+    case OpId::max: return by(OpId::maximum);
+    case OpId::any: return text(a, " | ", b);
+    case OpId::all: return text(a, " & ", b);
+    case OpId::sum:
+    case OpId::mean: return by(OpId::add);
+    default: core::refuse_operator("opencl: reductions", op_);
+  }
+}
+
+std::string FoldText::sixteen(std::string_view a, std::string_view b) const {
+  const bool wide = size_of(accumulator_) == 8;
+  const std::string natural = wide ? "ulong16" : "uint16";
+  const bool real = is_floating(compute_of(accumulator_));
+  const auto wrapping = [&](std::string_view sign) {
+    if (real) return text(a, sign, b);
+    return text("as_", type(), "16(as_", natural, "(", a, ")", sign, "as_", natural, "(", b, "))");
+  };
+  switch (op_) {
+    case OpId::prod: return wrapping(" * ");
+    case OpId::any: return text(a, " | ", b);
+    case OpId::all: return text(a, " & ", b);
+    case OpId::min:
+      return text("select(", b, ", ", a, ", (", a, " <= ", b, ")", real ? text(" | (", a, " != ", a, ")") : "", ")");
+    case OpId::max:
+      return text("select(", b, ", ", a, ", (", a, " >= ", b, ")", real ? text(" | (", a, " != ", a, ")") : "", ")");
+    case OpId::sum:
+    case OpId::mean: return wrapping(" + ");
+    default: core::refuse_operator("opencl: reductions", op_);
+  }
+}
+
+std::string FoldText::across(std::string_view vector, std::string_view into, std::string_view scratch) const {
+  const std::string here = text(scratch, "[l]"), there = text(scratch, "[l + half_width]");
+  return text(type(), " ", scratch, "[16]; vstore16(", vector, ", 0, ", scratch, "); ",
+              "for (int half_width = 8; half_width > 0; half_width /= 2) ", "for (int l = 0; l < half_width; ++l) ",
+              here, " = ", two(here, there), "; ", into, " = ", two(std::string(into), text(scratch, "[0]")), ";");
+}
+
+void FoldText::declare_divisor(KernelText& kernel, std::string_view name, double count) const {
+  if (op_ != OpId::mean) return;
+  const bool wide = accumulator_ == DType::f64;
+  kernel.constant(wide ? "double" : "float", name, wide ? Argument(count) : Argument(static_cast<float>(count)));
+}
+
+std::string FoldText::finished(DType result, const std::string& value, std::string_view divisor) const {
+  const std::string last = op_ == OpId::mean ? text(value, " / ", divisor) : value;
+  return convert(accumulator_, result, text("(", last, ")"));
+}
+
+}  // namespace tyto::opencl

@@ -1,0 +1,39 @@
+// The parts of a build, device by device.
+#include "tyto/build_info.hpp"
+
+#include "devices/cpu/device/built_in.hpp"
+
+namespace tyto TYTO_API {
+
+namespace {
+
+#if defined(TYTO_HAVE_OPENCL)
+constexpr bool has_opencl = true;
+#else
+constexpr bool has_opencl = false;
+#endif
+#if defined(TYTO_HAVE_CLBLAST)
+constexpr bool has_clblast = true;
+#else
+constexpr bool has_clblast = false;
+#endif
+#if defined(TYTO_HAVE_CBC)
+constexpr bool has_cbc = true;
+#else
+constexpr bool has_cbc = false;
+#endif
+
+const char* in_words(bool is_built) { return is_built ? "built in" : "not built in"; }
+
+}  // namespace
+
+std::vector<BuildPart> build_info() {
+  return {{"instruction sets", cpu::instruction_sets_in_words()},
+          {"JIT", cpu::machine_code_in_words()},
+          {"oneDNN", cpu::onednn_in_words()},
+          {"OpenCL", in_words(has_opencl)},
+          {"CLBlast", in_words(has_clblast)},
+          {"Cbc", in_words(has_cbc)}};
+}
+
+}  // namespace TYTO_API

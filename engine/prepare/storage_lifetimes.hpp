@@ -1,0 +1,29 @@
+// When the contents of a program's storages are needed: lifetimes with holes, where regions need them for a part of the
+// time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/run/executable.hpp"
+
+namespace tyto::run {
+
+struct StorageLifetime {
+  std::vector<Span> spans;     // in instants of the program, ascending, none touches the next
+  bool begins_within = false;  // its first step is a region, which needs it for a part of its time only
+  bool ends_within = false;    // the same of its last step
+};
+
+/// Appends spans that begin `begin` instants later.
+void append_later(std::vector<Span>& spans, const std::vector<Span>& more, std::int64_t begin);
+/// Sorts spans and unites those that overlap or touch.
+void unite(std::vector<Span>& spans);
+
+/// Of each storage. What it holds is needed from a step that writes it to the last one that reads that, on every way
+/// through regions: a branch's operand that dies in it is not needed in the arms that do not read it, its result not
+/// before an arm computes it, the place of a loop's carry not between its last reader and its next value. Inputs hold
+/// something from the first instant on; outputs, and inputs updated in place, are needed to the last one.
+std::vector<StorageLifetime> storage_lifetimes(const Executable& plan);
+
+}  // namespace tyto::run

@@ -1,0 +1,28 @@
+// Loops and branches put into the graph, with what their gradients will need.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/graph/attributes.hpp"
+#include "core/graph/graph.hpp"
+#include "core/graph/symbol.hpp"
+
+namespace tyto::run {
+
+/// Emits a loop. One that a gradient may be taken of also stacks the carries with which each iteration begins, and what
+/// else its gradient is not to compute again.
+/// Returns the results that the attributes speak of, without those stacks.
+std::vector<Value> emit_loop(core::Mode mode, core::IterationAttributes loop, std::span<const Value> operands);
+
+/// Applies what a node was to other operands, of which a gradient may be taken though none was of the node's. Returns
+/// all results that the node had.
+std::vector<Value> emit_again(core::Mode mode, core::OpId op, const core::Attributes& attributes,
+                              std::span<const Value> operands);
+
+/// Of a loop recorded with its carries stacked: further ports of its body that its gradient would have to compute again
+/// at a cost, and that are better stacked, too.
+std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, std::span<const Value> operands,
+                                       std::span<const Value> results);
+
+}  // namespace tyto::run

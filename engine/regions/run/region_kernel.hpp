@@ -1,0 +1,39 @@
+// Loops and branches as kernels: their regions run inside of one step, in memory planned with that of all steps.
+#pragma once
+
+#include <memory>
+
+#include "core/device/device.hpp"
+#include "engine/prepare/planned_program.hpp"
+#include "engine/regions/run/region_layout.hpp"
+#include "engine/regions/run/region_moves.hpp"
+#include "engine/run/executable.hpp"
+
+namespace tyto::run {
+
+class RegionKernel : public core::Kernel {
+ public:
+  /// What it works in. In a kernel as it is made all of that is planned alone, in workspace() bytes.
+  const RegionLayout& layout() const { return layout_; }
+  /// From now on each block lies so many bytes from the address that launches are given as their workspace.
+  virtual void place(std::span<const std::size_t> offsets) = 0;
+  std::size_t workspace() const final { return workspace_; }
+
+  /// Appends what a launch copies, this kernel's regions included. `path` names the region.
+  virtual void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const = 0;
+  /// What a launch runs by, for the checker of contents.
+  virtual PlannedRegion planned() const = 0;
+
+ protected:
+  void place_alone(const core::Device& device);
+
+  RegionLayout layout_;
+  std::size_t workspace_ = 0;
+};
+
+/// The kernel of a branch or loop whose regions the device can run. Its operands are dense and lie in the device's
+/// memory.
+std::shared_ptr<RegionKernel> region_kernel(const core::Step& step, core::Device& device,
+                                            const CompileOptions& options);
+
+}  // namespace tyto::run

@@ -1,0 +1,97 @@
+// The list of devices and the thread's chosen one.
+#include "engine/run/devices.hpp"
+
+#include "devices/cpu/device/device.hpp"
+#include "devices/cpu/system/memory.hpp"
+#include "devices/cpu/system/subnormals.hpp"
+#include "devices/cpu/system/threads.hpp"
+#ifdef TYTO_HAVE_OPENCL
+#include "devices/opencl/device.hpp"
+#endif
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "engine/run/kernel_cache.hpp"
+#include "tyto/device.hpp"
+#include "tyto/subnormals.hpp"
+
+namespace tyto::run {
+
+namespace {
+thread_local core::Device* chosen_device = nullptr;
+}
+
+core::Device& cpu_device() { return cpu::device(); }
+
+const std::vector<core::Device*>& all_devices() {
+  static const std::vector<core::Device*> list = [] {
+    std::vector<core::Device*> found{&cpu::device()};
+#ifdef TYTO_HAVE_OPENCL
+    for (core::Device* device : opencl::devices()) found.push_back(device);
+#endif
+    return found;
+  }();
+  return list;
+}
+
+core::Device& find_device(std::string_view name) {
+  if (name == "cpu") return cpu_device();
+  const std::string wanted = name == "opencl" ? "opencl:0" : std::string(name);
+  std::string names;
+  for (core::Device* device : all_devices()) {
+    if (device->properties().name == wanted) return *device;
+    names += (names.empty() ? "" : ", ") + device->properties().name;
+  }
+  std::string refused;
+#ifdef TYTO_HAVE_OPENCL
+  for (const std::string& each : opencl::refused_devices()) refused += "; cannot be used: " + each;
+#endif
+  throw DeviceError(core::text("no device '", std::string(name), "'; there are: ", names, refused));
+}
+
+core::Device& current_device() { return chosen_device != nullptr ? *chosen_device : cpu_device(); }
+core::Device* exchange_current_device(core::Device* device) { return std::exchange(chosen_device, device); }
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+namespace {
+
+std::vector<DType> types_of(const core::Device& device) {
+  std::vector<DType> types;
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto type = static_cast<DType>(i);
+    const DType pair[] = {type, type};
+    const DType truth[] = {DType::boolean};
+    if (device.supports(core::OpId::equal, pair, truth)) types.push_back(type);
+  }
+  return types;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> list;
+  for (core::Device* device : run::all_devices()) {
+    const core::DeviceProperties& facts = device->properties();
+    list.push_back({facts.name, facts.description, facts.max_buffer, device->allocated(), types_of(*device)});
+  }
+  return list;
+}
+
+DeviceScope::DeviceScope(std::string_view name) : outer_(run::exchange_current_device(&run::find_device(name))) {}
+DeviceScope::~DeviceScope() { run::exchange_current_device(static_cast<core::Device*>(outer_)); }
+
+int threads() { return cpu::threads(); }
+void threads(int count) {
+  cpu::set_threads(count);
+  run::forget_kernels();  // they were chosen for the count before
+}
+SubnormalsAsZeros::SubnormalsAsZeros() : before_(cpu::arithmetic_rules()) {
+  cpu::set_arithmetic_rules(cpu::without_subnormals(before_));
+}
+SubnormalsAsZeros::~SubnormalsAsZeros() { cpu::set_arithmetic_rules(before_); }
+
+void trim_memory() { cpu::trim_memory(); }
+
+}  // namespace TYTO_API

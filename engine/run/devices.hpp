@@ -1,0 +1,20 @@
+// Which devices there are, and which one new work goes to.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/device/device.hpp"
+
+namespace tyto::run {
+
+/// The CPU first, then every OpenCL device.
+const std::vector<core::Device*>& all_devices();
+core::Device& cpu_device();
+/// "cpu", "opencl" (the first of them) or "opencl:N". Throws DeviceError listing what there is.
+core::Device& find_device(std::string_view name);
+/// The device of the innermost DeviceScope on this thread; the CPU outside of any.
+core::Device& current_device();
+core::Device* exchange_current_device(core::Device* device);
+
+}  // namespace tyto::run

@@ -1,0 +1,181 @@
+// A graph made ready for a device: order, storages, memory plan, prepared kernels. Immutable and shared by sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device/device.hpp"
+#include "core/device/joined_launches.hpp"
+#include "core/graph/graph.hpp"
+#include "engine/run/unpacking.hpp"
+#include "tyto/graph.hpp"
+#include "tyto/memory.hpp"
+
+namespace tyto::run {
+
+class RegionKernel;
+
+/// Where a storage's memory comes from.
+enum class StorageKind : std::uint8_t {
+  arena,     // planned, at an offset of the session's arena
+  host,      // planned, at an offset of the session's host arena (steps that run on the CPU for another device)
+  input,     // what is bound to the graph's input `index`
+  constant,  // the executable's constant `index`
+  output,    // the buffer of the graph's output `index`
+  kept,      // the session's own, at an offset of what it keeps between runs: packed weights
+};
+
+/// One piece of memory; several ports share it when one is a view of another or is computed in its place.
+struct Storage {
+  StorageKind kind = StorageKind::arena;
+  std::uint32_t index = 0;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;  // in its arena, or in what is kept
+  std::uint32_t first_instruction = 0;
+  std::uint32_t last_step = 0;
+  bool begins_within = false;  // its first step is a region that needs it for a part of its time only
+  bool ends_within = false;    // the same of its last step
+  std::string label;
+};
+
+/// One kernel with the storages it works on: inputs, then outputs, in `operands`.
+struct ExecutableStep {
+  std::shared_ptr<const core::Kernel> kernel;
+  std::uint32_t first_operand = 0;
+  std::uint32_t input_count = 0;
+  std::uint32_t output_count = 0;
+  std::shared_ptr<RegionKernel> region;  // the kernel of a loop or branch, whose blocks are planned with all others
+  std::uint32_t workspace = UINT32_MAX;  // its storage; of a region the whole arena, in no bytes of its own
+  std::uint32_t node = 0;                // of the graph
+  std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
+  std::uint32_t releases = UINT32_MAX;   // the input whose contents the session may let go of after it
+  bool copies = false;                   // its operand as it is, to another place: no node of the graph does that
+  const char* name = "";
+};
+
+/// An operand of a step as its elements lie in its storage.
+struct OperandView {
+  core::View view;
+  std::int64_t element = 1;  // bytes
+};
+
+/// Weights that sessions keep packed: a constant, or the contents of a state.
+struct Packing {
+  static constexpr std::uint32_t constant = UINT32_MAX;
+  std::uint32_t input = constant;           // of the graph
+  std::uint32_t storage = 0;                // of the packed weights
+  std::shared_ptr<const PackingPath> path;  // how they were packed; null where that cannot be reversed
+};
+
+class Executable {
+ public:
+  /// `related` are executables of what may be the same program at other sizes; order and plan follow theirs where that
+  /// is as good as a search.
+  Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
+             std::span<const std::shared_ptr<const Executable>> related = {});
+
+  /// As the passes left it.
+  const core::Graph& graph() const { return graph_; }
+  const PassReport& passes() const { return passes_; }
+  const CompileOptions& options() const { return options_; }
+  core::Device& device() const { return *device_; }
+  /// The nodes of the graph as they are run.
+  std::span<const std::uint32_t> order() const { return order_; }
+  std::span<const ExecutableStep> steps() const { return steps_; }
+  std::span<const Storage> storages() const { return storages_; }
+  std::span<const std::uint32_t> operands() const { return operands_; }
+  /// Of each operand the bytes from its storage's start to the address that its kernel is given.
+  std::span<const std::size_t> shifts() const { return shifts_; }
+  /// Of each operand, where plans are checked; else none.
+  std::span<const OperandView> operand_views() const { return operand_views_; }
+  std::span<const core::Array> constants() const { return constants_; }
+  /// Most bytes alive at once, as they were counted when the order was chosen. The workspace of kernels is counted
+  /// where that led to another order.
+  std::size_t counted_bytes() const { return counted_bytes_; }
+  std::size_t arena_bytes() const { return arena_bytes_; }
+  std::size_t host_bytes() const { return host_bytes_; }
+  /// Bytes that each session keeps between runs beside its arena.
+  std::size_t kept_bytes() const { return kept_bytes_; }
+  std::span<const Packing> packings() const { return packings_; }
+  /// Whether runs read no more of a state than its packed weights, and its contents can be made again of these.
+  bool is_only_packed(std::uint32_t input) const { return only_packed_[input]; }
+  /// Memory that holds nothing is to be filled with NaN.
+  bool is_poisoned() const { return poisoned_; }
+  /// Inputs whose storage is written during a run.
+  bool is_written(std::uint32_t input) const { return written_[input]; }
+  /// Whether the state behind update number `update` gets its new value without a copy.
+  bool is_updated_in_place(std::size_t update) const { return updated_in_place_[update]; }
+
+  /// The plan of the device's arena, with the blocks it was made from, those within loops and branches included. Their
+  /// times are instants: a step takes one, that of a region as many as its layout says.
+  const MemoryPlan& plan() const { return plan_; }
+  std::span<const Block> blocks() const { return blocks_; }
+  /// Blocks are numbered as the storages; those of regions from here on, in the order of the steps.
+  static constexpr std::int64_t first_region_block = std::int64_t{1} << 32;
+  /// When each step begins, and last when the program ends.
+  std::span<const std::int64_t> instants() const { return instants_; }
+  std::int64_t duration() const { return instants_.back(); }
+  /// When the step begins. Storages may live on when the last step is done.
+  std::int64_t begin_of(std::uint32_t step) const {
+    const auto steps = static_cast<std::uint32_t>(steps_.size());
+    return step <= steps ? instants_[step] : instants_[steps] + (step - steps);
+  }
+  /// The arena becomes a part of another one, in which each of the blocks has an offset.
+  void place(std::span<const std::size_t> offsets);
+  std::span<const std::string> block_labels() const { return block_labels_; }
+  /// Steps that the device launches together where nothing is to happen between them.
+  std::span<const core::JoinedSteps> joined() const { return joined_; }
+  /// Operators that the device has no kernel for and that run on the CPU, with copies.
+  std::span<const std::string> fallbacks() const { return fallbacks_; }
+
+ private:
+  friend class ExecutableBuilder;
+
+  /// Becomes an executable of the recorded graph with values computed twice that keeps within the options' memory
+  /// limit.
+  void fit_into_limit(core::Graph recorded);
+  /// The same of one graph, if it can be done; `smallest` is lowered to the least bytes seen.
+  bool fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest);
+  /// The same by loops run in segments. Where that is not enough, `least` is the graph that needs least.
+  bool fits_with_segments(core::Graph& least, std::size_t& smallest);
+  void become(Executable&& other);
+
+  /// Whether the step's region works in the arena of this kind.
+  bool is_region_in(const ExecutableStep& step, StorageKind kind) const {
+    return step.region != nullptr && step.workspace != UINT32_MAX && storages_[step.workspace].kind == kind;
+  }
+  void place_blocks(StorageKind kind, std::span<const Block> blocks, std::span<const std::size_t> offsets);
+
+  CompileOptions options_;
+  PassReport passes_;
+  core::Graph graph_;
+  core::Device* device_;
+  std::vector<std::uint32_t> order_;
+  std::vector<ExecutableStep> steps_;
+  std::vector<Storage> storages_;
+  std::vector<std::uint32_t> operands_;
+  std::vector<std::size_t> shifts_;
+  std::vector<OperandView> operand_views_;
+  std::vector<core::Array> constants_;
+  std::vector<bool> written_;
+  std::vector<bool> updated_in_place_;
+  std::size_t counted_bytes_ = 0;
+  std::size_t arena_bytes_ = 0;
+  std::size_t host_bytes_ = 0;
+  std::size_t kept_bytes_ = 0;
+  std::vector<Packing> packings_;
+  std::vector<core::JoinedSteps> joined_;
+  std::vector<bool> only_packed_;
+  bool poisoned_ = false;
+  MemoryPlan plan_;
+  std::vector<Block> blocks_;
+  std::vector<std::vector<Span>> block_spans_;  // that blocks view
+  std::vector<std::int64_t> instants_;
+  std::vector<std::string> block_labels_;
+  std::vector<std::string> fallbacks_;
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,53 @@
+// Kernels that eager mode prepared lately, thread by thread: the same operator on the same layouts needs no second one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/device/device.hpp"
+#include "core/graph/symbol.hpp"
+
+namespace tyto::run {
+
+/// An operator on operands of given types and places, ready to be launched.
+struct PreparedOperator {
+  /// For a node whose inputs have the given contents; `home` is the device that its results are to be on.
+  PreparedOperator(const core::Node& node, std::span<const core::Array* const> inputs, core::Device& home);
+
+  struct Input {
+    DType dtype;
+    core::View view;       // the offset counts only where `any_start` is false
+    core::Device* device;  // that it lies on
+  };
+  struct Result {
+    DType dtype;
+    core::View view;
+    std::size_t bytes;
+  };
+
+  core::OpId op;
+  core::Device* home;
+  core::Device* device;          // where it runs: home, or the CPU where home has no kernel
+  bool any_start;                // the kernel is given the address of an input's first element, wherever that is
+  bool direct = true;            // no input has to be moved or made dense first
+  std::uint64_t to_densify = 0;  // inputs (bit i, the last for all beyond) to be made dense first
+  std::shared_ptr<const core::Attributes> attributes;
+  std::vector<Input> inputs;
+  std::vector<Result> results;
+  std::shared_ptr<const core::Kernel> kernel;
+  std::uint64_t epoch = 0;
+};
+
+/// The same, kept from the last time where there was one. Valid until the next call on this thread.
+const PreparedOperator& prepared_operator(const core::Node& node, std::span<const core::Array* const> inputs,
+                                          core::Device& home);
+
+/// Has every kernel prepared anew: something that kernels are chosen by has changed.
+void forget_kernels();
+
+/// Changes whenever kernels are forgotten.
+std::uint64_t kernel_epoch();
+
+}  // namespace tyto::run

@@ -1,0 +1,110 @@
+// What changes while an executable runs: its arenas, what is bound to its inputs, the buffers of its outputs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/run/executable.hpp"
+
+namespace tyto::run {
+
+/// One thread's way to run an executable. Two threads use two sessions.
+class Session {
+ public:
+  explicit Session(std::shared_ptr<const Executable> executable) : Session(std::move(executable), nullptr) {}
+  /// Works in an arena given to it, shared with sessions that run at other times; an own one when it is too small.
+  Session(std::shared_ptr<const Executable> executable, core::BufferRef arena);
+
+  const Executable& executable() const { return *executable_; }
+  const std::shared_ptr<const Executable>& shared_executable() const { return executable_; }
+
+  /// Gives an input its contents: the element type and shape must be the graph's. A written input must be dense, on
+  /// the device and nobody else's: it is changed by the run.
+  void bind(std::uint32_t input, const core::Array& array);
+
+  /// Throws GraphError naming the input when it was given no value.
+  void require(std::uint32_t input) const;
+
+  /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run. With TYTO_VERIFY set
+  /// in the environment it runs beside a reference session (verification.cpp).
+  void run();
+  /// From now on every run waits after each step and notes here what it took, in milliseconds and by the device's own
+  /// clock where it has one: one number a step. An empty span ends that.
+  void time_steps(std::span<double> milliseconds) { milliseconds_ = milliseconds; }
+
+  const core::BufferRef& arena() const { return arena_; }
+
+  /// Buffers that kernels asked for while they ran, which a plan should have foreseen, in all runs so far.
+  std::size_t unplanned_allocations() const { return unplanned_; }
+  /// Who asked, each with how often: "label/operator". Noted from the run after the first that had any.
+  const std::map<std::string, std::size_t>& unplanned_by_node() const { return unplanned_by_node_; }
+
+  /// The result of the last run. It stays as it is however often the session runs again.
+  const core::Array& output(std::size_t index) const { return outputs_[index]; }
+  /// The same, given away: the session keeps no share in it.
+  core::Array take_output(std::size_t index) { return std::exchange(outputs_[index], {}); }
+  /// Gives an output its buffer for the next run; it must be dense, of the output's type and nobody else's.
+  void give_output(std::size_t index, core::Array array) { outputs_[index] = std::move(array); }
+  const core::Array& input(std::uint32_t input) const { return inputs_[input]; }
+  void unbind(std::uint32_t input) { inputs_[input] = {}; }
+  /// Lets go of everything bound.
+  void release_inputs();
+  /// Lets go of packed weights: the next run packs them anew.
+  void release_packed();
+  /// From now on states whose weights were packed let go of their plain contents where nobody else holds them, and are
+  /// bound again when they are to be packed anew.
+  void let_go_of_packed_states() { lets_go_ = true; }
+  /// Whether a run does without the contents of a state: it holds them packed.
+  bool holds_packed(std::uint32_t input) const;
+
+ private:
+  core::Address address_of_storage(const Storage& storage) const;
+  void refresh();
+  void run_steps();
+  void run_beside_reference();
+  /// Whether a step has to run: packing is done when the weights have changed.
+  bool is_due(const ExecutableStep& step) const;
+  void launch(std::size_t index) const;
+  void launch_steps();
+  void run_watched();
+  void run_timed();
+  void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;
+  void poison_dead(std::size_t step) const;
+  std::size_t allocations() const;
+  void find_due_packings();
+  void note_packed();
+  void run_packing();
+  void release_contents(const ExecutableStep& step);
+
+  /// What weights were packed last.
+  struct Packed {
+    std::uint64_t revision = 0;  // of the state
+    const core::Buffer* buffer = nullptr;
+    bool due = true;
+  };
+
+  std::shared_ptr<const Executable> executable_;
+  std::span<double> milliseconds_;  // where each run notes the time of its steps
+  core::BufferRef arena_;
+  core::BufferRef host_arena_;
+  core::BufferRef kept_;
+  std::vector<Packed> packed_;  // of the executable's packings
+  bool lets_go_ = false;
+  bool packs_states_ = false;  // this run does
+  std::vector<core::Array> inputs_;
+  std::vector<core::Array> outputs_;
+  std::vector<core::Address> addresses_;             // of operands, step after step
+  std::vector<core::Address> workspaces_;            // of steps
+  std::vector<std::uint32_t> moving_;                // operands whose storage may lie elsewhere in each run
+  std::vector<std::vector<std::uint32_t>> dying_;    // planned storages that each step is the last to use; poison only
+  std::vector<core::StepAddresses> step_addresses_;  // where steps are launched together
+  std::unique_ptr<Session> reference_;               // where runs are verified: the same graph without reuse of memory
+  std::size_t unplanned_ = 0;
+  std::map<std::string, std::size_t> unplanned_by_node_;
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,93 @@
+// Numbers through the packing, and elements back by them.
+#include "engine/run/unpacking.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+
+namespace tyto::run {
+
+using core::OpId;
+
+namespace {
+
+constexpr std::int64_t base = std::int64_t{1} << 23;  // numbers from 1 to this are exact in f32
+
+bool keeps_all_elements(const core::Graph& graph, const core::GraphNode& node) {
+  const bool moves = node.op == OpId::reshape || node.op == OpId::transpose || node.op == OpId::flip;
+  return moves && tyto::element_count(graph.type(graph.inputs_of(node)[0]).shape) ==
+                      tyto::element_count(graph.type(node.first_result).shape);
+}
+
+/// What the path makes of the numbers of all elements, one digit of them at a time, counted from 1: 0 is padding.
+template <class T>
+core::Array packed_digits(const PackingPath& path, std::int64_t weight) {
+  core::Array numbers = new_array(cpu_device(), path.type.dtype, path.type.shape);
+  const std::int64_t count = numbers.view.count();
+  auto* const out = reinterpret_cast<T*>(address_of(numbers).pointer());
+  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(i / weight % base + 1);
+  Value value = core::constant(core::Mode::eager, std::move(numbers));
+  for (const auto& [op, attributes] : path.operators) {
+    value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});
+  }
+  return core::result_of(value).array;
+}
+
+template <class T>
+core::Array unpack(const PackingPath& path, const std::byte* packed) {
+  core::Array result = new_array(cpu_device(), path.type.dtype, path.type.shape);
+  const std::int64_t count = result.view.count();
+  const core::Array low = packed_digits<T>(path, 1);
+  const core::Array high = count > base ? packed_digits<T>(path, base) : core::Array();
+  const std::byte* const lows = address_of(low).pointer();
+  const std::byte* const highs = high ? address_of(high).pointer() : nullptr;
+  std::byte* const out = address_of(result).pointer();
+  const std::size_t bytes = static_cast<std::size_t>(low.view.count()) * size_of(low.dtype);
+  std::int64_t found = 0;
+  for (std::size_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
+    const auto digit = [at](const std::byte* digits) {
+      T value;
+      std::memcpy(&value, digits + at, sizeof value);
+      return static_cast<std::int64_t>(value) - 1;
+    };
+    std::int64_t number = digit(lows);
+    if (number < 0) continue;
+    if (highs != nullptr) number += digit(highs) * base;
+    std::memcpy(out + static_cast<std::size_t>(number) * sizeof(T), packed + at, sizeof(T));
+    ++found;
+  }
+  if (found < count) {
+    throw GraphError(core::text("packed weights of shape ", path.type.shape, " hold ", found, " of ", count,
+                                " elements: the packing is not reversible"));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const PackingPath> reversible_path(const core::Graph& graph, std::uint32_t packing_node) {
+  PackingPath path;
+  std::uint32_t index = packing_node;
+  while (graph.nodes()[index].input_count != 0) {
+    const core::GraphNode& node = graph.nodes()[index];
+    if (index != packing_node && !keeps_all_elements(graph, node)) return nullptr;
+    path.operators.emplace_back(node.op, node.attributes);
+    index = graph.producer(graph.inputs_of(node)[0]);
+  }
+  path.type = graph.type(graph.nodes()[index].first_result);
+  if (path.type.dtype != DType::f32 && path.type.dtype != DType::f64) return nullptr;
+  std::ranges::reverse(path.operators);
+  return std::make_shared<const PackingPath>(std::move(path));
+}
+
+core::Array unpacked(const PackingPath& path, const std::byte* packed) {
+  return path.type.dtype == DType::f64 ? unpack<double>(path, packed) : unpack<float>(path, packed);
+}
+
+}  // namespace tyto::run

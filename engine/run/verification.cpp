@@ -1,0 +1,108 @@
+// Runs beside a reference session: the same steps where every tensor has memory of its own, which is NaN before and
+// after its lifetime.
+#include "engine/run/verification.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "engine/prepare/graph_passes.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/session.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+/// Says at the end of the process what was compared.
+struct Tally {
+  std::atomic<std::size_t> graphs{0};
+  std::atomic<std::size_t> runs{0};
+  std::atomic<std::size_t> apart{0};  // of the graphs, those with results put apart from what they were made of
+  ~Tally() {
+    std::fprintf(stderr,
+                 "verified: %zu runs of %zu graphs gave the same bits without reuse of memory and allocated nothing "
+                 "(%zu of them with results apart)\n",
+                 runs.load(), graphs.load(), apart.load());
+  }
+};
+
+Tally& tally() {
+  static Tally all;
+  return all;
+}
+
+std::vector<std::byte> bytes_of(const core::Array& array) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(array.view.count()) * size_of(array.dtype));
+  const std::size_t start = static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
+  if (!bytes.empty()) array.buffer->device()->copy_out(bytes.data(), array.buffer->at(start), bytes.size());
+  return bytes;
+}
+
+core::Array copy_of(core::Device& device, const core::Array& array) {
+  core::Array copy = new_array(device, array.dtype, array.view.shape);
+  const std::vector<std::byte> bytes = bytes_of(array);
+  if (!bytes.empty()) device.copy_in(copy.buffer->at(0), bytes.data(), bytes.size());
+  return copy;
+}
+
+}  // namespace
+
+bool asks_for_verification() {
+  const char* value = std::getenv("TYTO_VERIFY");
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+bool can_be_verified(const Executable& executable) {
+  if (executable.options().memory_strategy == "bump" && executable.is_poisoned()) return false;
+  return std::ranges::none_of(executable.graph().nodes(), [](const core::GraphNode& node) {
+    return core::calls_user_function(node) || core::definition(node.op).is(core::Traits::effect);
+  });
+}
+
+void Session::run_beside_reference() {
+  const Executable& plan = *executable_;
+  core::Device& device = plan.device();
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
+  if (!reference_) {
+    CompileOptions options = plan.options();
+    options.passes = as_recorded;
+    options.memory_strategy = "bump";
+    options.poison = true;
+    options.check_plan = true;
+    options.memory_limit = 0;
+    options.dump = nullptr;
+    reference_ = std::make_unique<Session>(std::make_shared<const Executable>(plan.graph(), device, options));
+    ++tally().graphs;
+    if (plan.plan().strategy.ends_with(" results apart")) ++tally().apart;
+  }
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    reference_->inputs_[i] = plan.is_written(i) ? copy_of(device, inputs_[i]) : inputs_[i];
+  }
+  // Its states are copies: it cannot tell by them whether weights are those that it packed.
+  reference_->release_packed();
+  reference_->run_steps();
+  const std::size_t before = unplanned_;
+  run_steps();
+  if (unplanned_ != before) {
+    throw GraphError(core::text("verify: a run allocated ", unplanned_ - before, " buffers that were not planned"));
+  }
+  const auto compare = [&](const core::Array& own, const core::Array& other, const char* what, std::size_t index) {
+    if (bytes_of(own) == bytes_of(other)) return;
+    throw GraphError(core::text("verify: ", what, " ", index, " of shape ", own.view.shape,
+                                " has other bits than without reuse of memory; planned by ", plan.plan().strategy));
+  };
+  for (std::size_t i = 0; i < outputs_.size(); ++i) compare(outputs_[i], reference_->outputs_[i], "output", i);
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (plan.is_written(i)) compare(inputs_[i], reference_->inputs_[i], "the new value of input", i);
+  }
+  reference_->release_inputs();
+  ++tally().runs;
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,11 @@
+// A convolution with the attributes of a node: Conv itself, and those that quantise or fuse around it.
+#pragma once
+
+#include "onnx/program/operator_call.hpp"
+
+namespace tyto::onnx {
+
+/// Attributes group, strides, pads, ... of the node; `bias` may be an undefined tensor.
+Array convolved(const OperatorCall& call, const Array& x, const Array& w, const Array& bias);
+
+}  // namespace tyto::onnx

@@ -1,0 +1,31 @@
+// Numbers as small integers with a scale and a zero point: how they become that, and back.
+#pragma once
+
+#include "onnx/program/operator_call.hpp"
+
+namespace tyto::onnx {
+
+/// round(x / scale) + zero_point, limited to what the type holds, or `bits` bits of it; ties go to even. Scale and zero
+/// point broadcast.
+Array quantised(const Array& x, const Array& scale, const Array& zero_point, DType dtype, int bits = 0);
+/// (x - zero_point) * scale. The zero point may be an undefined tensor.
+Array dequantised(const Array& x, const Array& scale, const Array& zero_point);
+/// A scale or zero point as x can be combined with: one number, one for each index along `axis`, or one for each block
+/// of `block` of them (0: no blocks).
+Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::int64_t block = 0);
+/// Integers less their zero point, in a floating-point type that holds every sum of `terms` products of two such
+/// exactly.
+Array exact(const Array& x, const Array& zero_point, std::int64_t terms);
+
+/// Numbers as bytes, by their own range.
+struct QuantisedByRange {
+  Array bytes;
+  Array scale;
+  Array zero_point;
+};
+/// Scale and zero point follow from the smallest and largest element, zero included.
+QuantisedByRange quantised_by_range(const Array& x);
+/// The numbers that these bytes stand for.
+Array rounded_by_range(const Array& x);
+
+}  // namespace tyto::onnx

@@ -1,0 +1,21 @@
+// Looking into a model: its nodes, the types and shapes of what they give, and values inside of it as outputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "onnx/program/program.hpp"
+#include "tyto/onnx.hpp"
+
+namespace tyto::onnx {
+
+std::vector<ModelNode> nodes_of(const GraphMessage& graph);
+
+/// Makes outputs of values inside of the graph. Throws IndexError where it has no value of a name.
+void add_outputs(const std::string& file, GraphMessage& graph, const std::vector<std::string>& names);
+
+/// What each step gives, recorded with these inputs: type and shape, or neither where they depend on elements or where
+/// nobody reads it.
+std::vector<ModelTensor> values_of(const Program& program, Slots slots);
+
+}  // namespace tyto::onnx
