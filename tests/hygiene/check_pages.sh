@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks Markdown pages: each relative link leads to a file, and the index of decisions lists each decision by its title.
+# Checks Markdown pages: each relative link leads to a file, and each decision has a line in their index and fewer than 40 of its own.
 # Usage: check_pages.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/../..}
@@ -38,6 +38,7 @@ find . -name '*.md' ! -path './build/*' ! -path './.git/*' -print |
         if (page ~ /\/docs\/adr\/README.md$/ && split(line, cells, "|") > 3) listed[cells[3]] = cells[2]
       }
       close(page)
+      if (decision && number >= 40) complain(page ": " number " lines, a decision has fewer than 40")
     }
     END {
       for (page in titles) {
