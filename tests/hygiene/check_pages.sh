@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks Markdown pages: each relative link leads to a file, and each decision has a line in their index and fewer than 40 of its own.
+# Checks Markdown pages: each relative link leads to a file; each decision has a line in the index and fewer than 40 of
+# its own.
 # Usage: check_pages.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/../..}
