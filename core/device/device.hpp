@@ -29,6 +29,27 @@ struct Step {
   std::span<const Operand> outputs;
 };
 
+/// What a kernel is given at a launch.
+struct LaunchAddresses {
+  std::span<const Address> inputs, outputs;
+  Address workspace;
+};
+
+/// Launches one after the other, each with operands that lie so many bytes after those of the one before.
+struct Repetition {
+  std::int64_t launches = 1;
+  std::span<const std::ptrdiff_t> strides;  // of the inputs, then of the outputs
+  /// In the host's memory: a launch that leaves a zero there is the last one. Null where all are wanted.
+  const std::byte* goes_on = nullptr;
+};
+
+/// A loop over the elements of a result, which other kernels of its device can run on parts of the result. What else
+/// it has only that device knows.
+class ElementLoop {
+ protected:
+  ~ElementLoop() = default;
+};
+
 /// A prepared step. Immutable and shared between threads; whatever it needs to write to is given to it.
 class Kernel {
  public:
@@ -41,6 +62,24 @@ class Kernel {
   virtual void launch_into_zeros(std::span<const Address> inputs, std::span<const Address> outputs,
                                  Address workspace) const {
     launch(inputs, outputs, workspace);
+  }
+
+  /// Whether `repeat` takes less time than as many launches; `stops`: with Repetition::goes_on.
+  virtual bool repeats(bool /*stops*/) const { return false; }
+  /// Launches at least once, and returns how often. `operands` are the addresses of the inputs and then of the outputs
+  /// for the first launch. The bits are those of as many launches. Only where `repeats` says so.
+  virtual std::int64_t repeat(std::span<const Address> /*operands*/, const Repetition& /*repetition*/) const {
+    return 0;
+  }
+
+  /// The kernel's loop for kernels that join it; null where it has none.
+  virtual const ElementLoop* element_loop() const { return nullptr; }
+  /// Whether this kernel and the one that is launched next are faster as one launch.
+  virtual bool joins(const Kernel& /*next*/) const { return false; }
+  /// Launches both, with the bits of one after the other: at once where `joins` says so.
+  virtual void launch_joined(const LaunchAddresses& own, const Kernel& next, const LaunchAddresses& of_next) const {
+    launch(own.inputs, own.outputs, own.workspace);
+    next.launch(of_next.inputs, of_next.outputs, of_next.workspace);
   }
 };
 
@@ -66,6 +105,17 @@ class Device {
   /// From and to the host's memory, which is free again, or filled, on return.
   virtual void copy_in(Address target, const void* source, std::size_t bytes) = 0;
   virtual void copy_out(void* target, Address source, std::size_t bytes) = 0;
+  /// Bytes of a buffer of the host as a read-only buffer of this device without a copy, which keeps the host's for as
+  /// long as the device may read it. Null where they are better copied.
+  virtual BufferRef share_from_host(const BufferRef& /*host*/, std::size_t /*offset*/, std::size_t /*bytes*/) {
+    return nullptr;
+  }
+  /// Bytes of a buffer of this device as a read-only buffer of the host without a copy, once what was enqueued has run.
+  /// Null where they are better copied.
+  virtual BufferRef share_with_host(const BufferRef& /*buffer*/, std::size_t /*offset*/, std::size_t /*bytes*/,
+                                    Device& /*host*/) {
+    return nullptr;
+  }
   /// Within the device's memory, in turn with what else was enqueued.
   virtual void copy(Address target, Address source, std::size_t bytes) = 0;
   /// The pattern of 1, 2, 4, 8 or 16 bytes again and again, in turn with what else was enqueued.
@@ -95,6 +145,16 @@ class Device {
 
   /// Waits until everything enqueued has run.
   virtual void synchronise() = 0;
+  /// From now on until `stop_clock`, what this thread has the device do is timed by the device's own clock, if it has
+  /// one.
+  virtual void start_clock() {}
+  /// Waits for the device. Milliseconds from the beginning of the first to the end of the last piece of work since the
+  /// clock started or was asked last; nothing when there was none, or no clock.
+  virtual std::optional<double> lap() {
+    synchronise();
+    return {};
+  }
+  virtual void stop_clock() {}
   /// Bytes now held by buffers of this device.
   virtual std::size_t allocated() const = 0;
   /// Buffers handed out to the calling thread so far.

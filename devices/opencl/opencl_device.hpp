@@ -11,15 +11,13 @@
 #include <vector>
 
 #include "core/device/device.hpp"
-#include "core/device/kernel_clock.hpp"
-#include "core/device/shared_memory.hpp"
 #include "devices/opencl/runtime/context.hpp"
 #include "devices/opencl/runtime/enqueued_kernel.hpp"
 #include "devices/opencl/runtime/launch_plan.hpp"
 
 namespace tyto::opencl {
 
-class OpenClDevice final : public core::Device, public core::KernelClock, public core::SharedMemory {
+class OpenClDevice final : public core::Device {
  public:
   OpenClDevice(std::string name, cl_device_id id, Style style, std::filesystem::path cache_directory);
 
@@ -30,9 +28,9 @@ class OpenClDevice final : public core::Device, public core::KernelClock, public
   void copy(core::Address target, core::Address source, std::size_t bytes) override;
   void fill(core::Address target, std::span<const std::byte> pattern, std::size_t bytes) override;
 
-  core::BufferRef take_in(const core::BufferRef& host, std::size_t offset, std::size_t bytes) override;
-  core::BufferRef show(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes,
-                       core::Device& host) override;
+  core::BufferRef share_from_host(const core::BufferRef& host, std::size_t offset, std::size_t bytes) override;
+  core::BufferRef share_with_host(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes,
+                                  core::Device& host) override;
 
   bool supports(core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const override;
   std::uint64_t requires_dense(const core::Step& step) const override;
@@ -44,9 +42,9 @@ class OpenClDevice final : public core::Device, public core::KernelClock, public
   std::vector<std::shared_ptr<const core::Kernel>> build(std::span<const LaunchPlan> plans);
 
   void synchronise() override;
-  void start() override { context_.queue.start_timing(); }
+  void start_clock() override { context_.queue.start_timing(); }
   std::optional<double> lap() override;
-  void stop() override { context_.queue.stop_timing(); }
+  void stop_clock() override { context_.queue.stop_timing(); }
   std::size_t allocated() const override { return allocated_.load(std::memory_order_relaxed); }
   std::size_t allocations() const override;
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/device/joined_launches.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/custom_kernel.hpp"
@@ -302,12 +301,13 @@ void ExecutableBuilder::prepare_kernels() {
 }
 
 void ExecutableBuilder::join_steps() {
-  auto* const joining = dynamic_cast<core::JoinedLaunches*>(&device_);
-  if (joining == nullptr) return;
-  std::vector<const core::Kernel*> kernels;
-  for (const ExecutableStep& step : target_.steps_)
-    kernels.push_back(step.packs == none && step.region == nullptr ? step.kernel.get() : nullptr);
-  target_.joined_ = joining->join(kernels);
+  // What packs weights is not part of every run.
+  const auto packs = [](const ExecutableStep& step) { return step.packs != none; };
+  const std::span<const ExecutableStep> steps = target_.steps_;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (packs(steps[i]) || packs(steps[i + 1]) || !steps[i].kernel->joins(*steps[i + 1].kernel)) continue;
+    target_.joined_.push_back(i++);
+  }
 }
 
 const ExecutableBuilder::KnownKernel* ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {

@@ -1,7 +1,6 @@
 // Moving whole arrays.
 #include "engine/run/arrays.hpp"
 
-#include "core/device/shared_memory.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/devices.hpp"
@@ -60,11 +59,8 @@ core::Array to_device(const core::Array& array, core::Device& device) {
   if (bytes == 0) return new_array(device, array.dtype, array.view.shape);
   core::Device& cpu = cpu_device();
   core::BufferRef share;
-  if (auto* const there = dynamic_cast<core::SharedMemory*>(&device); there != nullptr && &home == &cpu) {
-    share = there->take_in(source.buffer, offset, bytes);
-  } else if (auto* const here = dynamic_cast<core::SharedMemory*>(&home); here != nullptr && &device == &cpu) {
-    share = here->show(source.buffer, offset, bytes, cpu);
-  }
+  if (&home == &cpu) share = device.share_from_host(source.buffer, offset, bytes);
+  else if (&device == &cpu) share = home.share_with_host(source.buffer, offset, bytes, cpu);
   if (share != nullptr) return {share, array.dtype, core::View::dense(array.view.shape)};
   core::Array copy = new_array(device, array.dtype, array.view.shape);
   if (&home == &cpu) {

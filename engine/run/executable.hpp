@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/device/device.hpp"
-#include "core/device/joined_launches.hpp"
 #include "core/graph/graph.hpp"
 #include "engine/run/unpacking.hpp"
 #include "tyto/graph.hpp"
@@ -126,8 +125,8 @@ class Executable {
   /// The arena becomes a part of another one, in which each of the blocks has an offset.
   void place(std::span<const std::size_t> offsets);
   std::span<const std::string> block_labels() const { return block_labels_; }
-  /// Steps that the device launches together where nothing is to happen between them.
-  std::span<const core::JoinedSteps> joined() const { return joined_; }
+  /// Steps that are launched together with the next one where nothing is to happen between them.
+  std::span<const std::size_t> joined() const { return joined_; }
   /// Operators that the device has no kernel for and that run on the CPU, with copies.
   std::span<const std::string> fallbacks() const { return fallbacks_; }
 
@@ -167,7 +166,7 @@ class Executable {
   std::size_t host_bytes_ = 0;
   std::size_t kept_bytes_ = 0;
   std::vector<Packing> packings_;
-  std::vector<core::JoinedSteps> joined_;
+  std::vector<std::size_t> joined_;
   std::vector<bool> only_packed_;
   bool poisoned_ = false;
   MemoryPlan plan_;

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/device/kernel_clock.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
@@ -38,13 +37,6 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
   for (const ExecutableStep& step : plan.steps()) {
     workspaces_.push_back(step.workspace == UINT32_MAX ? core::Address()
                                                        : address_of_storage(plan.storages()[step.workspace]));
-  }
-  if (plan.joined().empty()) return;
-  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
-    const ExecutableStep& step = plan.steps()[i];
-    const core::Address* operands = addresses_.data() + step.first_operand;
-    step_addresses_.push_back(
-        {{operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[i]});
   }
 }
 
@@ -161,22 +153,28 @@ void Session::note_packed() {
 
 bool Session::is_due(const ExecutableStep& step) const { return step.packs == UINT32_MAX || packed_[step.packs].due; }
 
+core::LaunchAddresses Session::launch_addresses(std::size_t index) const {
+  const ExecutableStep& step = executable_->steps()[index];
+  const core::Address* operands = addresses_.data() + step.first_operand;
+  return {{operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[index]};
+}
+
 void Session::launch(std::size_t index) const {
   const ExecutableStep& step = executable_->steps()[index];
   if (!is_due(step)) return;
-  const core::Address* operands = addresses_.data() + step.first_operand;
-  step.kernel->launch({operands, step.input_count}, {operands + step.input_count, step.output_count},
-                      workspaces_[index]);
+  const core::LaunchAddresses given = launch_addresses(index);
+  step.kernel->launch(given.inputs, given.outputs, given.workspace);
 }
 
 void Session::launch_steps() {
+  const std::span<const ExecutableStep> steps = executable_->steps();
   std::size_t next = 0;
-  for (const core::JoinedSteps& each : executable_->joined()) {
-    for (; next < each.first; ++next) launch(next);
-    each.kernel->launch(std::span(step_addresses_).subspan(each.first, each.past - each.first));
-    next = each.past;
+  for (const std::size_t joined : executable_->joined()) {
+    for (; next < joined; ++next) launch(next);
+    steps[next].kernel->launch_joined(launch_addresses(next), *steps[next + 1].kernel, launch_addresses(next + 1));
+    next += 2;
   }
-  for (; next < executable_->steps().size(); ++next) launch(next);
+  for (; next < steps.size(); ++next) launch(next);
 }
 
 void Session::run() {
@@ -213,12 +211,8 @@ namespace {
 /// whatever the driver does at a kernel's first launch. Steps on the host go by the host's clock.
 class StepClock {
  public:
-  explicit StepClock(core::Device& device) : device_(device), own_(dynamic_cast<core::KernelClock*>(&device)) {
-    if (own_ != nullptr) own_->start();
-  }
-  ~StepClock() {
-    if (own_ != nullptr) own_->stop();
-  }
+  explicit StepClock(core::Device& device) : device_(device) { device_.start_clock(); }
+  ~StepClock() { device_.stop_clock(); }
   StepClock(const StepClock&) = delete;
   StepClock& operator=(const StepClock&) = delete;
 
@@ -226,15 +220,12 @@ class StepClock {
   double milliseconds(const Launch& launch) {
     const auto start = std::chrono::steady_clock::now();
     launch();
-    std::optional<double> own;
-    if (own_ != nullptr) own = own_->lap();
-    else device_.synchronise();
-    return own.value_or(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    return device_.lap().value_or(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
 
  private:
   core::Device& device_;
-  core::KernelClock* own_;
 };
 
 }  // namespace

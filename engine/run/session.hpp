@@ -68,6 +68,7 @@ class Session {
   void run_beside_reference();
   /// Whether a step has to run: packing is done when the weights have changed.
   bool is_due(const ExecutableStep& step) const;
+  core::LaunchAddresses launch_addresses(std::size_t index) const;
   void launch(std::size_t index) const;
   void launch_steps();
   void run_watched();
@@ -97,12 +98,11 @@ class Session {
   bool packs_states_ = false;  // this run does
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;
-  std::vector<core::Address> addresses_;             // of operands, step after step
-  std::vector<core::Address> workspaces_;            // of steps
-  std::vector<std::uint32_t> moving_;                // operands whose storage may lie elsewhere in each run
-  std::vector<std::vector<std::uint32_t>> dying_;    // planned storages that each step is the last to use; poison only
-  std::vector<core::StepAddresses> step_addresses_;  // where steps are launched together
-  std::unique_ptr<Session> reference_;               // where runs are verified: the same graph without reuse of memory
+  std::vector<core::Address> addresses_;           // of operands, step after step
+  std::vector<core::Address> workspaces_;          // of steps
+  std::vector<std::uint32_t> moving_;              // operands whose storage may lie elsewhere in each run
+  std::vector<std::vector<std::uint32_t>> dying_;  // planned storages that each step is the last to use; poison only
+  std::unique_ptr<Session> reference_;             // where runs are verified: the same graph without reuse of memory
   std::size_t unplanned_ = 0;
   std::map<std::string, std::size_t> unplanned_by_node_;
 };

@@ -168,7 +168,7 @@ TEST_CASE("large buffers in a processor's memory ask for huge pages") {
   if (device == nullptr || !std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) return;
   constexpr std::size_t size = std::size_t{64} << 20;
   const core::BufferRef buffer = device->allocate(size);
-  const core::BufferRef shown = device->show(buffer, 0, size, cpu::device());
+  const core::BufferRef shown = device->share_with_host(buffer, 0, size, cpu::device());
   REQUIRE(shown != nullptr);
   const std::string flags = flags_of_memory(shown->at(size / 2).pointer());
   if (!flags.empty()) CHECK(flags.find(" hg ") != std::string::npos);

@@ -5,13 +5,11 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/device/joined_launches.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/system/allocation_limit.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/products/product_kernel.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 #include "devices/cpu/system/memory.hpp"
 
@@ -23,7 +21,7 @@ using core::OpId;
 
 void release_block(core::Device*, void* memory, std::size_t bytes, void*) { release_memory(memory, bytes); }
 
-class CpuDevice final : public core::Device, public core::JoinedLaunches {
+class CpuDevice final : public core::Device {
  public:
   CpuDevice() {
     require_compiled_set();
@@ -98,10 +96,6 @@ class CpuDevice final : public core::Device, public core::JoinedLaunches {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
     if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
     return entry->prepare(step);
-  }
-
-  std::vector<core::JoinedSteps> join(std::span<const core::Kernel* const> steps) override {
-    return join_products(steps);
   }
 
   void synchronise() override {}

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <utility>
 
-#include "core/device/repeated_launches.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/row_layouts.hpp"
 
@@ -42,10 +41,10 @@ bool is_alike(const core::Operand& operand, const core::Operand& result) {
 }
 
 /// A loop over elements with one dense result, which is laid out as at least one of its operands.
-class ElementLoop : public core::Kernel {
+class LineLoop final : public core::Kernel, public core::ElementLoop {
  public:
-  ElementLoop(std::shared_ptr<const core::Kernel> kernel, const TileProgram& program,
-              std::span<const core::Operand> inputs, std::span<const core::Operand> outputs)
+  LineLoop(std::shared_ptr<const core::Kernel> kernel, const TileProgram& program,
+           std::span<const core::Operand> inputs, std::span<const core::Operand> outputs)
       : kernel_(std::move(kernel)),
         program_(program),
         inputs_(inputs.begin(), inputs.end()),
@@ -58,6 +57,11 @@ class ElementLoop : public core::Kernel {
               core::Address workspace) const override {
     kernel_->launch(inputs, outputs, workspace);
   }
+  bool repeats(bool stops) const override { return kernel_->repeats(stops); }
+  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
+    return kernel_->repeat(operands, repetition);
+  }
+  const core::ElementLoop* element_loop() const override { return this; }
 
   /// The loop over lines of so many elements; null where some operand does not cross them with one stride, and for
   /// other lines than those asked for first.
@@ -103,52 +107,10 @@ class ElementLoop : public core::Kernel {
   mutable std::shared_ptr<const RangeProgram> ranges_;
 };
 
-/// One whose kernel a loop may launch again and again.
-class RepeatedElementLoop final : public ElementLoop, public core::RepeatedLaunches {
- public:
-  RepeatedElementLoop(std::shared_ptr<const core::Kernel> kernel, const core::RepeatedLaunches& repeated,
-                      const TileProgram& program, std::span<const core::Operand> inputs,
-                      std::span<const core::Operand> outputs)
-      : ElementLoop(std::move(kernel), program, inputs, outputs), repeated_(repeated) {}
-
-  bool can_stop() const override { return repeated_.can_stop(); }
-  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
-    return repeated_.repeat(operands, repetition);
-  }
-
- private:
-  const core::RepeatedLaunches& repeated_;  // the kernel
-};
-
-class ProductAndLoop final : public core::JoinedKernel {
- public:
-  ProductAndLoop(const ProductKernel& product, const ElementLoop& loop, const RangeProgram& ranges)
-      : product_(product), loop_(loop), ranges_(ranges) {}
-
-  void launch(std::span<const core::StepAddresses> steps) const override {
-    const core::StepAddresses &product = steps[0], &loop = steps[1];
-    if (!loop_.is_over(product.outputs[0].pointer(), loop.inputs, loop.outputs[0])) {
-      product_.launch(product.inputs, product.outputs, product.workspace);
-      loop_.launch(loop.inputs, loop.outputs, loop.workspace);
-      return;
-    }
-    std::array<OperandBase, TileProgram::most_operands> inputs;
-    for (std::size_t i = 0; i < loop.inputs.size(); ++i) inputs[i] = OperandBase(loop.inputs[i].pointer());
-    const OperandBase output{loop.outputs[0].pointer()};
-    const ResultLoop behind{&ranges_, {inputs.data(), loop.inputs.size()}, {&output, 1}, product_.result().columns};
-    product_.launch_with(&behind, product.inputs, product.outputs, product.workspace);
-  }
-
- private:
-  // They live as long as the executable.
-  const ProductKernel& product_;
-  const ElementLoop& loop_;
-  const RangeProgram& ranges_;
-};
-
-const ProductKernel* product_of(const core::Kernel* kernel) {
-  const auto* const product = dynamic_cast<const ProductKernel*>(kernel);
-  return product != nullptr && product->result().rows != 0 ? product : nullptr;
+/// The loop of the next kernel, which runs over this product's result; null where it has none.
+const LineLoop* loop_behind(const ProductKernel::Result& product, const core::Kernel& next) {
+  const auto* const loop = static_cast<const LineLoop*>(next.element_loop());
+  return loop != nullptr && product.rows != 0 && loop->fits(product) ? loop : nullptr;
 }
 
 }  // namespace
@@ -165,24 +127,25 @@ std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const cor
   const bool over_one =
       std::ranges::any_of(inputs, [&](const core::Operand& input) { return is_alike(input, result); });
   if (!over_one) return kernel;
-  if (const auto* const repeated = dynamic_cast<const core::RepeatedLaunches*>(kernel.get()))
-    return std::make_shared<const RepeatedElementLoop>(std::move(kernel), *repeated, program, inputs, outputs);
-  return std::make_shared<const ElementLoop>(std::move(kernel), program, inputs, outputs);
+  return std::make_shared<const LineLoop>(std::move(kernel), program, inputs, outputs);
 }
 
-std::vector<core::JoinedSteps> join_products(std::span<const core::Kernel* const> steps) {
-  std::vector<core::JoinedSteps> joined;
-  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    const ProductKernel* const product = product_of(steps[i]);
-    if (product == nullptr) continue;
-    const auto* const loop = dynamic_cast<const ElementLoop*>(steps[i + 1]);
-    if (loop == nullptr || !loop->fits(product->result())) continue;
-    const RangeProgram* const ranges = loop->over_lines(product->result().columns);
-    if (ranges == nullptr) continue;
-    joined.push_back({i, i + 2, std::make_shared<const ProductAndLoop>(*product, *loop, *ranges)});
-    ++i;
-  }
-  return joined;
+bool ProductKernel::joins(const core::Kernel& next) const {
+  const LineLoop* const loop = loop_behind(result_, next);
+  return loop != nullptr && loop->over_lines(result_.columns) != nullptr;
+}
+
+void ProductKernel::launch_joined(const core::LaunchAddresses& own, const core::Kernel& next,
+                                  const core::LaunchAddresses& of_next) const {
+  const LineLoop* const loop = loop_behind(result_, next);
+  const RangeProgram* const ranges = loop != nullptr ? loop->over_lines(result_.columns) : nullptr;
+  if (ranges == nullptr || !loop->is_over(own.outputs[0].pointer(), of_next.inputs, of_next.outputs[0]))
+    return core::Kernel::launch_joined(own, next, of_next);
+  std::array<OperandBase, TileProgram::most_operands> inputs;
+  for (std::size_t i = 0; i < of_next.inputs.size(); ++i) inputs[i] = OperandBase(of_next.inputs[i].pointer());
+  const OperandBase output{of_next.outputs[0].pointer()};
+  const ResultLoop behind{ranges, {inputs.data(), of_next.inputs.size()}, {&output, 1}, result_.columns};
+  launch_with(&behind, own.inputs, own.outputs, own.workspace);
 }
 
 }  // namespace tyto::cpu

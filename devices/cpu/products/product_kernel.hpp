@@ -3,9 +3,7 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
-#include "core/device/joined_launches.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/products/result_loop.hpp"
 
@@ -27,6 +25,9 @@ class ProductKernel : public core::Kernel {
               core::Address workspace) const final {
     launch_with(nullptr, inputs, outputs, workspace);
   }
+  bool joins(const core::Kernel& next) const final;
+  void launch_joined(const core::LaunchAddresses& own, const core::Kernel& next,
+                     const core::LaunchAddresses& of_next) const final;
   virtual void launch_with(const ResultLoop* loop, std::span<const core::Address> inputs,
                            std::span<const core::Address> outputs, core::Address workspace) const = 0;
 
@@ -68,8 +69,5 @@ std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const cor
                                                        const TileProgram& program,
                                                        std::span<const core::Operand> inputs,
                                                        std::span<const core::Operand> outputs);
-
-/// See core::JoinedLaunches.
-std::vector<core::JoinedSteps> join_products(std::span<const core::Kernel* const> steps);
 
 }  // namespace tyto::cpu

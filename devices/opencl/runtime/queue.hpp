@@ -57,7 +57,7 @@ class Queue {
   void unmap(cl_mem buffer, void* memory) const;
   void finish() const;
 
-  /// As in core::KernelClock.
+  /// The clock of core::Device.
   void start_timing() const;
   std::optional<double> lap() const;
   void stop_timing() const;

@@ -62,7 +62,7 @@ void OpenClDevice::ask_for_huge_pages(cl_mem memory, std::size_t bytes) {
 #endif
 }
 
-core::BufferRef OpenClDevice::take_in(const core::BufferRef& host, std::size_t offset, std::size_t bytes) {
+core::BufferRef OpenClDevice::share_from_host(const core::BufferRef& host, std::size_t offset, std::size_t bytes) {
   std::byte* const source = host->at(offset).pointer();
   // Of what the user lends, the owner may change the contents as soon as a call returns; of a small part of a large
   // buffer, the rest would stay with it.
@@ -90,8 +90,8 @@ core::BufferRef OpenClDevice::take_in(const core::BufferRef& host, std::size_t o
   return buffer;
 }
 
-core::BufferRef OpenClDevice::show(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes,
-                                   core::Device& host) {
+core::BufferRef OpenClDevice::share_with_host(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes,
+                                              core::Device& host) {
   if (!context_.shares_host_memory || bytes < least_shared) return nullptr;
   auto mapped = std::make_unique<Mapped>(buffer, context_.queue);
   const auto what = [&] { return text(context_.name, ": showing ", bytes, " bytes to the host"); };

@@ -187,10 +187,9 @@ class IterationKernel final : public RegionKernel {
   // Of a body of one kernel whose operands all stay where they are or move on by rows: it repeats itself, which takes a
   // fraction of what is done between two iterations.
   void list_strides() {
-    const core::RepeatedLaunches* const kernel = program_->repeated_launches();
+    const core::Kernel* const kernel = program_->repeated_kernel(loop_.tested);
     const auto changes_places = [](const PlacedChain& placed) { return !placed.in_place && !placed.in_rows(); };
-    if (kernel == nullptr || loop_.keyed || (loop_.tested && !kernel->can_stop()) || !memory_.on_host() ||
-        std::ranges::any_of(places_.chains, changes_places)) {
+    if (kernel == nullptr || loop_.keyed || !memory_.on_host() || std::ranges::any_of(places_.chains, changes_places)) {
       return;
     }
     repeated_ = kernel;
@@ -514,10 +513,10 @@ class IterationKernel final : public RegionKernel {
   std::int64_t settled_ = 1;  // from this iteration on they move
   std::vector<Ring> rings_;
   std::vector<RegionProgram::TurningOperand> turning_;
-  std::int64_t turned_ = 1;                           // from this iteration on they have gone round
-  bool ends_apart_ = false;                           // the last iteration writes a carry elsewhere
-  const core::RepeatedLaunches* repeated_ = nullptr;  // the body's only kernel, where it does many iterations by itself
-  std::vector<std::ptrdiff_t> strides_;               // bytes that its operands move on by in each
+  std::int64_t turned_ = 1;                 // from this iteration on they have gone round
+  bool ends_apart_ = false;                 // the last iteration writes a carry elsewhere
+  const core::Kernel* repeated_ = nullptr;  // the body's only kernel, where it does many iterations by itself
+  std::vector<std::ptrdiff_t> strides_;     // bytes that its operands move on by in each
   std::size_t control_at_ = 0;
 };
 

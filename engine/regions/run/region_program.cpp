@@ -75,9 +75,9 @@ RegionProgram::BoundLifetimes RegionProgram::bound_lifetimes() const {
   return bound;
 }
 
-const core::RepeatedLaunches* RegionProgram::repeated_launches() const {
+const core::Kernel* RegionProgram::repeated_kernel(bool stops) const {
   if (steps_.size() != 1 || steps_[0].passes_on || executable_->is_poisoned()) return nullptr;
-  return dynamic_cast<const core::RepeatedLaunches*>(steps_[0].kernel);
+  return steps_[0].kernel->repeats(stops) ? steps_[0].kernel : nullptr;
 }
 
 void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, bool loop) const {
@@ -158,8 +158,7 @@ void RegionProgram::Frame::run() const {
   for (const Step& step : program_.steps_) launch(step);
 }
 
-std::int64_t RegionProgram::Frame::repeat(const core::RepeatedLaunches& kernel,
-                                          const core::Repetition& repetition) const {
+std::int64_t RegionProgram::Frame::repeat(const core::Kernel& kernel, const core::Repetition& repetition) const {
   const std::int64_t done = kernel.repeat({addresses_, repetition.strides.size()}, repetition);
   for (std::size_t i = 0; i < repetition.strides.size(); ++i) {
     addresses_[i].offset += static_cast<std::size_t>((done - 1) * repetition.strides[i]);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device/repeated_launches.hpp"
+#include "core/device/device.hpp"
 #include "engine/prepare/planned_program.hpp"
 #include "engine/regions/run/region_layout.hpp"
 #include "engine/regions/run/region_memory.hpp"
@@ -55,8 +55,9 @@ class RegionProgram {
     std::size_t address, shift;
   };
 
-  /// What repeats its runs by itself: its kernel, if there is only one and nothing else is done in a run. Or null.
-  const core::RepeatedLaunches* repeated_launches() const;
+  /// Its kernel, if there is only one and nothing else is done in a run, and it repeats itself (core::Kernel::repeats).
+  /// Or null.
+  const core::Kernel* repeated_kernel(bool stops) const;
 
   std::span<const BoundOperand> operands_of_input(std::size_t input) const { return inputs_.of(input); }
   std::span<const BoundOperand> operands_of_output(std::size_t output) const { return outputs_.of(output); }
@@ -92,9 +93,9 @@ class RegionProgram {
     core::Address* more_addresses() const { return addresses_ + program_.executable_->operands().size(); }
     /// Runs every step once.
     void run() const;
-    /// Runs as the repetition says, by `repeated_launches`, and returns how often. What is bound is left as the last
+    /// Runs as the repetition says, by `repeated_kernel`, and returns how often. What is bound is left as the last
     /// run was given it; strides are those of all operands.
-    std::int64_t repeat(const core::RepeatedLaunches& kernel, const core::Repetition& repetition) const;
+    std::int64_t repeat(const core::Kernel& kernel, const core::Repetition& repetition) const;
 
    private:
     void bind(std::span<const BoundOperand> operands, core::Address address) const {

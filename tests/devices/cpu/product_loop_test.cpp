@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "core/device/joined_launches.hpp"
+#include "core/device/device.hpp"
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
@@ -192,16 +192,10 @@ bool check(const Product& product, const Loop& loop, DType dtype, bool in_place 
   apply->launch(behind, {&end, 1}, {});
   const std::vector<std::byte> want = last.contents();
 
-  const core::Kernel* const steps[] = {multiply.get(), apply.get()};
-  std::memset(last.buffer->memory(), 0xff, last.bytes());
-  const auto joined = dynamic_cast<core::JoinedLaunches&>(device).join(steps);
-  if (joined.empty()) return false;
-  REQUIRE(joined.size() == 1);
-  REQUIRE(joined[0].past == 2);
-  const core::StepAddresses addresses[] = {{from, {&to, 1}, space}, {behind, {&end, 1}, {}}};
+  if (!multiply->joins(*apply)) return false;
   for (int again = 0; again < 2; ++again) {
     std::memset(last.buffer->memory(), 0xff, last.bytes());
-    joined[0].kernel->launch(addresses);
+    multiply->launch_joined({from, {&to, 1}, space}, *apply, {behind, {&end, 1}, {}});
     CHECK(last.contents() == want);
   }
   return true;
@@ -270,15 +264,10 @@ TEST_CASE("a loop that reads a product's result across its rows, or another way 
   multiply->launch(from, {&to, 1}, space);
   apply->launch(behind, {&to, 1}, {});
   const std::vector<std::byte> want = c.contents();
-  const core::Kernel* const steps[] = {multiply.get(), apply.get()};
-  const std::vector<core::JoinedSteps> joined = dynamic_cast<core::JoinedLaunches&>(device).join(steps);
-  if (cpu::jit::is_available()) CHECK(joined.size() == 1);
-  for (const core::JoinedSteps& each : joined) {
-    std::memset(c.buffer->memory(), 0xff, c.bytes());
-    const core::StepAddresses addresses[] = {{from, {&to, 1}, space}, {behind, {&to, 1}, {}}};
-    each.kernel->launch(addresses);
-    CHECK(c.contents() == want);
-  }
+  if (cpu::jit::is_available()) CHECK(multiply->joins(*apply));
+  std::memset(c.buffer->memory(), 0xff, c.bytes());
+  multiply->launch_joined({from, {&to, 1}, space}, *apply, {behind, {&to, 1}, {}});
+  CHECK(c.contents() == want);
 }
 
 namespace {

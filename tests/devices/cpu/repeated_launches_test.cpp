@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/device/repeated_launches.hpp"
+#include "core/device/device.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -14,21 +14,13 @@ namespace {
 
 using core::OpId;
 
-struct Repeated {
-  std::shared_ptr<const core::Kernel> kernel;
-  const core::RepeatedLaunches* launches = nullptr;
-};
-
-Repeated repeated(OpId op, std::initializer_list<core::Operand> inputs, const core::Operand& output,
-                  InstructionSet set) {
+std::shared_ptr<const core::Kernel> repeated(OpId op, std::initializer_list<core::Operand> inputs,
+                                             const core::Operand& output, InstructionSet set) {
   const core::Attributes none = core::NoAttributes{};
   const std::vector<core::Operand> operands(inputs);
-  Repeated made;
-  made.kernel = prepare_elementwise(
+  return prepare_elementwise(
       core::Step{op, &none, operands, {&output, 1}},
       {.implementation = Implementation::automatic, .instructions = set, .threads = 1, .loops = LoopBackend::jit});
-  made.launches = dynamic_cast<const core::RepeatedLaunches*>(made.kernel.get());
-  return made;
 }
 
 template <class Visit>
@@ -55,8 +47,8 @@ TEST_CASE("a carry in place takes up one row after the other as by single launch
         for (std::int64_t i = 0; i < length; ++i) carry.put(i, draw.of({0, 1, 2, 3}));
         for (std::int64_t i = 0; i < rows * length; ++i) stack.put(i, draw.of({0, 1, 2, 5, 7}));
         const core::Operand one = carry.operand();
-        const Repeated add = repeated(OpId::add, {one, one}, one, set);
-        if (add.launches == nullptr) {  // which only the interpreter covers there
+        const auto add = repeated(OpId::add, {one, one}, one, set);
+        if (!add->repeats(false)) {  // which only the interpreter covers there
           CHECK((type == DType::u32 || type == DType::u64));
           continue;
         }
@@ -65,11 +57,11 @@ TEST_CASE("a carry in place takes up one row after the other as by single launch
         for (std::int64_t row = 0; row < rows; ++row) {
           const core::Address inputs[] = {{expected.memory.data(), 0},
                                           {stack.memory.data(), static_cast<std::size_t>(row * row_bytes)}};
-          add.kernel->launch(inputs, {inputs, 1}, {});
+          add->launch(inputs, {inputs, 1}, {});
         }
         const core::Address operands[] = {{carry.memory.data(), 0}, {stack.memory.data(), 0}, {carry.memory.data(), 0}};
         const std::ptrdiff_t strides[] = {0, row_bytes, 0};
-        CHECK(add.launches->repeat(operands, {rows, strides}) == rows);
+        CHECK(add->repeat(operands, {rows, strides}) == rows);
         CHECK(carry.memory == expected.memory);
       }
     }
@@ -88,19 +80,19 @@ TEST_CASE("each row is read from the one before, forwards and backwards, and not
         // Beyond the range that the code itself covers, the interpreter is called from it.
         stack.put(reverse ? rows * length : 0, 1e6L);
         StoredTensor expected = stack;
-        const Repeated sine = repeated(OpId::sin, {line.operand()}, line.operand(), set);
-        REQUIRE(sine.launches != nullptr);
+        const auto sine = repeated(OpId::sin, {line.operand()}, line.operand(), set);
+        REQUIRE(sine->repeats(false));
         const std::ptrdiff_t bytes = (reverse ? -1 : 1) * static_cast<std::ptrdiff_t>(length) * 4;
         const auto at = [&](StoredTensor& of, std::int64_t row) {
           return core::Address{of.memory.data(), static_cast<std::size_t>((reverse ? rows - row : row) * length * 4)};
         };
         for (std::int64_t row = 0; row < rows; ++row) {
           const core::Address from = at(expected, row), to = at(expected, row + 1);
-          sine.kernel->launch({&from, 1}, {&to, 1}, {});
+          sine->launch({&from, 1}, {&to, 1}, {});
         }
         const core::Address operands[] = {at(stack, 0), at(stack, 1)};
         const std::ptrdiff_t strides[] = {bytes, bytes};
-        CHECK(sine.launches->repeat(operands, {rows, strides}) == rows);
+        CHECK(sine->repeat(operands, {rows, strides}) == rows);
         CHECK(stack.memory == expected.memory);
       }
     }
@@ -112,29 +104,28 @@ TEST_CASE("a launch that leaves a zero where it is looked for is the last one") 
     StoredTensor numbers = StoredTensor::of(DType::i32, {4, 3, 2, 1, 0, -1, 5});
     StoredTensor limit = StoredTensor::of(DType::i32, {1}), truth = StoredTensor::dense(DType::boolean, {1});
     const core::Operand one = limit.operand();
-    const Repeated above = repeated(OpId::greater, {one, one}, truth.operand(), set);
-    REQUIRE(above.launches != nullptr);
-    CHECK(above.launches->can_stop());
+    const auto above = repeated(OpId::greater, {one, one}, truth.operand(), set);
+    REQUIRE(above->repeats(true));
     const core::Address operands[] = {{numbers.memory.data(), 0}, {limit.memory.data(), 0}, {truth.memory.data(), 0}};
     const std::ptrdiff_t strides[] = {4, 0, 0};
-    CHECK(above.launches->repeat(operands, {7, strides, truth.memory.data()}) == 4);
-    CHECK(above.launches->repeat(operands, {3, strides, truth.memory.data()}) == 3);
-    CHECK(above.launches->repeat(operands, {7, strides}) == 7);
+    CHECK(above->repeat(operands, {7, strides, truth.memory.data()}) == 4);
+    CHECK(above->repeat(operands, {3, strides, truth.memory.data()}) == 3);
+    CHECK(above->repeat(operands, {7, strides}) == 7);
     limit.put(0, 9);
-    CHECK(above.launches->repeat(operands, {7, strides, truth.memory.data()}) == 1);
+    CHECK(above->repeat(operands, {7, strides, truth.memory.data()}) == 1);
   });
 }
 
 TEST_CASE("what is more than one row of one thread is not repeated by itself") {
   each_set([&](InstructionSet set) {
     const StoredTensor matrix = StoredTensor::dense(DType::f32, {4, 5}), row(DType::f32, {{4, 5}, {0, 1}, 0});
-    CHECK(repeated(OpId::add, {matrix.operand(), row.operand()}, matrix.operand(), set).launches == nullptr);
+    CHECK(!repeated(OpId::add, {matrix.operand(), row.operand()}, matrix.operand(), set)->repeats(false));
     const StoredTensor large = StoredTensor::dense(DType::f32, {1 << 20});
-    CHECK(repeated(OpId::add, {large.operand(), large.operand()}, large.operand(), set).launches == nullptr);
+    CHECK(!repeated(OpId::add, {large.operand(), large.operand()}, large.operand(), set)->repeats(false));
     const StoredTensor line = StoredTensor::dense(DType::f32, {20});
-    const Repeated add = repeated(OpId::add, {line.operand(), line.operand()}, line.operand(), set);
-    REQUIRE(add.launches != nullptr);
-    CHECK(!add.launches->can_stop());
+    const auto add = repeated(OpId::add, {line.operand(), line.operand()}, line.operand(), set);
+    REQUIRE(add->repeats(false));
+    CHECK(!add->repeats(true));
   });
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/device/repeated_launches.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
@@ -33,7 +32,7 @@ struct Transposed {
   std::size_t row = 0;  // bytes from one row of a copy to the next
 };
 
-class LoopKernel : public core::Kernel {
+class LoopKernel final : public core::Kernel {
  public:
   LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes,
              int threads, std::vector<Transposed> transposed)
@@ -75,13 +74,13 @@ class LoopKernel : public core::Kernel {
     });
   }
 
-  /// Whether all elements are one row, so that launches can be rows of one run of the code: each row begins when the
-  /// one before has been written.
-  bool is_row() const { return geometry_.elements == geometry_.columns && column_blocks_ == 1; }
-  bool is_single() const { return geometry_.elements == 1; }
-
- protected:
-  std::int64_t run_rows(std::span<const core::Address> operands, const core::Repetition& repetition) const {
+  /// Where all elements are one row, launches can be rows of one run of the code: each row begins when the one before
+  /// has been written.
+  bool repeats(bool stops) const override {
+    const bool is_row = geometry_.elements == geometry_.columns && column_blocks_ == 1 && transposed_.empty();
+    return is_row && (!stops || geometry_.elements == 1);
+  }
+  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
     Frame frame;
     frame.rows = repetition.launches;
     frame.columns = geometry_.columns;
@@ -236,15 +235,6 @@ class LoopKernel : public core::Kernel {
   TeamRequest team_;
 };
 
-class RepeatedLoopKernel final : public LoopKernel, public core::RepeatedLaunches {
- public:
-  using LoopKernel::LoopKernel;
-  bool can_stop() const override { return is_single(); }
-  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
-    return run_rows(operands, repetition);
-  }
-};
-
 Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout& layout, DType type) {
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));
   if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
@@ -319,11 +309,6 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   Compiled non_temporal;
   if (waits_for_memory(plain.nanoseconds, read, written) && profits_from_non_temporal_stores(geometry, outputs, to))
     non_temporal = compile(program, from, to, Variant::non_temporal, choice.set());
-  if (transposed.empty() && geometry.elements == geometry.columns) {
-    auto row = std::make_shared<const RepeatedLoopKernel>(geometry, inputs.size(), plain, non_temporal, bytes,
-                                                          choice.threads, transposed);
-    if (row->is_row()) return row;
-  }
   return std::make_shared<const LoopKernel>(std::move(geometry), inputs.size(), plain, non_temporal, bytes,
                                             choice.threads, std::move(transposed));
 }
