@@ -155,26 +155,53 @@ LaunchPlan plan_matrix_product(const Context& context, const core::Step& step) {
   return matrix_launch_plan(context, matrix_product(step));
 }
 
-/// Operators of one kind, and how a step of one becomes launches.
+bool is_custom(OpId op) { return op == OpId::custom; }
+bool is_plain_scatter(OpId op) { return op == OpId::scatter; }
+
+bool any(OpId) { return true; }
+bool any_result(const core::Step&) { return true; }
+
+bool loops_over_elements(const core::Step& step) {
+  return is_element_loop(step.op) ||
+         (step.op == OpId::fused && std::get<core::LoopAttributes>(*step.attributes).axes.empty());
+}
+
+// A residual is read where the result is written.
+std::uint64_t operands_of_epilogue(const core::Step& step) {
+  const bool has_epilogue = step.op == OpId::matmul_epilogue || step.op == OpId::convolution_epilogue;
+  return has_epilogue ? ~std::uint64_t{3} : 0;
+}
+
+/// Operators of one kind, and how the device runs a step of one.
 struct Family {
   bool (*has)(OpId op);
+  /// How it becomes launches; null where another library or the user prepares the kernel.
   LaunchPlan (*plan)(const Context& context, const core::Step& step);
+  /// Operators that take complex elements; null where none does.
+  bool (*takes_complex)(OpId op) = nullptr;
+  /// As in core::Device; null where results must be dense, at offset zero of their addresses.
+  bool (*writes_strided)(const core::Step& step) = nullptr;
+  /// As in core::Device; null when any strides will do.
+  std::uint64_t (*requires_dense)(const core::Step& step) = nullptr;
+  /// Elements are moved and not read, so that f64 ones need no arithmetic.
+  bool moves = false;
 };
 
 constexpr Family families[] = {
-    {is_matrix_product, plan_matrix_product},
-    {is_convolution, convolution_launch_plan},
+    {is_matrix_product, plan_matrix_product, nullptr, nullptr, operands_of_epilogue},
+    {is_convolution, convolution_launch_plan, nullptr, nullptr, operands_of_epilogue},
     {is_reduction, reduction_launch_plan},
-    {is_move, move_launch_plan},
-    {is_loop, loop_launch_plan},
-    {is_indexed, indexed_launch_plan},
-    {is_window_element, window_launch_plan},
+    {is_move, move_launch_plan, any, any_result, nullptr, true},
+    {is_loop, loop_launch_plan, takes_complex, loops_over_elements},
+    {is_indexed, indexed_launch_plan, any, any_result},
+    {is_window_element, window_launch_plan, nullptr, any_result},
     {is_scan, scan_launch_plan},
-    {is_scatter, scatter_launch_plan},
+    {is_scatter, scatter_launch_plan, is_plain_scatter},
     {is_sort, sort_launch_plan},
     {is_search, search_launch_plan},
-    {is_fourier, fourier_launch_plan},
+    {is_fourier, fourier_launch_plan, any, any_result},
     {is_suppression, suppression_launch_plan},
+    {is_custom, nullptr, any},
 };
 
 const Family* family_of(OpId op) {
@@ -185,36 +212,27 @@ const Family* family_of(OpId op) {
 }  // namespace
 
 bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
-  // What is moved is not read.
-  const auto computes = [&](DType type) { return real_type(type) != DType::f64 || context_.has_f64 || is_move(op); };
-  if (!std::all_of(inputs.begin(), inputs.end(), computes)) return false;
-  if (!std::all_of(outputs.begin(), outputs.end(), computes)) return false;
-  const auto complex = [](DType type) { return is_complex(type); };
-  if (std::any_of(inputs.begin(), inputs.end(), complex) || std::any_of(outputs.begin(), outputs.end(), complex)) {
-    return op == OpId::custom || takes_complex(op) || is_fourier(op) || is_move(op) || is_indexed(op) ||
-           op == OpId::scatter;
-  }
+  const Family* const family = family_of(op);
+  if (family == nullptr) return false;
+  const bool complex = family->takes_complex != nullptr && family->takes_complex(op);
+  const auto takes = [&](DType type) {
+    return (complex || !is_complex(type)) && (context_.has_f64 || family->moves || real_type(type) != DType::f64);
+  };
   // Its method rejects some candidates, which f32 could not tell apart.
-  if (op == OpId::random_gamma && !context_.has_f64) return false;
-  return op == OpId::custom || family_of(op) != nullptr;
+  const bool needs_f64 = op == OpId::random_gamma;
+  return std::ranges::all_of(inputs, takes) && std::ranges::all_of(outputs, takes) && (context_.has_f64 || !needs_f64);
 }
 
-// A residual is read where the result is written.
 std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
-  const bool has_epilogue = step.op == OpId::matmul_epilogue || step.op == OpId::convolution_epilogue;
-  return has_epilogue ? ~std::uint64_t{3} : 0;
+  const Family* const family = family_of(step.op);
+  return family == nullptr || family->requires_dense == nullptr ? 0 : family->requires_dense(step);
 }
 
 bool OpenClDevice::writes_strided(const core::Step& step) const {
-  if (is_element_loop(step.op) || is_move(step.op) || is_indexed(step.op) || is_window_element(step.op) ||
-      is_fourier(step.op)) {
-    return true;
-  }
-  if (step.op == OpId::fused && std::get<core::LoopAttributes>(*step.attributes).axes.empty()) return true;
-  for (const core::Operand& output : step.outputs) {
-    if (!core::is_dense(output.view) || output.view.offset != 0) return false;
-  }
-  return true;
+  const Family* const family = family_of(step.op);
+  if (family != nullptr && family->writes_strided != nullptr && family->writes_strided(step)) return true;
+  return std::ranges::all_of(
+      step.outputs, [](const core::Operand& output) { return core::is_dense(output.view) && output.view.offset == 0; });
 }
 
 LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
