@@ -363,6 +363,8 @@ TEST_CASE("an index that programs mark places with is told by the operator that 
   using L = tyto::Tensor<tyto::Lazy>;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), power = std::int64_t{1} << 62;
+  const E three{1, 2, 3};
+  const L recorded{1, 2, 3};
   auto taken = tyto::compile([](const L& x, const L& at) { return take(x, at); });
   auto beside = tyto::compile([](const L& x, const L& at) { return take_along_axis(x, at, 0); });
   for (const std::int64_t index :
@@ -374,9 +376,13 @@ TEST_CASE("an index that programs mark places with is told by the operator that 
     const std::string by_take = "take" + rest, by_axis = "take_along_axis" + rest;
     CHECK_THROWS_WITH_AS((void)take(E{1, 2, 3}, E{index}).to_string(), by_take.c_str(), IndexError);
     CHECK_THROWS_WITH_AS((void)take_along_axis(E{1, 2, 3}, E{index}, 0).to_string(), by_axis.c_str(), IndexError);
-    const std::string by_get = "gather" + rest, by_set = "scatter" + rest;
+    const std::string by_get = "gather or x(indices)" + rest, by_set = "scatter or x(indices) = v" + rest;
     CHECK_THROWS_WITH_AS((void)gather(E{1, 2, 3}, {E{index}}).to_string(), by_get.c_str(), IndexError);
     CHECK_THROWS_WITH_AS((void)scatter(E{1, 2, 3}, {E{index}}, E{0}).to_string(), by_set.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)three(E{index}).to_string(), by_get.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)recorded(L{index}).to_string(), by_get.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)set(three, {E{index}}, E{0}).to_string(), by_set.c_str(), IndexError);
+    CHECK_THROWS_WITH_AS((void)set(recorded, {L{index}}, L{0}).to_string(), by_set.c_str(), IndexError);
     CHECK_THROWS_WITH_AS((void)taken(L{1, 2, 3}, L{index}), by_take.c_str(), IndexError);
     CHECK_THROWS_WITH_AS((void)beside(L{1, 2, 3}, L{index}), by_axis.c_str(), IndexError);
   }

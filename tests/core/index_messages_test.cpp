@@ -7,7 +7,8 @@ using tyto::core::message_of_bounds;
 using tyto::core::message_of_index;
 
 TEST_CASE("an index is told with the axis that it is outside of") {
-  CHECK(message_of_index("gather", 7, 3) == "gather: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message_of_index("take_along_axis", 7, 3) ==
+        "take_along_axis: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
   CHECK(message_of_index("take", 0, 0) == "take: index 0 is outside an axis of length 0, which holds nothing");
 }
 

@@ -85,9 +85,9 @@ TEST_CASE("an index outside its axis is an error that names the operator, the in
   CHECK(message(OpId::take_along_axis, AxisAttributes{1}, {x, tensor(DType::i32, {3, 1}, {0, 0, 2})}, {3, 1}) ==
         "take_along_axis: index 2 is outside an axis of length 2; it must lie in [-2, 1]");
   CHECK(message(OpId::gather, NoAttributes{}, {x, tensor(DType::i32, {1}, {0}), tensor(DType::i32, {1}, {5})}, {1}) ==
-        "gather: index 5 is outside an axis of length 2; it must lie in [-2, 1]");
+        "gather or x(indices): index 5 is outside an axis of length 2; it must lie in [-2, 1]");
   CHECK(message(OpId::scatter, NoAttributes{}, {x, dense(DType::f32, {1, 2}), tensor(DType::i32, {1}, {7})}, {3, 2}) ==
-        "scatter: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+        "scatter or x(indices) = v: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
   CHECK(message(OpId::scatter_add, NoAttributes{}, {x, dense(DType::f32, {1, 2}), tensor(DType::i32, {1}, {-4})},
                 {3, 2}) == "scatter_add: index -4 is outside an axis of length 3; it must lie in [-3, 2]");
   CHECK(message(OpId::take, AxisAttributes{0}, {dense(DType::f32, {0}), tensor(DType::i64, {1}, {0})}, {1}) ==

@@ -59,7 +59,7 @@ class Indices {
     iterator_.each({0, iterator_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
       if (index < -length_ || index >= length_) {
-        throw IndexError(core::message_of_index(core::definition(op_).name, index, length_));
+        throw IndexError(core::message_of_index(core::written_as(op_), index, length_));
       }
     });
   }

@@ -61,7 +61,7 @@ std::string_view name_of(std::int64_t code) { return core::definition(static_cas
   if (code == Faults::code_of(OpId::histogram)) {
     throw ValueError(text(name, ": edges must ascend, but edge ", number, " is below edge ", number - 1));
   }
-  throw IndexError(core::message_of_index(name, number, length));
+  throw IndexError(core::message_of_index(core::written_as(static_cast<OpId>(code - 1)), number, length));
 }
 
 }  // namespace
