@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include <tyto/io.hpp>
 
@@ -46,6 +47,16 @@ NamedList<Tensor<Any>> bound_values(const Arguments& arguments) {
   return values;
 }
 
+/// Refuses values for what is no input; those of a sequence's elements are named NAME[0], NAME[1] ...
+void require_inputs(const NamedList<Tensor<Any>>& bound, const std::vector<ModelTensor>& inputs) {
+  for (const Named<Tensor<Any>>& each : bound) {
+    const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const ModelTensor& input) {
+      return each.name == input.name || (input.sequence && each.name.starts_with(input.name + "["));
+    });
+    if (!known) refuse_name("input", each.name, inputs);
+  }
+}
+
 /// Whether --mean and --deviation have a picture to be about.
 void require_pictures(const NamedList<std::string>& said, const Arguments& arguments) {
   if (std::any_of(said.begin(), said.end(), [](const auto& each) { return is_picture(each.value); })) return;
@@ -61,11 +72,19 @@ void require_pictures(const NamedList<std::string>& said, const Arguments& argum
 OnnxModel<Tensor<Lazy>> read_model(const std::string& path, const Arguments& arguments,
                                    const std::vector<std::string>& outputs) {
   require_file(path);
-  return read_onnx<Tensor<Lazy>>(
-      path, {.bind = bound_values(arguments),
-             .outputs = outputs,
-             .max_bytes = static_cast<std::size_t>(arguments.bytes(max_memory_option.name).value_or(0)),
-             .max_iterations = arguments.number(max_iterations_option.name, 1).value_or(0)});
+  OnnxOptions options{.bind = bound_values(arguments),
+                      .outputs = outputs,
+                      .max_bytes = static_cast<std::size_t>(arguments.bytes(max_memory_option.name).value_or(0)),
+                      .max_iterations = arguments.number(max_iterations_option.name, 1).value_or(0)};
+  try {
+    return read_onnx<Tensor<Lazy>>(path, options);
+  } catch (const IndexError&) {
+    // Read again to say which inputs there are.
+    const NamedList<Tensor<Any>> bound = std::exchange(options.bind, {});
+    options.outputs.clear();
+    if (!bound.empty()) require_inputs(bound, read_onnx<Tensor<Lazy>>(path, options).inputs());
+    throw;
+  }
 }
 
 std::vector<std::string> names_of(const std::vector<ModelTensor>& tensors) {

@@ -145,6 +145,13 @@ void write_outputs(const NamedList<Tensor<Lazy>>& outputs, const NamedList<std::
   if (const auto path = arguments.text("--outputs")) write_npz(*path, outputs);
 }
 
+/// Of a sequence's element, NAME[0], what is known is that of the sequence.
+bool is_text(const std::vector<ModelTensor>& outputs, const std::string& name) {
+  return std::ranges::any_of(outputs, [&](const ModelTensor& each) {
+    return each.stored_as == "string" && (each.name == name || (each.sequence && name.starts_with(each.name + "[")));
+  });
+}
+
 int run_model(const Arguments& arguments) {
   const NamedList<std::string> wanted = wanted_outputs(arguments);
   if (arguments.has("--json") && arguments.has("--profile")) {
@@ -163,7 +170,11 @@ int run_model(const Arguments& arguments) {
   const NamedList<Tensor<Lazy>> inputs = input_values(model, arguments);
   const NamedList<Tensor<Lazy>> outputs = outputs_of(model, inputs, arguments);
   const double first = milliseconds_since(start);
-  for (const Named<Tensor<Lazy>>& output : outputs) report.outputs.push_back(summary_of(output.name, output.value));
+  for (const Named<Tensor<Lazy>>& output : outputs) {
+    report.outputs.push_back(is_text(model.outputs(), output.name)
+                                 ? summary_of_text(output.name, output.value.shape(), model.decode_text(output.value))
+                                 : summary_of(output.name, output.value));
+  }
   write_outputs(outputs, wanted, arguments);
   bool right = true;
   for (const Named<Tensor<Lazy>>& each : expected) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 #include <ostream>
+#include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -24,8 +26,21 @@ double mean_of(const std::vector<double>& values) {
 
 std::vector<std::int64_t> lengths_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
+std::string_view type_of(const OutputSummary& output) { return output.words ? "string" : name_of(output.dtype); }
+
+/// The first words in quotes, as JSON writes them, so that a word of several lines stays on one.
+void print_words(std::ostream& out, const std::vector<std::string>& words) {
+  constexpr std::size_t most = 10;
+  for (std::size_t i = 0; i < std::min(words.size(), most); ++i) {
+    out << (i == 0 ? "  " : ", ")
+        << ordered_json(words[i]).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  }
+  if (words.size() > most) out << " and " << words.size() - most << " more";
+}
+
 ordered_json json_of(const OutputSummary& output) {
-  ordered_json json{{"name", output.name}, {"dtype", name_of(output.dtype)}, {"shape", lengths_of(output.shape)}};
+  ordered_json json{{"name", output.name}, {"dtype", type_of(output)}, {"shape", lengths_of(output.shape)}};
+  if (output.words) json["words"] = *output.words;
   if (output.figures) {
     json["smallest"] = output.figures->smallest;
     json["largest"] = output.figures->largest;
@@ -74,6 +89,10 @@ OutputSummary summary_of(const std::string& name, const Tensor<Lazy>& value) {
   return summary;
 }
 
+OutputSummary summary_of_text(const std::string& name, const Shape& shape, std::vector<std::string> words) {
+  return {.name = name, .shape = shape, .words = std::move(words)};
+}
+
 double RunTimes::percentile(double hundredths) const {
   const auto rank = static_cast<std::size_t>(std::ceil(hundredths / 100 * static_cast<double>(runs.size())));
   return runs[std::clamp<std::size_t>(rank, 1, runs.size()) - 1];
@@ -81,7 +100,8 @@ double RunTimes::percentile(double hundredths) const {
 
 void print_lines(std::ostream& out, const RunReport& report) {
   for (const OutputSummary& output : report.outputs) {
-    out << output.name << " " << name_of(output.dtype) << " " << to_string(output.shape);
+    out << output.name << " " << type_of(output) << " " << to_string(output.shape);
+    if (output.words) print_words(out, *output.words);
     if (const auto& figures = output.figures) {
       out << "  smallest " << figures->smallest << ", largest " << figures->largest << ", mean " << figures->mean;
     }

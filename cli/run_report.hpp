@@ -14,7 +14,7 @@
 
 namespace tyto::cli {
 
-/// An output in figures; of one without elements there are none.
+/// An output in figures, or in words where it is text; of one without elements there are none.
 struct OutputSummary {
   std::string name;
   DType dtype = DType::f32;
@@ -23,8 +23,11 @@ struct OutputSummary {
     double smallest, largest, mean;
   };
   std::optional<Figures> figures = {};
+  std::optional<std::vector<std::string>> words = {};
 };
 OutputSummary summary_of(const std::string& name, const Tensor<Lazy>& value);
+/// Of an output of text, of which these are the words.
+OutputSummary summary_of_text(const std::string& name, const Shape& shape, std::vector<std::string> words);
 
 /// Times of runs, in milliseconds.
 struct RunTimes {

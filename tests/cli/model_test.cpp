@@ -82,6 +82,9 @@ TEST_CASE("tyto run and show say what is wrong with status 2") {
   };
   refused("--input q=1", "the model has no input 'q'; it has 'x', 'axes'");
   refused("--input axis=1", "the model has no input 'axis'; it has 'x', 'axes' (did you mean 'axes'?); see tyto run");
+  refused("--bind q=1", "the model has no input 'q'; it has 'x', 'axes'");
+  refused("--bind axis=1", "the model has no input 'axis'; it has 'x', 'axes' (did you mean 'axes'?); see tyto run");
+  refused("--bind axis=1 --output y", "the model has no input 'axis'; it has 'x', 'axes' (did you mean 'axes'?)");
   refused("--output q=" + place.path("q.npy"),
           "the model has no output 'q' and no value of that name inside of it; tyto show --nodes lists them; see");
   refused("--input x=1 --input x=2", "--input names 'x' twice");
@@ -170,6 +173,35 @@ TEST_CASE("tyto run gives a sequence tensor by tensor, and an optional only wher
   const Ran wild = run("run " + written(place) + " --input axes=1e30");
   CHECK(wild.status == 2);
   CHECK(contains(wild.output, "--input axes: 1e30 is no number of type i64"));
+}
+
+TEST_CASE("tyto run prints outputs of text as words") {
+  const Workplace place;
+  Message keys, words, labels;
+  keys.text(1, "keys_int64s");
+  for (const std::int64_t key : {0, 1, 2}) keys.integer(8, key);
+  keys.integer(20, 7);
+  words.text(1, "values_strings");
+  for (const char* word : {"cat", "a \"dog\"", "caf\xc3\xa9"}) words.text(9, word);
+  words.integer(20, 8);
+  labels.message(8, operator_set("ai.onnx.ml", 4));
+  Message tensor, type;
+  tensor.integer(1, onnx::text_type);
+  type.message(1, tensor);
+  const GraphParts parts{.nodes = {node("LabelEncoder", {"x"}, {"y"}, {keys, words}, "ai.onnx.ml")},
+                         .inputs = {value("x", {"n"}, DType::i64)},
+                         .outputs = {typed("y", type)}};
+  const std::string path = place.write("labels.onnx", model(parts, 19) + labels.bytes());
+  const auto printed = [&](const std::vector<std::int64_t>& x, const std::string& options = "") {
+    write_npy(place.path("x.npy"), tyto::Tensor<tyto::Eager>::from(x, {std::ssize(x)}));
+    return run("run " + path + " --input x=" + place.path("x.npy") + options);
+  };
+  CHECK(printed({2, 0, 1}).output == "y string (3,)  \"caf\xc3\xa9\", \"cat\", \"a \\\"dog\\\"\"\n");
+  CHECK(printed({}).output == "y string (0,)\n");
+  const std::vector<std::int64_t> twelve(12, 0);
+  CHECK(contains(printed(twelve).output, "\"cat\", \"cat\" and 2 more\n"));
+  CHECK(contains(printed({2, 0}, " --json").output,
+                 "{\"name\":\"y\",\"dtype\":\"string\",\"shape\":[2],\"words\":[\"caf\xc3\xa9\",\"cat\"]}"));
 }
 
 TEST_CASE("tyto run with one thread never has two, however many the system offers") {
