@@ -69,6 +69,23 @@ TEST_CASE_TEMPLATE("averages, angles and pools of f16 are finite where their sum
   check(mean(f16<M>({60000, 60000})), {60000});
 }
 
+/// What goes to one place of f16: of sums of ones a total of f16 stands still at 2048.
+template <class M>
+void check_repeated_places() {
+  using T = Tensor<M>;
+  const T nowhere = T::zeros({3000}, DType::i64), zeros = f16<M>({0, 7}), ones = T::ones({3000}, DType::f16);
+  check(scatter_add(zeros, {nowhere}, ones), {3000, 7});
+  check(scatter_add(zeros, {nowhere}, T::full({3000}, 1e-4).astype(DType::f16)), {3000 * 0x1.a36p-14, 7});
+  check(scatter_multiply(f16<M>({1, 7}), {nowhere}, T::full({3000}, 1 + 0x1p-10).astype(DType::f16)),
+        {18.6950339, 7});  // (1 + 1/1024)^3000
+  const auto rows = [&](const T& x) { return sum(take(x, nowhere, 0)); };
+  check(grad(rows)(zeros), {3000, 0});
+  const auto coordinates = [&](const T& x) { return sum(x(nowhere)); };
+  check(grad(coordinates)(zeros), {3000, 0});
+}
+
+TEST_CASE_TEMPLATE("what goes to one place of f16 is added up in f32", M, Eager, Lazy) { check_repeated_places<M>(); }
+
 TEST_CASE_TEMPLATE("gradients of f16 are clipped by norms that are no numbers of f16", M, Eager, Lazy) {
   const std::vector<Tensor<M>> long_ones{f16<M>({60000, 0}), f16<M>({0, 60000})};
   check(nn::clip_by_global_norm(long_ones, 1)[1], {0, 0.70710678});
@@ -115,10 +132,21 @@ TEST_CASE("a graph reads f16 as f32 on the way: no copy of an operand in f32 is 
   CHECK(planned(grad(slope)(x)) < bytes + few);
 }
 
+bool has_opencl() {
+  for (const DeviceInfo& device : devices()) {
+    if (device.name.starts_with("opencl")) return true;
+  }
+  return false;
+}
+
+TEST_CASE("what goes to one place of f16 is added up in f32 on the OpenCL device") {
+  if (!has_opencl()) return;
+  const DeviceScope device("opencl");
+  check_repeated_places<Lazy>();
+}
+
 TEST_CASE("norms of f16 on the OpenCL device") {
-  bool found = false;
-  for (const DeviceInfo& device : devices()) found |= device.name.starts_with("opencl");
-  if (!found) return;
+  if (!has_opencl()) return;
   const DeviceScope device("opencl");
   const Tensor<Lazy> x = f16<Lazy>({300, 400});
   check(linalg::norm(x), {500});

@@ -44,6 +44,15 @@ std::vector<Case> cases_of_functions() {
          }),
       of("polar", {positive(vector), between(-3, 3, vector)},
          [](const auto& x) { return view_as_real(polar(x[0], x[1])); }),
+      // Several elements at one place.
+      of("scatter_add", {any({3, 4}), any({9, 4}), labels(3, {9})},
+         [](const auto& x) { return scatter_add(x[0], {x[2]}, x[1]); }),
+      of("scatter_multiply", {any({3, 4}), between(0.5, 1.5, {9, 4}), labels(3, {9})},
+         [](const auto& x) { return scatter_multiply(x[0], {x[2]}, x[1]); }, {.derivatives = 0}),
+      of("take", {any({3, 4}), labels(3, {9})}, [](const auto& x) { return take(x[0], x[1], 0); }),
+      of("take_along_axis", {any({3, 4}), labels(3, {9, 4})},
+         [](const auto& x) { return take_along_axis(x[0], x[1], 0); }),
+      of("gather", {any({3, 4}), labels(3, {9})}, [](const auto& x) { return gather(x[0], std::vector{x[1]}); }),
       // Statistics.
       of("stddev", {any(square)}, [](const auto& x) { return stddev(x[0], 1); }, {.condition = 512}),
       of("var", {any(square)}, [](const auto& x) { return var(x[0], 1, false, 1); }),

@@ -148,6 +148,14 @@ std::vector<Case> weighted_layers() {
            return layer(x[1]);
          },
          {.scales = {300, 60000}, .derivatives = 0}),
+      // Six elements of five rows: one at least is taken twice, and its gradients are added up in f32.
+      of("EmbeddingBag", {any({5, 4}), labels(5, {2, 3})},
+         [=](const auto& x) {
+           nn::EmbeddingBag bag({.count = 5, .features = 4, .mode = nn::BagMode::sum});
+           bag.weight = any_mode(x[0]);
+           return bag(x[1]);
+         }),
+      // With weights what is added up are products, each of which is rounded: here no row is taken twice.
       of("EmbeddingBag", {any({200, 4}), labels(200, {2, 3}), between(0.5, 2, {2, 3})},
          [=](const auto& x) {
            nn::EmbeddingBag bag({.count = 200, .features = 4, .mode = nn::BagMode::sum});

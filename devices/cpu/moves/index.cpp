@@ -1,6 +1,9 @@
 // Reading and writing at positions given by tensors of indices. Every index is checked before anything is written.
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -411,6 +414,59 @@ ScatterLoop scatter_loop_for(OpId op, DType dtype) {
   }
 }
 
+/// A position: where it writes, its number, and where what it writes begins.
+struct Placed {
+  std::int64_t to, position, from;
+};
+
+/// Positions by where they write, those of one place in their own order.
+void put_in_order(const Scatter& scatter, Addresses inputs, std::span<Placed> placed) {
+  scatter.values.each({0, scatter.positions.count()}, [&](std::int64_t position, const auto& at) {
+    placed[static_cast<std::size_t>(position)] = {scatter.positions.offset(inputs, position), position, at[0]};
+  });
+  std::sort(placed.begin(), placed.end(),
+            [](const Placed& a, const Placed& b) { return a.to != b.to ? a.to < b.to : a.position < b.position; });
+}
+
+/// Writes the inner elements `mine` place by place. All that goes to a place is combined in f32 and rounded once, as a
+/// sum of many rows would soon stand still in f16.
+using WideScatterLoop = void (*)(const Scatter&, Addresses inputs, std::byte* result, Range mine,
+                                 std::span<const Placed> placed);
+
+template <class T, class Combine>
+void wide_scatter_loop(const Scatter& scatter, Addresses inputs, std::byte* result, Range mine,
+                       std::span<const Placed> placed) {
+  const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
+  T* target = reinterpret_cast<T*>(result) + scatter.begin;
+  for (auto first = placed.begin(); first != placed.end();) {
+    const auto end = std::find_if(first, placed.end(), [&](const Placed& each) { return each.to != first->to; });
+    const auto write = [&](std::int64_t from, T& held) {
+      float total = load_element(held);
+      for (auto each = first; each != end; ++each) total = Combine()(total, load_element(source[each->from + from]));
+      held = StoreElement<T>::from(total);
+    };
+    T* y = target + first->to;
+    if (scatter.run) {
+      for (std::int64_t i = mine.begin; i < mine.end; ++i) write(i, y[i]);
+    } else {
+      scatter.inner.each(
+          mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) { write(offsets[0], y[offsets[1]]); });
+    }
+    first = end;
+  }
+}
+
+template <class T>
+WideScatterLoop wide_scatter_loop_for(OpId op) {
+  if (op == OpId::scatter_add) return wide_scatter_loop<T, std::plus<>>;
+  return op == OpId::scatter_multiply ? wide_scatter_loop<T, std::multiplies<>> : nullptr;
+}
+/// Nothing where elements are not of half precision, or are not combined by arithmetic.
+WideScatterLoop wide_scatter_loop_for(OpId op, DType dtype) {
+  if (dtype == DType::f16) return wide_scatter_loop_for<Half>(op);
+  return dtype == DType::bf16 ? wide_scatter_loop_for<BFloat16>(op) : nullptr;
+}
+
 // Positions are written one after the other, so that the last wins and sums have one order; threads share the inner
 // elements instead.
 KernelRef prepare_scatter(const core::Step& step) {
@@ -430,14 +486,27 @@ KernelRef prepare_scatter(const core::Step& step) {
   const std::int64_t width = scatter.inner.count(), cache_line = 64 / element;
   const double nanoseconds = static_cast<double>(positions.count()) * static_cast<double>(width) * 0.4;
   const int team_size = std::max(threads_to_move(copy.bytes()), width < 4 * cache_line ? 1 : threads_for(nanoseconds));
-  return make_kernel([=, loop = scatter_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
-    scatter.positions.check(inputs);
+  const auto run_beside_copy = [=](Addresses inputs, Addresses outputs, const auto& loop) {
     run_team(team_size, [&](Team team) {
       copy.run(inputs, outputs[0].pointer(), team);
       team.barrier();
       const Range mine = share(width, team.member, team.size, cache_line);
-      if (mine.size() != 0) loop(scatter, inputs, outputs[0].pointer(), mine);
+      if (mine.size() != 0) loop(mine);
     });
+  };
+  if (const WideScatterLoop wide = wide_scatter_loop_for(step.op, dtype)) {
+    const auto count = static_cast<std::size_t>(positions.count());
+    const auto launch = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
+      scatter.positions.check(inputs);
+      const std::span placed(reinterpret_cast<Placed*>(workspace.pointer()), count);
+      put_in_order(scatter, inputs, placed);
+      run_beside_copy(inputs, outputs, [&](Range mine) { wide(scatter, inputs, outputs[0].pointer(), mine, placed); });
+    };
+    return make_kernel(launch, count * sizeof(Placed));
+  }
+  return make_kernel([=, loop = scatter_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
+    scatter.positions.check(inputs);
+    run_beside_copy(inputs, outputs, [&](Range mine) { loop(scatter, inputs, outputs[0].pointer(), mine); });
   });
 }
 

@@ -117,9 +117,12 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   kernel.line(text("      const ", type,
                    " next = ", load(values.dtype, "values", text(line.place(at), " + ", from.place(within))), ";"));
   const OpId combination = scatter_of(step.op)->combination;
-  const std::string combined = combination == OpId::copy
-                                   ? "next"
-                                   : apply(combination, out.dtype, {out.dtype, out.dtype}, {"value", "next"}, true);
+  // What goes to one place is combined in f32 where elements are of half precision, and rounded once.
+  const bool is_half = out.dtype == DType::f16 || out.dtype == DType::bf16;
+  const DType combined_in = is_half ? DType::f32 : out.dtype;
+  const std::string combined =
+      combination == OpId::copy ? "next"
+                                : apply(combination, combined_in, {combined_in, combined_in}, {"value", "next"}, true);
   kernel.line(text("      value = ", combined, ";"));
   kernel.line("    }");
   kernel.line(text("    ", store(out.dtype, "out", "place", "value")));
