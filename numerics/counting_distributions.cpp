@@ -20,6 +20,7 @@ using core::uniform_draws;
 using core::wide;
 
 TYTO_SAMPLE(Bernoulli) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T p = TYTO_CHECKED(Bernoulli, probability, probability);
   const T u = uniform_draws<T>(drawn_shape(asked, probability), drawn_type(probability), options);
   return marked<T>({p}, u < p);

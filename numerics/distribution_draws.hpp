@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/in_f32.hpp"
 #include "core/graph/planned_call.hpp"
 #include "ops/define.hpp"
 #include "ops/distribution_parameters.hpp"
@@ -201,6 +202,17 @@ T open_draws(const Shape& shape, DType type, const DrawOptions& options) {
 template <class T>
 T normal_draws(const Shape& shape, DType type, const DrawOptions& options) {
   return T::normal(shape, {.dtype = type, .key = options.key});
+}
+
+/// What a distribution with parameters of half precision draws: numbers of f32, each rounded once. Even draws of f16
+/// are few, and one in thousands is 0 or 1, where the logarithms in samples are infinite.
+///
+///     if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
+template <class T, class D>
+std::optional<T> rounded_draws(const D& distribution, const std::optional<Shape>& asked, const DrawOptions& options) {
+  return with_parameters<T>(distribution, [&](const auto&... parameters) {
+    return in_f32([&](const auto&... given) { return D{given...}.sample(asked, options); }, parameters...);
+  });
 }
 
 /// Gamma draws of rate one, by Marsaglia and Tsang: of each round 95 of 100 are accepted, so that after eight rounds

@@ -61,6 +61,7 @@ T log_gamma_half_step(const T& h) {
 }  // namespace
 
 TYTO_SAMPLE(Normal) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(Normal, stddev, not_negative);
   return mean + spread * normal_draws<T>(drawn_shape(asked, mean, stddev), drawn_type(mean, stddev), options);
 }
@@ -74,6 +75,7 @@ TYTO_CDF(Normal) {
 }
 
 TYTO_SAMPLE(LogNormal) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(LogNormal, stddev, not_negative);
   return exp(mean + spread * normal_draws<T>(drawn_shape(asked, mean, stddev), drawn_type(mean, stddev), options));
 }
@@ -89,6 +91,7 @@ TYTO_CDF(LogNormal) {
 }
 
 TYTO_SAMPLE(HalfNormal) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(HalfNormal, scale, not_negative);
   return abs(spread * normal_draws<T>(drawn_shape(asked, scale), drawn_type(scale), options));
 }
@@ -102,6 +105,7 @@ TYTO_CDF(HalfNormal) {
 }
 
 TYTO_SAMPLE(Uniform) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   core::require("sample", low, high);
   const T width = TYTO_CHECKED(Uniform, high - low, length);
   return low + width * uniform_draws<T>(drawn_shape(asked, low, high), drawn_type(low, high), options);
@@ -116,6 +120,7 @@ TYTO_CDF(Uniform) {
 }
 
 TYTO_SAMPLE(Exponential) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T pace = TYTO_CHECKED(Exponential, rate, positive);
   return -log1p(-uniform_draws<T>(drawn_shape(asked, rate), drawn_type(rate), options)) / pace;
 }
@@ -129,6 +134,7 @@ TYTO_CDF(Exponential) {
 }
 
 TYTO_SAMPLE(Laplace) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(Laplace, scale, not_negative);
   const T u = uniform_draws<T>(drawn_shape(asked, mean, scale), drawn_type(mean, scale), options) - 0.5;
   // Short of one half, at which the logarithm is infinite.
@@ -145,6 +151,7 @@ TYTO_CDF(Laplace) {
 }
 
 TYTO_SAMPLE(Logistic) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(Logistic, scale, not_negative);
   const T u = core::open_draws<T>(drawn_shape(asked, mean, scale), drawn_type(mean, scale), options);
   return mean + spread * (log(u) - log1p(-u));
@@ -160,6 +167,7 @@ TYTO_CDF(Logistic) {
 }
 
 TYTO_SAMPLE(Gumbel) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(Gumbel, scale, not_negative);
   const T u = core::open_draws<T>(drawn_shape(asked, location, scale), drawn_type(location, scale), options);
   return location - spread * log(-log(u));
@@ -175,6 +183,7 @@ TYTO_CDF(Gumbel) {
 }
 
 TYTO_SAMPLE(Cauchy) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(Cauchy, scale, not_negative);
   const T u = core::open_draws<T>(drawn_shape(asked, location, scale), drawn_type(location, scale), options);
   return location + spread * tan((u - 0.5) * std::numbers::pi);
@@ -189,6 +198,7 @@ TYTO_CDF(Cauchy) {
 }
 
 TYTO_SAMPLE(Weibull) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T steep = TYTO_CHECKED(Weibull, shape, positive), spread = TYTO_CHECKED(Weibull, scale, not_negative);
   const T u = uniform_draws<T>(drawn_shape(asked, shape, scale), drawn_type(shape, scale), options);
   return spread * power(-log1p(-u), 1.0 / steep);
@@ -205,6 +215,7 @@ TYTO_CDF(Weibull) {
 }
 
 TYTO_SAMPLE(Pareto) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T steep = TYTO_CHECKED(Pareto, shape, positive), least = TYTO_CHECKED(Pareto, scale, not_negative);
   const T u = uniform_draws<T>(drawn_shape(asked, shape, scale), drawn_type(shape, scale), options);
   return least * exp(-log1p(-u) / steep);
@@ -221,6 +232,7 @@ TYTO_CDF(Pareto) {
 }
 
 TYTO_SAMPLE(Gamma) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T pace = TYTO_CHECKED(Gamma, rate, positive);
   return core::gamma_draws<T>(asked, TYTO_CHECKED(Gamma, shape, not_negative), options) / pace;
 }
@@ -235,6 +247,7 @@ TYTO_WIDE_CDF(Gamma) {
 }
 
 TYTO_SAMPLE(ChiSquared) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   return core::chi_squared_draws<T>(asked, TYTO_CHECKED(ChiSquared, freedom, positive), options);
 }
 TYTO_WIDE_LOG_PROB(ChiSquared) {
@@ -247,6 +260,7 @@ TYTO_WIDE_CDF(ChiSquared) {
 }
 
 TYTO_SAMPLE(Beta) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape = drawn_shape(asked, a, b);
   const T high = TYTO_CHECKED(Beta, a, positive), low = TYTO_CHECKED(Beta, b, positive);
   const T first = core::gamma_draws<T>(shape, high, core::split_options(options, 0));
@@ -264,6 +278,7 @@ TYTO_WIDE_CDF(Beta) {
 }
 
 TYTO_SAMPLE(StudentT) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape = drawn_shape(asked, freedom, mean, scale);
   const T given = TYTO_CHECKED(StudentT, freedom, positive), spread = TYTO_CHECKED(StudentT, scale, not_negative);
   const T z = normal_draws<T>(shape, drawn_type(freedom, mean, scale), core::split_options(options, 0));
@@ -286,6 +301,7 @@ TYTO_WIDE_CDF(StudentT) {
 }
 
 TYTO_SAMPLE(FisherF) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape = drawn_shape(asked, numerator, denominator);
   const T a = TYTO_CHECKED(FisherF, numerator, positive), b = TYTO_CHECKED(FisherF, denominator, positive);
   const T above = core::chi_squared_draws<T>(shape, a, core::split_options(options, 0)) / a;
@@ -305,6 +321,7 @@ TYTO_WIDE_CDF(FisherF) {
 }
 
 TYTO_SAMPLE(Rayleigh) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T spread = TYTO_CHECKED(Rayleigh, scale, not_negative);
   return spread * sqrt(-2.0 * log1p(-uniform_draws<T>(drawn_shape(asked, scale), drawn_type(scale), options)));
 }
@@ -319,6 +336,7 @@ TYTO_CDF(Rayleigh) {
 }
 
 TYTO_SAMPLE(Power) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const T steep = TYTO_CHECKED(Power, shape, positive);
   return exp(log1p(-uniform_draws<T>(drawn_shape(asked, shape), drawn_type(shape), options)) / steep);
 }
@@ -334,6 +352,7 @@ TYTO_CDF(Power) {
 }
 
 TYTO_SAMPLE(Triangular) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   core::require("sample", low, mode, high);
   const T rise = TYTO_CHECKED(Triangular, mode - low, not_negative);
   const T fall = TYTO_CHECKED(Triangular, high - mode, not_negative);
@@ -359,6 +378,7 @@ TYTO_CDF(Triangular) {
 }
 
 TYTO_SAMPLE(Wald) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape = drawn_shape(asked, mean, scale);
   const DType type = drawn_type(mean, scale);
   // The smaller root that belongs to the square of a normal, or the larger one (Michael, Schucany and Haas).

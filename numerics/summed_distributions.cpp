@@ -127,6 +127,7 @@ T noncentral_draws(const Shape& shape, const T& freedom, const T& noncentrality,
 }  // namespace
 
 TYTO_SAMPLE(NoncentralChiSquared) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape = drawn_shape(asked, freedom, noncentrality);
   return noncentral_draws<T>(shape, TYTO_CHECKED(NoncentralChiSquared, freedom, positive),
                              TYTO_CHECKED(NoncentralChiSquared, noncentrality, rate), options);
@@ -153,6 +154,7 @@ TYTO_CDF(NoncentralChiSquared) {
 }
 
 TYTO_SAMPLE(NoncentralF) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape = drawn_shape(asked, numerator, denominator, noncentrality);
   const T a = TYTO_CHECKED(NoncentralF, numerator, positive), b = TYTO_CHECKED(NoncentralF, denominator, positive);
   const T pull = TYTO_CHECKED(NoncentralF, noncentrality, rate);

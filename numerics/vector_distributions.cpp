@@ -116,6 +116,7 @@ TYTO_VECTOR_LOG_PROB(MultivariateHypergeometric) {
 }
 
 TYTO_SAMPLE(Dirichlet) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   const Shape shape =
       joined(stack_shape(asked, concentration, {}), {core::length_of("sample", "vectors", concentration)});
   const DType type = drawn_type(concentration);
@@ -141,6 +142,7 @@ TYTO_VECTOR_LOG_PROB(Dirichlet) {
 }
 
 TYTO_SAMPLE(MultivariateNormal) {
+  if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
   core::require("sample", mean, covariance);
   const std::int64_t length = core::length_of("sample", "vectors", mean);
   const auto& matrices = covariance.shape();
