@@ -38,13 +38,13 @@ std::span<const OpDef> softmax_operators() {
        .name = "softmax",
        .doc = "exp(x) over its sum along an axis.",
        .infer = infer_softmax,
-       .gradient = softmax_gradient,
+       .gradient = rule_in_f32<softmax_gradient>,
        .sample = [](DType t) -> Value { return softmax(samples::line(t)); }},
       {.id = OpId::log_softmax,
        .name = "log_softmax",
        .doc = "Logarithm of softmax.",
        .infer = infer_softmax,
-       .gradient = log_softmax_gradient,
+       .gradient = rule_in_f32<log_softmax_gradient>,
        .sample = [](DType t) -> Value { return log_softmax(samples::line(t)); }},
   };
   return rows;
