@@ -297,6 +297,14 @@ T root(const T& x) {
   return where(none, 0, sqrt(where(none, 1, x)));
 }
 
+/// The deviation by sums, which along the last axis read f16 as f32 where they add it up: before `var`, one operator,
+/// it would be stored as f32.
+T deviation_by_sums(const T& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+  const auto count = static_cast<double>(count_over(x.shape(), normalise_axes("stddev", axes, x.ndim())));
+  const T squares = sum(square(x - mean(x, axes, true)), axes, keepdims);
+  return root(squares * (1.0 / std::max(count - static_cast<double>(ddof), 0.0)));
+}
+
 Value position(OpId id, const Value& x, std::optional<std::int64_t> axis, bool keepdims) {
   if (axis) return emit(id, AxisAttributes{normalise_axis(definition(id).name, *axis, x.ndim()), keepdims}, {x});
   const T found = emit(id, AxisAttributes{0, false}, {reshape(T(x), {-1})});
@@ -346,7 +354,9 @@ template <class M>
 Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
   TYTO_ONCE(stddev, x, axes, keepdims, ddof);
   core::require("stddev", x);
-  if (const auto found = core::in_f32(&stddev<M>, x, axes, keepdims, ddof)) return *found;
+  if (const auto found = core::in_f32(&core::deviation_by_sums, core::AnyTensor(x), axes, keepdims, ddof)) {
+    return found->value();
+  }
   return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
 }
 template <class M>

@@ -121,6 +121,8 @@ TEST_CASE("a graph reads f16 as f32 on the way: no copy of an operand in f32 is 
   CHECK(planned(x / linalg::norm(x)) < bytes + few);
   CHECK(planned(average(x, y)) < few);
   CHECK(planned(nanvar(x, 1)) < few);
+  CHECK(planned(stddev(x, 1)) < few);
+  CHECK(planned(stddev(x, 1, true, 1)) < few);
   CHECK(planned(nn::cosine_similarity(x, y)) < few);
   CHECK(planned(nn::huber(x, y)) < few);
   CHECK(planned(nn::binary_cross_entropy_with_logits(x, y)) < few);
