@@ -25,6 +25,30 @@ BOTH_MODES(
   }
 }
 
+BOTH_MODES("a state that a function with gradients assigns a view to holds its elements in order, too") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor x = tyto::sin(tyto::cast(Tensor::arange(0, 7 * 260, 1, DType::i64), DType::f32)).reshape({7, 260});
+  const auto sums = [](const Tensor& y) { return numbers(sum(y, {0})); };
+  const Tensor w = Tensor::variable(Tensor::zeros({260, 7}));
+  const auto f = [&](const Tensor& y) {
+    assign(w, y.T());
+    const Numbers in_order = sums(Tensor::from(w.template to_vector<float>(), {260, 7}));
+    CHECK(sums(w) == in_order);
+    return sum(w * w);
+  };
+  CHECK(numbers(tyto::grad(f)(x)) == numbers(x * 2));
+}
+
+TEST_CASE("value_and_grad leaves states as they were: what is recorded of them later is the same") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0}, "w"), x = Tensor::placeholder({2}, DType::f32, "x");
+  const auto recorded = [&] { return tyto::Graph({.inputs = {x}, .outputs = {x * w}}, {.passes = "none"}).text(); };
+  const std::string before = recorded();
+  auto loss = tyto::value_and_grad([&](const Tensor& y) { return sum(w * y); }, {w});
+  for (int i = 0; i < 3; ++i) CHECK(numbers(loss(Tensor{1.0, 1.0}).second[0]) == Numbers{1, 1});
+  CHECK(recorded() == before);
+}
+
 BOTH_MODES("a read before an update never sees the value after it") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor w = Tensor::variable(Tensor{1.0, 2.0});

@@ -212,6 +212,10 @@ TEST_CASE("each way a safetensors file can be wrong is told") {
   CHECK(read[0].name == "a");
   CHECK(elements<char>(read[1].value) == std::vector<char>{'c'});
 
+  const NamedList<HostArray> truths =
+      tensors(R"({"t":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", std::string("\0\1\7", 3));
+  CHECK(elements<char>(truths[0].value) == std::vector<char>{0, 1, 1});
+
   refused(good, "ab", "b needs 1 bytes, there are no more than 0");
   refused(good, "abcd", "has bytes left over after the last tensor");
   refused("[1]", "", "is no JSON object");

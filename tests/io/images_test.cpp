@@ -65,6 +65,49 @@ TEST_CASE("without a wish for channels a picture has those of its file") {
   }
 }
 
+namespace {
+
+/// A chunk of a PNG file: length, name, contents, and the checksum of name and contents.
+std::string png_chunk(const std::string& name, const std::string& contents) {
+  const auto big_endian = [](std::uint32_t number) {
+    std::string text;
+    for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift & 0xff);
+    return text;
+  };
+  std::uint32_t sum = 0xffffffff;
+  for (const char each : name + contents) {
+    sum ^= static_cast<unsigned char>(each);
+    for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
+  }
+  return big_endian(static_cast<std::uint32_t>(contents.size())) + name + contents + big_endian(~sum);
+}
+
+}  // namespace
+
+TEST_CASE("pixels of the colour that a PNG file calls transparent are, and no others") {
+  if (!can_read("colours.png")) return;
+  std::string text = text_of_file(folder_of_images + "colours.png");
+  const HostArray opaque = decode(text);
+  const auto level = [&](std::size_t at) { return std::to_integer<int>(opaque.bytes[at]); };
+  std::string colour;  // that of the first pixel, two bytes a channel
+  for (std::size_t c = 0; c < 3; ++c) colour += {'\0', static_cast<char>(level(c))};
+  constexpr std::size_t behind_header = 33;
+  const HostArray keyed = decode(text.insert(behind_header, png_chunk("tRNS", colour)), {.channels = 0});
+  REQUIRE(keyed.shape == Shape{9, 7, 4});
+  int transparent = 0;
+  for (std::size_t pixel = 0; pixel < 63; ++pixel) {
+    bool same = true;
+    for (std::size_t c = 0; c < 3; ++c) {
+      CHECK(keyed.bytes[4 * pixel + c] == opaque.bytes[3 * pixel + c]);
+      same = same && level(3 * pixel + c) == level(c);
+    }
+    CHECK(std::to_integer<int>(keyed.bytes[4 * pixel + 3]) == (same ? 0 : 255));
+    transparent += same ? 1 : 0;
+  }
+  CHECK(transparent >= 1);
+  CHECK(transparent < 63);
+}
+
 TEST_CASE("four channels of a JPEG file are light where it has Adobe's marker, and ink where it has none") {
   if (!can_read("inks.jpg")) return;
   // Of a picture without black ink, whose light is then taken for black ink everywhere.

@@ -1,4 +1,6 @@
 // Rules, schedules, plateaus and averages against PyTorch, in both modes.
+#include <cmath>
+#include <numbers>
 #include <tyto/nn.hpp>
 
 #include "tests/nn/goldens_of.hpp"
@@ -336,6 +338,63 @@ TEST_CASE("a schedule can count epochs") {
   CHECK(at(19) == 1);
   CHECK(at(20) == doctest::Approx(0.5));
   CHECK(at(45) == doctest::Approx(0.25));
+}
+
+TEST_CASE("a cosine restarts at the count where its cycle begins, not one before or after") {
+  // Cycle n takes steps * factor^n updates. Logarithms of counts are rounded to either side of n.
+  for (const DType type : {DType::f32, DType::f64}) {
+    for (std::int64_t factor = 2; factor <= 5; ++factor) {
+      for (std::int64_t steps = 1; steps <= 12; ++steps) {
+        std::vector<double> counts, expected;
+        for (std::int64_t begin = 0, length = steps; begin + length < 1'000'000; begin += length, length *= factor) {
+          const auto part = [&](std::int64_t at) { return static_cast<double>(at) / static_cast<double>(length); };
+          for (const std::int64_t at : {std::int64_t{0}, std::int64_t{1}, length - 1}) {
+            if (at >= length) continue;
+            counts.push_back(static_cast<double>(begin + at));
+            expected.push_back(0.25 + 0.5 * (1 + std::cos(std::numbers::pi * part(at))));
+          }
+        }
+        CAPTURE(steps);
+        CAPTURE(factor);
+        const Tensor<Any> given = Tensor<Any>::from(counts, {std::ssize(counts)}).astype(type);
+        const std::vector<double> found =
+            cast(cosine_restarts(1.25, 0.25, steps, factor).at(given), DType::f64).to_vector<double>();
+        for (std::size_t i = 0; i < found.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 1e-4);
+      }
+    }
+  }
+}
+
+TEST_CASE("what counts as improvement is a part of the best figure's size, whatever its sign") {
+  Plateau smaller(1, {.factor = 0.5, .patience = 0, .threshold = 0.25});
+  CHECK(!smaller.observe(-4));
+  CHECK(!smaller.observe(-5.5));
+  CHECK(smaller.observe(-6));  // -6.875 would have been enough
+  Plateau larger(1, {.factor = 0.5, .patience = 0, .threshold = 0.25, .larger_is_better = true});
+  CHECK(!larger.observe(-4));
+  CHECK(!larger.observe(-2.5));
+  CHECK(larger.observe(-2));  // -1.875
+}
+
+TEST_CASE_TEMPLATE("Muon moves a tall matrix as it moves the wide one that is its transpose", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T wide = T::variable(T{{0.5, -1.0, 2.0}, {1.5, 0.25, -0.5}}, "wide");
+  const T tall = T::variable(T{{0.5, 1.5}, {-1.0, 0.25}, {2.0, -0.5}}, "tall");
+  const T gradient{{1.0, 0.5, -0.25}, {-2.0, 0.125, 1.0}};
+  // A scale that does not tell rows from columns.
+  Descent descent = muon({.rate = 0.25, .scale = MuonScale::adam});
+  for (int i = 0; i < 3; ++i) descent.update(std::vector{wide, tall}, std::vector{gradient, transpose(gradient)});
+  const auto expected = Tensor<Eager>::from((wide + 0).template to_vector<float>(), {2, 3});
+  check_near(transpose(tall + 0), expected, "the transpose");
+}
+
+TEST_CASE_TEMPLATE("Adafactor stays where there is no gradient", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T matrix = T::variable(T{{1.0, -2.0}, {3.0, 4.0}}, "matrix"), vector = T::variable(T{1.0, 2.0}, "vector");
+  Descent descent = adafactor({.weight_decay = 0});
+  descent.update(std::vector{matrix, vector}, std::vector{zeros_like(matrix), zeros_like(vector)});
+  CHECK((matrix + 0).template to_vector<float>() == std::vector<float>{1, -2, 3, 4});
+  CHECK((vector + 0).template to_vector<float>() == std::vector<float>{1, 2});
 }
 
 TEST_CASE("schedules, groups and averages refuse what makes no sense") {

@@ -49,6 +49,8 @@ TEST_CASE_TEMPLATE("losses of numbers give PyTorch's values and gradients", M, E
   check("absolute_error", [](I in, Reduction r) { return absolute_error(in[0], in[1], r); });
   check("huber", [](I in, Reduction r) { return huber(in[0], in[1], 0.75, r); });
   check("smooth_l1", [](I in, Reduction r) { return smooth_l1(in[0], in[1], 0.5, r); });
+  // Without a bend it is the distance.
+  CHECK(smooth_l1(Tensor<M>{1.5, -2.0}, Tensor<M>{1.0, 2.0}, 0, Reduction::sum).template item<double>() == 4.5);
   check("poisson_nll", [](I in, Reduction r) { return poisson_nll(in[0], in[1], {.reduction = r}); });
   check("poisson_nll_full",
         [](I in, Reduction r) { return poisson_nll(in[0], in[1], {.full = true, .reduction = r}); });

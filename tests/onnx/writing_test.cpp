@@ -157,6 +157,13 @@ TEST_CASE("reductions, views and movements come back from ONNX as they were") {
                  squeeze(x(slice(0, 1)))});
 }
 
+TEST_CASE("scans along an axis without elements come back from ONNX, and give nothing") {
+  const L x = L::placeholder({0, 3}, DType::f32, "x");
+  check_written("scans_of_nothing", x, Tensor<Eager>::zeros({0, 3}),
+                {cumsum(x, 0), cumprod(x, 0), cumprod(x, 0, {.exclusive = true}),
+                 cumprod(x, 0, {.exclusive = true, .reverse = true}), cummax(x, 0), cummin(x, 0, true)});
+}
+
 TEST_CASE("products, convolutions and pools come back from ONNX as they were") {
   const L x = L::placeholder({2, 9, 8, 4}, DType::f32, "x");
   std::vector<float> numbers(2 * 9 * 8 * 4);

@@ -173,6 +173,32 @@ TEST_CASE("random numbers are drawn anew in every run") {
   CHECK(number(graph[still]) == 2);
 }
 
+TEST_CASE("a function of the user's that takes nothing is called in every run, and by no change alone") {
+  int calls = 0;
+  const CustomOp counter = custom_op({.name = "counter",
+                                      .inputs = 0,
+                                      .results =
+                                          [](ArrayTypes) {
+                                            return std::vector<ArrayType>{{DType::f32, {2}}};
+                                          },
+                                      .host =
+                                          [&](HostInputs, HostResults out) {
+                                            ++calls;
+                                            for (float& each : out[0].data<float>()) each = static_cast<float>(calls);
+                                          }});
+  const L a = L::placeholder({2}, DType::f32, "a");
+  const L count = counter.apply(std::vector<L>{})[0];
+  Graph graph({.inputs = {a}, .outputs = {(count * 10).sum(), exp(a).sum()}}, poisoned);
+  const int before = calls;
+  graph.set(a, L::zeros({2}));
+  for (int run = 1; run < 4; ++run) {
+    graph.run();
+    CHECK(calls == before + run);
+    CHECK(number(graph.output(0)) == 20.0F * static_cast<float>(calls));
+    CHECK(number(graph.output(1)) == 2);
+  }
+}
+
 TEST_CASE("a run that fails leaves nothing stale behind") {
   const L x = L::placeholder({2}), at = L::placeholder({1}, DType::i64, "at");
   const L picked = gather(exp(x), {at}).sum(), other = x.sum();

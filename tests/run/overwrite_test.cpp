@@ -141,6 +141,15 @@ TEST_CASE("lazy: an operand with a reader still to come is not overwritten") {
   CHECK(sum.to_vector<float>() == std::vector<float>{6, 2, 2});
 }
 
+TEST_CASE("lazy: a row that is added to all rows is not overwritten by the first of them") {
+  // The row lies where its whole does, which has the size of the result and is read for the last time.
+  auto f = compile([](L x, L y) { return cumsum(exp(x)(0) - y, 1); }, {.passes = "none"});
+  const L x = log(L{{1.0F, 2.0F, 4.0F}, {8.0F, 8.0F, 8.0F}, {9.0F, 9.0F, 9.0F}});
+  const L y{{1.0F, 0.0F, 2.0F}, {0.0F, 1.0F, 0.0F}, {2.0F, 0.0F, 1.0F}};
+  const std::vector<float> got = f(x, y).to_vector<float>(), expected{0, 2, 4, 1, 2, 6, -1, 1, 4};
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]));
+}
+
 TEST_CASE("lazy: an operand that is also the value is not overwritten") {
   auto f = compile([](L x) {
     L y = exp(x);

@@ -92,6 +92,18 @@ TEST_CASE("a part of a concat is read after its place was written over") {
       {18, 58, 69, 82, 1828, 1855, 1867, 1882});
 }
 
+TEST_CASE("a view of a part of a concat is read before and after its place was written over") {
+  check(
+      []<class T>(const T& x) {
+        const T a = sums(x), b = sums(x * 2.0F), turned = transpose(a);
+        const T largest = max(turned);
+        T whole = rows<T>({a, b});
+        whole(slice(0, 4)) = sums(x * 3.0F) * largest;
+        return rows<T>({whole, turned + sum(whole)});
+      },
+      {96, 312, 408, 528, 8, 26, 34, 44, 5838, 5849, 5832, 5833});
+}
+
 TEST_CASE("a part of a concat is read by the step whose result goes over it, in another order") {
   const auto product = [](bool upper) {
     return [upper]<class T>(const T& x) {
