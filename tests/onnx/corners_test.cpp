@@ -1,0 +1,166 @@
+// Nodes at the corners of what the standard says, which its own node tests leave out; all values are worked by hand.
+#include <doctest/doctest.h>
+#include <tyto/tyto.hpp>
+
+#include <cmath>
+
+#include "tests/onnx/model_text.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+namespace tyto::onnx_tests::corners {
+namespace {
+
+using E = Tensor<Eager>;
+using Integers = std::vector<std::int64_t>;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+/// What a model without constants but `constants` gives for `inputs`; its outputs are of rank `rank`.
+template <class Mode>
+NamedList<Tensor<Mode>> given_by(const std::vector<Message>& nodes, const NamedList<E>& inputs,
+                                 const std::vector<Message>& constants, const std::vector<Message>& outputs,
+                                 std::int64_t version = 21) {
+  GraphParts parts{.nodes = nodes, .inputs = {}, .outputs = outputs, .initialisers = constants};
+  NamedList<Tensor<Mode>> given;
+  for (const Named<E>& input : inputs) {
+    std::vector<std::string> lengths;
+    for (const std::int64_t length : input.value.shape()) lengths.push_back(std::to_string(length));
+    parts.inputs.push_back(value(input.name, lengths, input.value.dtype()));
+    given.push_back({input.name, Tensor<Mode>::from_bytes(input.value.bytes().data(), input.value.size(),
+                                                          input.value.shape(), input.value.dtype())});
+  }
+  OnnxModel<Tensor<Mode>> f = read<Tensor<Mode>>(model(parts, version));
+  return f(given);
+}
+
+E integers(const Numbers& elements, const Shape& shape, DType dtype) { return E::from(elements, shape).astype(dtype); }
+
+}  // namespace
+
+BOTH_MODES("Split into pieces that are not even makes the last one shorter") {
+  const Message split = node("Split", {"x"}, {"a", "b", "c"}, {attribute("num_outputs", std::int64_t{3})});
+  const auto parts = given_by<Mode>({split}, {{"x", E::arange(0, 7, 1, DType::f32)}}, {},
+                                    {value("a", {"n"}), value("b", {"n2"}), value("c", {"n3"})});
+  CHECK(numbers(parts["a"]) == Numbers{0, 1, 2});
+  CHECK(numbers(parts["b"]) == Numbers{3, 4, 5});
+  CHECK(numbers(parts["c"]) == Numbers{6});
+}
+
+BOTH_MODES("SplitToSequence keeps the axis where lengths are given, whatever keepdims says") {
+  const std::vector<Message> nodes{
+      node("SplitToSequence", {"x", "lengths"}, {"s"}, {attribute("keepdims", std::int64_t{0})}),
+      node("SequenceAt", {"s", "first"}, {"y"})};
+  const auto found =
+      given_by<Mode>(nodes, {{"x", E{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}}},
+                     {raw_tensor<std::int64_t>("lengths", {2}, {1, 2}), raw_tensor<std::int64_t>("first", {}, {0})},
+                     {value("y", {"n", "m"})});
+  CHECK(found["y"].shape() == Shape{1, 2});
+  CHECK(numbers(found["y"]) == Numbers{1, 2});
+}
+
+BOTH_MODES("the extremes of nothing are the ends of the type") {
+  struct Ends {
+    DType dtype;
+    double low, high;
+  };
+  for (const auto& [dtype, low, high] : {Ends{DType::u8, 0, 255}, Ends{DType::i8, -128, 127},
+                                         Ends{DType::u16, 0, 65535}, Ends{DType::i16, -32768, 32767}}) {
+    for (const bool largest : {true, false}) {
+      const Message reduced =
+          node(largest ? "ReduceMax" : "ReduceMin", {"x", "axes"}, {"y"}, {attribute("keepdims", std::int64_t{0})});
+      const auto found = given_by<Mode>({reduced}, {{"x", E::zeros({0, 2}, dtype)}},
+                                        {raw_tensor<std::int64_t>("axes", {1}, {0})}, {value("y", {"n"}, dtype)});
+      CHECK(numbers(found["y"]) == Numbers(2, largest ? low : high));
+    }
+  }
+}
+
+BOTH_MODES("CenterCropPad leaves the odd element behind") {
+  const auto centred = [](const E& x, std::int64_t length) {
+    return numbers(given_by<Mode>({node("CenterCropPad", {"x", "shape"}, {"y"})}, {{"x", x}},
+                                  {raw_tensor<std::int64_t>("shape", {1}, {length})}, {value("y", {"n"})})["y"]);
+  };
+  CHECK(centred(E{1.0, 2.0}, 5) == Numbers{0, 1, 2, 0, 0});
+  CHECK(centred(E{1.0, 2.0, 3.0, 4.0, 5.0}, 2) == Numbers{2, 3});
+}
+
+BOTH_MODES("LpNormalization of zeros is zeros") {
+  for (const std::int64_t p : {1, 2}) {
+    const auto found = given_by<Mode>({node("LpNormalization", {"x"}, {"y"}, {attribute("p", p)})},
+                                      {{"x", E{{0.0, 0.0}, {3.0, 4.0}}}}, {}, {value("y", {"n", "m"})});
+    const Numbers got = numbers(found["y"]), expected{0, 0, p == 1 ? 3.0 / 7 : 0.6, p == 1 ? 4.0 / 7 : 0.8};
+    for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-6);
+  }
+}
+
+BOTH_MODES("MatMulInteger takes a zero point for each row, and sums that f32 does not hold") {
+  const auto product = [](const E& a, const E& b, const NamedList<E>& more) {
+    NamedList<E> inputs{{"a", a}, {"b", b}};
+    std::vector<std::string> names{"a", "b"};
+    for (const Named<E>& each : more) {
+      inputs.push_back(each);
+      names.push_back(each.name);
+    }
+    return numbers(
+        given_by<Mode>({node("MatMulInteger", names, {"y"})}, inputs, {}, {value("y", {"n", "m"}, DType::i32)})["y"]);
+  };
+  const E a = integers({1, 2, 3, 4}, {2, 2}, DType::u8), one = integers({1, 0, 0, 1}, {2, 2}, DType::u8);
+  CHECK(product(a, one, {{"zero", integers({1, 2}, {2}, DType::u8)}}) == Numbers{0, 1, 1, 2});
+  Numbers column(300, 255);
+  column[0] = 254;
+  CHECK(product(integers(Numbers(300, 255), {1, 300}, DType::u8), integers(column, {300, 1}, DType::u8), {}) ==
+        Numbers{255 * (255 * 299 + 254)});
+}
+
+BOTH_MODES("an RNN whose batch comes first takes its first state by batch, too") {
+  const std::vector<Message> constants{raw_tensor<float>("w", {1, 2, 1}, {0, 0}),
+                                       raw_tensor<float>("r", {1, 2, 2}, {1, 0, 0, 1})};
+  const E first = E{0.1, 0.2, 0.3, 0.4}.reshape({2, 1, 2});
+  const auto found = given_by<Mode>(
+      {node("RNN", {"x", "w", "r", "", "", "h"}, {"y"},
+            {attribute("layout", std::int64_t{1}), attribute("hidden_size", std::int64_t{2})})},
+      {{"x", E::ones({2, 1, 1})}, {"h", first}}, constants, {value("y", {"batch", "time", "directions", "hidden"})});
+  CHECK(found["y"].shape() == Shape{2, 1, 1, 2});
+  const Numbers got = numbers(found["y"]);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(got[i] - std::tanh(0.1 * static_cast<double>(i + 1))) < 1e-6);
+}
+
+BOTH_MODES("Expand, GatherElements and Pad take shapes that do not match axis by axis") {
+  const auto expanded = given_by<Mode>({node("Expand", {"x", "shape"}, {"y"})}, {{"x", E{1.0, 2.0}.reshape({2, 1, 1})}},
+                                       {raw_tensor<std::int64_t>("shape", {2}, {2, 1})}, {value("y", {"a", "b", "c"})});
+  CHECK(expanded["y"].shape() == Shape{2, 2, 1});
+  CHECK(numbers(expanded["y"]) == Numbers{1, 1, 2, 2});
+  const auto gathered = given_by<Mode>(
+      {node("GatherElements", {"x", "i"}, {"y"}, {attribute("axis", std::int64_t{0})})},
+      {{"x", E::arange(0, 9, 1, DType::f32).reshape({3, 3})}, {"i", integers({0, 1, 2, 0}, {2, 2}, DType::i64)}}, {},
+      {value("y", {"n", "m"})});
+  CHECK(numbers(gathered["y"]) == Numbers{0, 4, 6, 1});
+  const auto padded = given_by<Mode>({node("Pad", {"x", "pads"}, {"y"})}, {{"x", E{1.0, 2.0, 3.0, 4.0}}},
+                                     {raw_tensor<std::int64_t>("pads", {2}, {1, -2})}, {value("y", {"n"})});
+  CHECK(numbers(padded["y"]) == Numbers{0, 1, 2});
+}
+
+BOTH_MODES("MaxPool counts places down the columns where it is told to") {
+  for (const std::int64_t order : {0, 1}) {
+    const auto found =
+        given_by<Mode>({node("MaxPool", {"x"}, {"y", "places"},
+                             {attribute("kernel_shape", Integers{2, 3}), attribute("storage_order", order)})},
+                       {{"x", E{1.0, 2.0, 3.0, 4.0, 9.0, 6.0}.reshape({1, 1, 2, 3})}}, {},
+                       {value("y", {"n", "c", "h", "w"}), value("places", {"n", "c", "h", "w"}, DType::i64)});
+    CHECK(numbers(found["y"]) == Numbers{9});
+    CHECK(numbers(found["places"]) == Numbers{order == 0 ? 4.0 : 3.0});
+  }
+}
+
+BOTH_MODES("Resize by corners to one element takes the first") {
+  const Message resized =
+      node("Resize", {"x", "", "", "sizes"}, {"y"},
+           {text_attribute("mode", "linear"), text_attribute("coordinate_transformation_mode", "align_corners")});
+  const auto found =
+      given_by<Mode>({resized}, {{"x", E{5.0, 7.0, 9.0}.reshape({1, 1, 1, 3})}},
+                     {raw_tensor<std::int64_t>("sizes", {4}, {1, 1, 1, 1})}, {value("y", {"n", "c", "h", "w"})});
+  CHECK(numbers(found["y"]) == Numbers{5});
+}
+
+}  // namespace tyto::onnx_tests::corners
