@@ -259,3 +259,14 @@ BOTH_MODES(
   check(make(x));
   check(tyto::compile(make)(x));
 }
+
+BOTH_MODES("einsum of small integers adds up in their own type, as NumPy's does") {
+  using T = tyto::Tensor<Mode>;
+  const T x = T{{100, 27}, {-100, -28}}.astype(DType::i8);
+  const T rows = tyto::einsum("ij->i", std::vector{x}),
+          whole = tyto::einsum("ij,k->k", std::vector{x, T{1, 2}.astype(DType::i8)});
+  CHECK(rows.dtype() == DType::i8);
+  CHECK(numbers(rows) == Numbers{127, -128});
+  CHECK(whole.dtype() == DType::i8);
+  CHECK(numbers(whole) == Numbers{-1, -2});
+}

@@ -173,6 +173,28 @@ TEST_CASE("files that are no graphs are refused with the place and the reason") 
   }
 }
 
+TEST_CASE("a file whose graph updates one state twice is refused") {
+  const Tensor a = Tensor::variable(Tensor::ones({2}), "a"), b = Tensor::variable(Tensor::ones({3}), "b");
+  const std::vector<std::byte> whole =
+      Graph{{.inputs = {}, .outputs = {}, .updates = {{a, a + 1}, {b, b * 2}}}}.to_bytes();
+  int refused = 0;
+  // The count of updates stands before pairs of an input and its new value, all numbers of four bytes.
+  for (std::size_t at = 20; at + 20 <= whole.size(); ++at) {
+    std::uint32_t numbers[5];
+    std::memcpy(numbers, whole.data() + at, sizeof numbers);
+    if (numbers[0] != 2 || numbers[1] + numbers[3] != 1) continue;
+    std::vector<std::byte> bytes = whole;
+    std::memcpy(bytes.data() + at + 12, &numbers[1], 4);
+    seal(bytes);
+    try {
+      (void)Graph::from_bytes(bytes, "twice.graph");
+    } catch (const tyto::IoError& error) {
+      refused += std::string(error.what()).find("' is updated twice") != std::string::npos ? 1 : 0;
+    }
+  }
+  CHECK(refused == 1);
+}
+
 TEST_CASE("tampered files are refused or give a graph that runs within its memory") {
   Model model;
   const std::vector<std::byte> whole = model.graph.to_bytes();

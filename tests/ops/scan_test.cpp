@@ -108,6 +108,17 @@ TEST_CASE_TEMPLATE("the gradient of a running extreme goes to the place that gav
   CHECK(weighted_gradient(vector_of<M>({2, 1, 3, 1, 4}), smallest_from_end) == Numbers{0, 1 + 2, 0, 3 + 4, 5});
 }
 
+TEST_CASE_TEMPLATE("the gradient of a running extreme goes to the NaN that it has been since", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T x{1.0, std::nan(""), 3.0, 2.0}, weights{1.0, 10.0, 100.0, 1000.0};
+  const auto slopes = [&](const auto& f) {
+    return grad([&](const T& v) { return sum(f(v) * weights); })(x).template to_vector<double>();
+  };
+  CHECK(slopes([](const T& v) { return cummax(v, 0); }) == Numbers{1, 1110, 0, 0});
+  CHECK(slopes([](const T& v) { return cummin(v, 0); }) == Numbers{1, 1110, 0, 0});
+  CHECK(slopes([](const T& v) { return cummax(v, 0, true); }) == Numbers{0, 11, 100, 1000});
+}
+
 TEST_CASE_TEMPLATE("scan and fold run a user's function along an axis", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::from(Numbers{1, 2, 3, 4, 5, 6}, {2, 3});
   const auto mixed = [](const Tensor<M>& a, const Tensor<M>& b) { return 10.0 * a + b; };

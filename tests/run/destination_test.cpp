@@ -163,6 +163,25 @@ TEST_CASE("parts that cannot be in place are copied: inputs, constants, outputs,
   CHECK(both(slice(0, 3)).to_vector<float>() == e.to_vector<float>());
 }
 
+TEST_CASE("a part that its whole has turned round is not computed as if it were not") {
+  auto f = compile(
+      [](const L& x) {
+        const L y = exp(x);
+        return concat(std::vector<L>{flip(y, 0), y * 2.0F}, 0);
+      },
+      {.passes = "none"});
+  const std::vector<float> got = f(log(L{1.0F, 2.0F, 3.0F, 4.0F})).to_vector<float>();
+  const std::vector<float> expected{4, 3, 2, 1, 2, 4, 6, 8};
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]));
+}
+
+TEST_CASE("what an output is only the beginning of is not computed in the output's buffer") {
+  constexpr std::int64_t many = 1 << 20;
+  auto f = compile([](const L& x) { return exp(x)(slice(0, 2)); }, {.passes = "none"});
+  CHECK(f(L::zeros({many})).to_vector<float>() == std::vector<float>{1, 1});
+  CHECK(f.plan().height >= many * 4);
+}
+
 TEST_CASE("a part that others read as well is read in its place") {
   check_same_bits(
       [](L x) {

@@ -161,6 +161,20 @@ TEST_CASE("a state that another graph updates in place counts as changed") {
   CHECK(reader[seen].to_vector<float>() == std::vector<float>{14, 14});
 }
 
+TEST_CASE("a state that a run wrote in place before it failed counts as changed") {
+  const L w = L::variable(L::full({2}, 1.0F), "w");
+  const L seen = exp(w * 0) * w;
+  Graph reader({.inputs = {}, .outputs = {seen}}, poisoned);
+  // The new value says which element is read, and there is none of that number.
+  const L next = w + 1, index = cast(sum(next), DType::i64).reshape({1});
+  Graph writer({.inputs = {}, .outputs = {take(L::zeros({3}), index, 0)}, .updates = {{w, next}}}, poisoned);
+  reader.run();
+  CHECK(reader[seen].to_vector<float>() == std::vector<float>{1, 1});
+  CHECK_THROWS_AS(writer.run(), IndexError);
+  reader.run();
+  CHECK(reader[seen].to_vector<float>() == w.to_vector<float>());
+}
+
 TEST_CASE("random numbers are drawn anew in every run") {
   const L x = L::placeholder({2});
   const L noise = L::uniform({64}), out = noise.sum() + x.sum(), still = exp(x).sum();
