@@ -120,7 +120,7 @@ Value emit_iteration(OpId id, const Attributes& attributes, const std::vector<Va
 }
 
 T solve_triangle(const Value& triangle, const Value& right, bool upper, bool unit) {
-  return emit(OpId::triangular_solve, AxisAttributes{0, upper, unit}, {triangle, right});
+  return emit(OpId::triangular_solve, TriangularAttributes{upper, unit}, {triangle, right});
 }
 
 T solve_triangle_right(const Value& left, const Value& triangle, bool upper, bool unit) {
@@ -128,7 +128,7 @@ T solve_triangle_right(const Value& left, const Value& triangle, bool upper, boo
 }
 
 T solve_lu(const Value& lu, const Value& permutation, const Value& right, bool transposed) {
-  return emit(OpId::lu_solve, AxisAttributes{0, transposed, false}, {lu, permutation, right});
+  return emit(OpId::lu_solve, FactoredAttributes{transposed}, {lu, permutation, right});
 }
 
 T adjoint(const T& x) { return conj(matrix_transpose(x)); }

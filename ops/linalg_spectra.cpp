@@ -14,7 +14,7 @@ namespace {
 
 using T = AnyTensor;
 
-bool whole(const Attributes& attributes) { return get<AxisAttributes>(attributes).flag; }
+bool whole(const Attributes& attributes) { return get<OrthogonalAttributes>(attributes).complete; }
 
 std::vector<TensorType> infer_qr(const Attributes& attributes, std::span<const TensorType> inputs) {
   check_matrices("qr", inputs[0]);
@@ -109,7 +109,7 @@ std::vector<Value> eigh_gradient(const GradientContext& c) {
 }
 
 std::vector<Value> singular_value_gradient(const GradientContext& c) {
-  const Value u = emit_iteration(OpId::svd, AxisAttributes{}, {c.inputs[0]}, 1);
+  const Value u = emit_iteration(OpId::svd, OrthogonalAttributes{}, {c.inputs[0]}, 1);
   return {matmul(T(u) * expand_dims(T(c.gradients[0]), -2), T(result(u, 2)))};
 }
 
@@ -126,7 +126,7 @@ std::vector<Value> svd_gradient(const GradientContext& c) {
   // By the values alone; with reduced factors, since the others have no gradient and this one shall.
   if (!c.gradients[0] && !c.gradients[2]) {
     const bool undetermined = whole(c.attributes) && rows != columns;
-    const Value u = undetermined ? emit_iteration(OpId::svd, AxisAttributes{}, {c.inputs[0]}, 1) : c.results[0];
+    const Value u = undetermined ? emit_iteration(OpId::svd, OrthogonalAttributes{}, {c.inputs[0]}, 1) : c.results[0];
     const T vh = undetermined ? result(u, 2) : c.results[2];
     return {matmul(T(u) * expand_dims(T(c.gradients[1]), -2), vh)};
   }
@@ -163,7 +163,7 @@ std::vector<Value> pinv_gradient(const GradientContext& c) {
     total = matmul(above, matmul(p, pt)) + matmul(matmul(pt, p), beside) - matmul(pt, matmul(g, pt));
   }
   if (c.gradients[1]) {
-    const Value u = emit_iteration(OpId::svd, AxisAttributes{}, {a}, 1);
+    const Value u = emit_iteration(OpId::svd, OrthogonalAttributes{}, {a}, 1);
     total = added(total, matmul(T(u) * expand_dims(T(c.gradients[1]), -2), T(result(u, 2))));
   }
   return {total, Value()};
@@ -264,7 +264,7 @@ QR<M> qr(const Tensor<M>& a, Columns columns) {
   const Tensor<M> x = core::matrix_operand("qr", a);
   core::check_matrices("qr", core::TensorType{x.dtype(), x.shape(), false});
   const std::int64_t rows = core::rows_of(x.shape()), width = core::columns_of(x.shape());
-  const core::AxisAttributes attributes{0, columns == Columns::complete && rows > width, false};
+  const core::OrthogonalAttributes attributes{columns == Columns::complete && rows > width};
   if (rows >= width) {
     const Value q = emit(OpId::qr, attributes, {x});
     return {q, core::result(q, 1)};
@@ -279,7 +279,7 @@ QR<M> qr(const Tensor<M>& a, Columns columns) {
 template <class M>
 SVD<M> svd(const Tensor<M>& a, Columns columns) {
   TYTO_ONCE(svd, a, columns);
-  const core::AxisAttributes attributes{0, columns == Columns::complete, false};
+  const core::OrthogonalAttributes attributes{columns == Columns::complete};
   const Value u = core::emit_iteration(OpId::svd, attributes, {core::matrix_operand("svd", a)}, 1);
   return {u, core::result(u, 1), core::result(u, 2)};
 }

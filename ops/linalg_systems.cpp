@@ -105,7 +105,7 @@ std::vector<Value> lu_factor_gradient(const GradientContext& c) {
 // that L takes the lower part of P (-g x^H) U^H and U the upper part of L^H P (-g x^H). The transposed system has
 // conj(x) and conj(g) in turned places.
 std::vector<Value> lu_solve_gradient(const GradientContext& c) {
-  const bool transposed = get<AxisAttributes>(c.attributes).flag;
+  const bool transposed = get<FactoredAttributes>(c.attributes).transposed;
   const T lu = c.inputs[0], x = c.results[0], gradient = c.gradients[0];
   const Value& permutation = c.inputs[1];
   const T by_right =

@@ -37,8 +37,7 @@ std::vector<Value> cholesky_gradient(const GradientContext& c) {
 }
 
 std::vector<Value> triangular_solve_gradient(const GradientContext& c) {
-  const auto& attributes = get<AxisAttributes>(c.attributes);
-  const bool upper = attributes.flag, unit = attributes.reverse;
+  const auto [upper, unit] = get<TriangularAttributes>(c.attributes);
   const T by_right = solve_triangle(adjoint(T(c.inputs[0])), c.gradients[0], !upper, unit);
   if (!c.needed[0]) return {Value(), by_right};
   const T whole = -matmul(by_right, adjoint(T(c.results[0])));

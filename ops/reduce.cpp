@@ -63,12 +63,12 @@ std::vector<TensorType> infer_variance(const Attributes& attributes, std::span<c
 
 template <OpId id>
 std::vector<TensorType> infer_position(const Attributes& attributes, std::span<const TensorType> inputs) {
-  const auto& position = get<AxisAttributes>(attributes);
+  const auto& position = get<ArgAttributes>(attributes);
   if (inputs[0].shape[axis_among(definition(id).name, position.axis, inputs[0].shape)] == 0) {
     throw ShapeError(text(definition(id).name, ": axis ", position.axis, " of shape ", inputs[0].shape,
                           " is empty, so it has no extreme"));
   }
-  return one(DType::i64, reduced_shape(inputs[0].shape, {position.axis}, position.flag));
+  return one(DType::i64, reduced_shape(inputs[0].shape, {position.axis}, position.keepdims));
 }
 
 /// A reduced tensor with its reduced axes back, as ones.
@@ -306,8 +306,8 @@ T deviation_by_sums(const T& x, const Axes& axes, bool keepdims, std::int64_t dd
 }
 
 Value position(OpId id, const Value& x, std::optional<std::int64_t> axis, bool keepdims) {
-  if (axis) return emit(id, AxisAttributes{normalise_axis(definition(id).name, *axis, x.ndim()), keepdims}, {x});
-  const T found = emit(id, AxisAttributes{0, false}, {reshape(T(x), {-1})});
+  if (axis) return emit(id, ArgAttributes{normalise_axis(definition(id).name, *axis, x.ndim()), keepdims}, {x});
+  const T found = emit(id, ArgAttributes{0, false}, {reshape(T(x), {-1})});
   return keepdims ? reshape(found, Shape(x.shape().size(), 1)) : found;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using T = AnyTensor;
 
-const AxisAttributes& scan_of(const Attributes& attributes) { return get<AxisAttributes>(attributes); }
+const ScanAttributes& scan_of(const Attributes& attributes) { return get<ScanAttributes>(attributes); }
 
 std::vector<TensorType> infer_scan(const Attributes& attributes, std::span<const TensorType> inputs) {
   (void)axis_among("cumsum/cumprod", scan_of(attributes).axis, inputs[0].shape);
@@ -21,20 +21,21 @@ std::vector<TensorType> infer_scan(const Attributes& attributes, std::span<const
 
 std::vector<TensorType> infer_extreme_scan(const Attributes& attributes, std::span<const TensorType> inputs) {
   (void)axis_among("cummin/cummax", scan_of(attributes).axis, inputs[0].shape);
-  if (scan_of(attributes).flag) throw ValueError("cummin/cummax: there is no exclusive form, nothing has no extreme");
+  if (scan_of(attributes).exclusive)
+    throw ValueError("cummin/cummax: there is no exclusive form, nothing has no extreme");
   return one(inputs[0].dtype, inputs[0].shape);
 }
 
 // Element i counts in every sum from i on, so the gradient is the sum of theirs: the scan run the other way.
 std::vector<Value> cumsum_gradient(const GradientContext& c) {
   if (!is_floating(c.inputs[0].dtype())) return {Value()};
-  AxisAttributes back = scan_of(c.attributes);
+  ScanAttributes back = scan_of(c.attributes);
   back.reverse = !back.reverse;
   return {emit(OpId::cumsum, back, {c.gradients[0]})};
 }
 
 /// Each element replaced by the one that the scan reaches `distance` steps later, zeros where there is none.
-T ahead(const T& x, const AxisAttributes& scan, std::int64_t distance) {
+T ahead(const T& x, const ScanAttributes& scan, std::int64_t distance) {
   const auto axis = static_cast<std::size_t>(scan.axis);
   const std::int64_t rest = x.shape()[axis] - distance;
   IntList before(x.shape().size(), 0), after(x.shape().size(), 0);
@@ -48,16 +49,17 @@ T ahead(const T& x, const AxisAttributes& scan, std::int64_t distance) {
 std::vector<Value> cumprod_gradient(const GradientContext& c) {
   const T x = c.inputs[0];
   if (!is_floating(x.dtype())) return {Value()};
-  const AxisAttributes& scan = scan_of(c.attributes);
+  const ScanAttributes& scan = scan_of(c.attributes);
   const std::int64_t length = x.shape()[static_cast<std::size_t>(scan.axis)];
   if (length == 0) return {c.gradients[0]};
-  T sums = scan.flag ? ahead(c.gradients[0], scan, 1) : T(c.gradients[0]);
+  T sums = scan.exclusive ? ahead(c.gradients[0], scan, 1) : T(c.gradients[0]);
   T products = ahead(x, scan, 1);
   for (std::int64_t distance = 1; distance < length; distance *= 2) {
     sums = sums + products * ahead(sums, scan, distance);
     if (2 * distance < length) products = products * ahead(products, scan, distance);
   }
-  const T before = scan.flag ? T(c.results[0]) : cumprod(x, scan.axis, {.exclusive = true, .reverse = scan.reverse});
+  const T before =
+      scan.exclusive ? T(c.results[0]) : cumprod(x, scan.axis, {.exclusive = true, .reverse = scan.reverse});
   return {before * sums};
 }
 
@@ -66,7 +68,7 @@ std::vector<Value> cumprod_gradient(const GradientContext& c) {
 std::vector<Value> extreme_scan_gradient(const GradientContext& c) {
   const T x = c.inputs[0];
   if (!is_floating(x.dtype())) return {Value()};
-  const AxisAttributes& scan = scan_of(c.attributes);
+  const ScanAttributes& scan = scan_of(c.attributes);
   const auto axis = static_cast<std::size_t>(scan.axis);
   const std::int64_t length = x.shape()[axis];
   Shape along(x.shape().size(), 1);
@@ -114,12 +116,12 @@ std::span<const OpDef> scan_operators() {
 namespace {
 
 // Each element becomes the product of twice as many up to it, until all are in.
-T complex_running_product(const T& given_x, const AxisAttributes& scan) {
+T complex_running_product(const T& given_x, const ScanAttributes& scan) {
   T x = scan.reverse ? flip(given_x, scan.axis) : given_x;
   const auto axis = static_cast<std::size_t>(scan.axis);
   const std::int64_t length = x.shape()[axis];
   const auto part = [&](std::int64_t start, std::int64_t count) { return T(part_along(x, axis, start, count)); };
-  if (scan.flag && length > 0) x = concat<Any>({ones_like(part(0, 1)), part(0, length - 1)}, scan.axis);
+  if (scan.exclusive && length > 0) x = concat<Any>({ones_like(part(0, 1)), part(0, length - 1)}, scan.axis);
   for (std::int64_t done = 1; done < length; done *= 2) {
     x = concat<Any>({part(0, done), part(done, length - done) * part(0, length - done)}, scan.axis);
   }
@@ -127,7 +129,7 @@ T complex_running_product(const T& given_x, const AxisAttributes& scan) {
 }
 
 Value run_scan(OpId id, const Value& x, std::int64_t axis, bool exclusive, bool reverse) {
-  const AxisAttributes along{normalise_axis(definition(id).name, axis, x.ndim()), exclusive, reverse};
+  const ScanAttributes along{normalise_axis(definition(id).name, axis, x.ndim()), exclusive, reverse};
   if (id == OpId::cumprod && is_complex(x.dtype())) return complex_running_product(resolve(x), along);
   const bool in_parts = id == OpId::cumsum && is_complex(x.dtype());
   return in_parts ? of_parts(emit(id, along, {as_parts(resolve(x))})) : emit(id, along, {x});

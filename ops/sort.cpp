@@ -14,12 +14,12 @@ namespace {
 using T = AnyTensor;
 
 std::vector<TensorType> infer_sort(const Attributes& attributes, std::span<const TensorType> inputs) {
-  (void)axis_among("sort", get<AxisAttributes>(attributes).axis, inputs[0].shape);
+  (void)axis_among("sort", get<SortAttributes>(attributes).axis, inputs[0].shape);
   return one(inputs[0].dtype, inputs[0].shape);
 }
 
 std::vector<TensorType> infer_argsort(const Attributes& attributes, std::span<const TensorType> inputs) {
-  (void)axis_among("argsort", get<AxisAttributes>(attributes).axis, inputs[0].shape);
+  (void)axis_among("argsort", get<SortAttributes>(attributes).axis, inputs[0].shape);
   return one(DType::i64, inputs[0].shape);
 }
 
@@ -92,7 +92,7 @@ std::vector<TensorType> infer_histogram(const Attributes&, std::span<const Tenso
 std::vector<Value> sort_gradient(const GradientContext& c) {
   const Value& x = c.inputs[0];
   if (!is_floating(x.dtype())) return {Value()};
-  const auto& attributes = get<AxisAttributes>(c.attributes);
+  const auto& attributes = get<SortAttributes>(c.attributes);
   const Value order = emit(OpId::argsort, attributes, {x});
   return {added_along_axis(x.shape(), order, c.gradients[0], static_cast<std::size_t>(attributes.axis))};
 }
@@ -116,7 +116,7 @@ std::vector<Value> order_statistics_gradient(const GradientContext& c) {
   const Value& x = c.inputs[0];
   if (!is_floating(x.dtype())) return {Value()};
   const auto axis = static_cast<std::size_t>(x.ndim()) - 1;
-  const Value order = emit(OpId::argsort, AxisAttributes{static_cast<std::int64_t>(axis)}, {x});
+  const Value order = emit(OpId::argsort, SortAttributes{static_cast<std::int64_t>(axis)}, {x});
   return {added_along_axis(x.shape(), ranked(order, get<ListAttributes>(c.attributes).list), c.gradients[0], axis)};
 }
 
@@ -149,14 +149,14 @@ std::vector<Value> lower_argpartition(const Attributes& attributes, std::span<co
 }
 
 std::vector<Value> lower_sort(const Attributes& attributes, std::span<const Value> inputs) {
-  const auto& sorted = get<AxisAttributes>(attributes);
+  const auto& sorted = get<SortAttributes>(attributes);
   const T order = emit(OpId::argsort, sorted, {inputs[0]});
   return {take_along_axis(T(inputs[0]), order, sorted.axis)};
 }
 
 std::vector<Value> lower_topk(const Attributes& attributes, std::span<const Value> inputs) {
   const auto& top = get<TopkAttributes>(attributes);
-  const Value order = emit(OpId::argsort, AxisAttributes{top.axis, top.largest}, {inputs[0]});
+  const Value order = emit(OpId::argsort, SortAttributes{top.axis, top.largest}, {inputs[0]});
   const T first = part_along(order, static_cast<std::size_t>(top.axis), 0, top.k);
   return {take_along_axis(T(inputs[0]), first, top.axis), first};
 }
@@ -235,13 +235,13 @@ using core::OpId;
 template <class M>
 Tensor<M> sort(const Tensor<M>& x, std::int64_t axis, bool descending) {
   core::require("sort", x);
-  return emit(OpId::sort, core::AxisAttributes{core::normalise_axis("sort", axis, x.ndim()), descending}, {x});
+  return emit(OpId::sort, core::SortAttributes{core::normalise_axis("sort", axis, x.ndim()), descending}, {x});
 }
 
 template <class M>
 Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis, bool descending) {
   core::require("argsort", x);
-  return emit(OpId::argsort, core::AxisAttributes{core::normalise_axis("argsort", axis, x.ndim()), descending}, {x});
+  return emit(OpId::argsort, core::SortAttributes{core::normalise_axis("argsort", axis, x.ndim()), descending}, {x});
 }
 
 template <class M>
@@ -279,7 +279,7 @@ Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tenso
   TYTO_ONCE(searchsorted, sorted, values, right);
   const Value operands[] = {core::given("searchsorted", sorted), core::given("searchsorted", values)};
   const DType type = core::comparable_type(operands);
-  return emit(OpId::searchsorted, core::AxisAttributes{0, right},
+  return emit(OpId::searchsorted, core::SearchAttributes{right},
               {core::cast_to(operands[0], type), core::cast_to(operands[1], type)});
 }
 

@@ -112,7 +112,7 @@ std::vector<Case> cases() {
     const DType out = op == OpId::argmax ? DType::i64 : is_floating(dtype) || op != OpId::sum ? dtype : DType::i64;
     core::Attributes attributes = AxesAttributes{axes, false};
     if (op == OpId::var) attributes = VarianceAttributes{axes, false, 0};
-    if (op == OpId::argmax) attributes = AxisAttributes{axes[0]};
+    if (op == OpId::argmax) attributes = core::ArgAttributes{axes[0]};
     list.push_back({std::string(name) + " " + name_of(dtype) + " " + to_string(shape) + " axes " + to_string(axes),
                     cpu::reduce_kernels(),
                     op,
@@ -167,13 +167,13 @@ std::vector<Case> cases() {
   list.push_back({"cumsum f32 last axis",
                   cpu::scan_kernels(),
                   OpId::cumsum,
-                  AxisAttributes{1},
+                  core::ScanAttributes{1},
                   {operand(DType::f32, page)},
                   {operand(DType::f32, page)}});
   list.push_back({"cumsum f32 first axis",
                   cpu::scan_kernels(),
                   OpId::cumsum,
-                  AxisAttributes{0},
+                  core::ScanAttributes{0},
                   {operand(DType::f32, page)},
                   {operand(DType::f32, page)}});
 
@@ -248,7 +248,7 @@ std::vector<Case> cases() {
     list.push_back({std::string("sort ") + name_of(dtype) + " line of 1M",
                     cpu::sort_kernels(),
                     OpId::sort,
-                    AxisAttributes{0},
+                    core::SortAttributes{0},
                     {operand(dtype, {1 << 20})},
                     {operand(dtype, {1 << 20})},
                     1 << 30});
@@ -256,13 +256,13 @@ std::vector<Case> cases() {
   list.push_back({"sort f32 rows of 64",
                   cpu::sort_kernels(),
                   OpId::sort,
-                  AxisAttributes{1},
+                  core::SortAttributes{1},
                   {operand(DType::f32, {16384, 64})},
                   {operand(DType::f32, {16384, 64})}});
   list.push_back({"argsort f32 rows of 1000",
                   cpu::sort_kernels(),
                   OpId::argsort,
-                  AxisAttributes{1},
+                  core::SortAttributes{1},
                   {operand(DType::f32, {1000, 1000})},
                   {operand(DType::i64, {1000, 1000})}});
   list.push_back({"topk f32 10 of 1M",

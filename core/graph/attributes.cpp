@@ -75,6 +75,15 @@ const char* name_of(PadMode mode) {
   return names[static_cast<int>(mode)];
 }
 
+std::int64_t* axis_of(Attributes& attributes) {
+  return std::visit(
+      [](auto& each) -> std::int64_t* {
+        if constexpr (requires { each.axis; }) return &each.axis;
+        else return nullptr;
+      },
+      attributes);
+}
+
 std::span<const Region> regions_of(const Attributes& attributes) {
   if (const auto* branch = std::get_if<BranchAttributes>(&attributes)) return branch->arms;
   if (const auto* loop = std::get_if<IterationAttributes>(&attributes)) return {&loop->body, 1};

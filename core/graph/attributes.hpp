@@ -55,13 +55,65 @@ struct VarianceAttributes {
   friend bool operator==(const VarianceAttributes&, const VarianceAttributes&) = default;
 };
 
-/// One axis and up to two switches whose meaning the operator documents (descending, exclusive, reverse, keepdims).
+/// One axis: of joining, taking, softmax.
 struct AxisAttributes {
   std::int64_t axis = 0;
-  bool flag = false;
-  bool reverse = false;
-  TYTO_FIELDS(visit("axis", axis); visit("flag", flag); visit("reverse", reverse);)
+  TYTO_FIELDS(visit("axis", axis);)
   friend bool operator==(const AxisAttributes&, const AxisAttributes&) = default;
+};
+
+/// Running sums, products and extremes along an axis.
+struct ScanAttributes {
+  std::int64_t axis = 0;
+  bool exclusive = false;  // an element does not count in its own result
+  bool reverse = false;    // from the last element to the first
+  TYTO_FIELDS(visit("axis", axis); visit("exclusive", exclusive); visit("reverse", reverse);)
+  friend bool operator==(const ScanAttributes&, const ScanAttributes&) = default;
+};
+
+/// The position of an extreme along an axis.
+struct ArgAttributes {
+  std::int64_t axis = 0;
+  bool keepdims = false;
+  TYTO_FIELDS(visit("axis", axis); visit("keepdims", keepdims);)
+  friend bool operator==(const ArgAttributes&, const ArgAttributes&) = default;
+};
+
+/// The order of elements along an axis.
+struct SortAttributes {
+  std::int64_t axis = 0;
+  bool descending = false;
+  TYTO_FIELDS(visit("axis", axis); visit("descending", descending);)
+  friend bool operator==(const SortAttributes&, const SortAttributes&) = default;
+};
+
+/// Places in a sorted line: behind equal elements (right) or before them.
+struct SearchAttributes {
+  bool right = false;
+  TYTO_FIELDS(visit("right", right);)
+  friend bool operator==(const SearchAttributes&, const SearchAttributes&) = default;
+};
+
+/// A system with a triangular matrix, whose diagonal may count as ones.
+struct TriangularAttributes {
+  bool upper = false;
+  bool unit = false;
+  TYTO_FIELDS(visit("upper", upper); visit("unit", unit);)
+  friend bool operator==(const TriangularAttributes&, const TriangularAttributes&) = default;
+};
+
+/// A system with a factored matrix, or with its transpose.
+struct FactoredAttributes {
+  bool transposed = false;
+  TYTO_FIELDS(visit("transposed", transposed);)
+  friend bool operator==(const FactoredAttributes&, const FactoredAttributes&) = default;
+};
+
+/// Orthogonal factors: all columns, or as many as the matrix needs.
+struct OrthogonalAttributes {
+  bool complete = false;
+  TYTO_FIELDS(visit("complete", complete);)
+  friend bool operator==(const OrthogonalAttributes&, const OrthogonalAttributes&) = default;
 };
 
 /// The k first along an axis.
@@ -303,10 +355,14 @@ using Attributes =
                  SliceAttributes, PadAttributes, CastAttributes, RangeAttributes, RandomAttributes, WindowAttributes,
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
                  ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes, BranchAttributes,
-                 IterationAttributes, QuantisationAttributes, BoundsAttributes>;
+                 IterationAttributes, QuantisationAttributes, BoundsAttributes, ScanAttributes, ArgAttributes,
+                 SortAttributes, SearchAttributes, TriangularAttributes, FactoredAttributes, OrthogonalAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;
+
+/// The axis that they name; null where they name none, or several.
+std::int64_t* axis_of(Attributes& attributes);
 
 /// The regions that a node with these attributes holds.
 std::span<const Region> regions_of(const Attributes& attributes);

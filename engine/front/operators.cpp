@@ -181,10 +181,8 @@ void normalise(const OpDef& def, const NamedList<Attribute>& given, int rank, co
     axes->axes = core::normalise_axes(def.name, given.contains("axes") ? Axes(axes->axes) : Axes(), rank);
   } else if (auto* variance = std::get_if<core::VarianceAttributes>(&attributes)) {
     variance->axes = core::normalise_axes(def.name, given.contains("axes") ? Axes(variance->axes) : Axes(), rank);
-  } else if (auto* axis = std::get_if<core::AxisAttributes>(&attributes); axis != nullptr && given.contains("axis")) {
-    axis->axis = core::normalise_axis(def.name, axis->axis, rank);
-  } else if (auto* top = std::get_if<core::TopkAttributes>(&attributes)) {
-    top->axis = core::normalise_axis(def.name, top->axis, rank);
+  } else if (auto* axis = core::axis_of(attributes); axis != nullptr && (given.contains("axis") || *axis < 0)) {
+    *axis = core::normalise_axis(def.name, *axis, rank);
   }
 }
 

@@ -161,7 +161,7 @@ class BatchRule {
   Value list(IntList list) const { return emitted(core::ListAttributes{std::move(list)}, {operands_[0].value}); }
 
   static core::Attributes along(core::Attributes attributes) {
-    ++std::get<core::AxisAttributes>(attributes).axis;
+    ++*core::axis_of(attributes);
     return attributes;
   }
   core::Attributes sliced(const core::Attributes& attributes) const {

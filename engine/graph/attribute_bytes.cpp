@@ -1,10 +1,9 @@
 // The structs are told apart by the names of their kinds, so that a file outlives a reordering of the variant.
 #include "engine/graph/attribute_bytes.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
-
-#include "core/graph/operator.hpp"
 
 namespace tyto::run {
 
@@ -12,11 +11,13 @@ namespace {
 
 constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 
-// In the order of the variant.
+// In the order of the variant. The kinds called "axis" are saved alike.
+constexpr std::string_view axis_kind = "axis";
 constexpr std::string_view kind_names[] = {
-    "none",      "axes",   "variance",  "axis",     "topk",  "list",         "slice",  "pad",   "cast",
-    "range",     "random", "window",    "constant", "state", "version",      "custom", "fused", "product",
-    "attention", "nms",    "transform", "branch",   "loop",  "quantisation", "bounds"};
+    "none",   "axes",    "variance",  axis_kind, "topk",      "list",    "slice",   "pad",
+    "cast",   "range",   "random",    "window",  "constant",  "state",   "version", "custom",
+    "fused",  "product", "attention", "nms",     "transform", "branch",  "loop",    "quantisation",
+    "bounds", axis_kind, axis_kind,   axis_kind, axis_kind,   axis_kind, axis_kind, axis_kind};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }
@@ -131,6 +132,28 @@ constexpr bool is_saved() {
          !std::is_same_v<Struct, core::VersionAttributes> && !std::is_same_v<Struct, core::CustomAttributes>;
 }
 
+/// What is saved of each kind called "axis", which were one struct in the first version of the format.
+struct AxisRecord {
+  std::int64_t axis = 0;
+  bool switches[2] = {};
+
+  /// Calls visit(field, its place in the record) for each field of the struct.
+  template <class Struct, class Visit>
+  void pair(Struct& attributes, const Visit& visit) {
+    bool* next = switches;
+    attributes.fields([&](const char*, auto& field) {
+      if constexpr (std::is_same_v<decltype(field), bool&> || std::is_same_v<decltype(field), const bool&>) {
+        visit(field, *next++);
+      } else {
+        visit(field, axis);
+      }
+    });
+  }
+};
+
+template <class Struct>
+constexpr bool is_axis_record = kind_names[core::kind_of_attributes<Struct>] == axis_kind;
+
 template <std::size_t... kind>
 core::Attributes make_kind(std::size_t wanted, std::index_sequence<kind...>) {
   core::Attributes out;
@@ -143,8 +166,13 @@ core::Attributes make_kind(std::size_t wanted, std::index_sequence<kind...>) {
 void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::string_view owner) {
   out.text(kind_names[attributes.index()]);
   std::visit(
-      [&](const auto& each) {
-        if constexpr (is_saved<std::remove_cvref_t<decltype(each)>>()) {
+      [&]<class Struct>(const Struct& each) {
+        if constexpr (is_axis_record<Struct>) {
+          AxisRecord record;
+          record.pair(each, [](const auto& field, auto& saved) { saved = field; });
+          put(out, record.axis);
+          for (const bool value : record.switches) put(out, value);
+        } else if constexpr (is_saved<Struct>()) {
           each.fields([&](const char*, const auto& field) { put(out, field); });
         } else {
           throw GraphError(core::text("save: '", owner, "' holds a function or a state of this process"));
@@ -153,15 +181,21 @@ void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::
       attributes);
 }
 
-core::Attributes read_attributes(ByteReader& in) {
+core::Attributes read_attributes(ByteReader& in, const core::OpDef& owner) {
   const std::string name = in.text("kind of attributes");
-  std::size_t kind = 0;
-  while (kind < kinds && kind_names[kind] != name) ++kind;
+  const auto* const known = std::ranges::find(kind_names, name);
+  std::size_t kind = static_cast<std::size_t>(known - kind_names);
+  if (kind_names[owner.attributes] == name) kind = owner.attributes;
   if (kind == kinds) in.refuse("attributes of the unknown kind '", name, "'");
   core::Attributes out = make_kind(kind, std::make_index_sequence<kinds>());
   std::visit(
-      [&](auto& each) {
-        if constexpr (is_saved<std::remove_cvref_t<decltype(each)>>()) {
+      [&]<class Struct>(Struct& each) {
+        if constexpr (is_axis_record<Struct>) {
+          AxisRecord record;
+          take(in, record.axis);
+          for (bool& value : record.switches) take(in, value);
+          record.pair(each, [](auto& field, const auto& saved) { field = saved; });
+        } else if constexpr (is_saved<Struct>()) {
           each.fields([&](const char*, auto& field) { take(in, field); });
         } else {
           in.refuse("attributes of the kind '", name, "' cannot stand in a file");

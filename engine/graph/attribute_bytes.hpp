@@ -1,7 +1,7 @@
 // Attributes of operators as bytes, written once over each struct's fields.
 #pragma once
 
-#include "core/graph/attributes.hpp"
+#include "core/graph/operator.hpp"
 #include "engine/graph/byte_stream.hpp"
 
 namespace tyto::run {
@@ -9,7 +9,8 @@ namespace tyto::run {
 /// Throws GraphError naming `owner` for attributes that hold what cannot leave the process: functions and states.
 void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::string_view owner);
 
-core::Attributes read_attributes(ByteReader& in);
+/// Of a node of this operator.
+core::Attributes read_attributes(ByteReader& in, const core::OpDef& owner);
 
 // A region's graph, as part of the attributes of its node; defined where whole graphs are written.
 void write_region(ByteWriter& out, const core::Region& region);

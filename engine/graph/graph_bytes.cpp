@@ -291,7 +291,7 @@ class GraphReader {
     }
     std::vector<Port> ports;
     for (std::uint32_t i = 0; i < count; ++i) ports.push_back(read_port("tensor"));
-    core::Attributes attributes = read_attributes(in_);
+    core::Attributes attributes = read_attributes(in_, def);
     std::shared_ptr<const core::Attributes> shared;
     if (!std::holds_alternative<core::NoAttributes>(attributes)) {
       shared = std::make_shared<const core::Attributes>(std::move(attributes));

@@ -256,10 +256,10 @@ TEST_CASE("scans in both directions on OpenCL") {
   for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::boolean, DType::f64}) {
     for (const std::int64_t axis : {0, 1, 2}) {
       const HostTensor x = spread(dtype, {5, 7, 20}, -1, 1.5);
-      steps.push_back({OpId::cumsum, core::AxisAttributes{axis, axis == 1, axis == 2}, {x}, rounding(dtype)});
-      steps.push_back({OpId::cumprod, core::AxisAttributes{axis, false, axis == 1}, {x}, rounding(dtype)});
-      steps.push_back({OpId::cummin, core::AxisAttributes{axis, false, axis == 0}, {x}});
-      steps.push_back({OpId::cummax, core::AxisAttributes{axis}, {x}});
+      steps.push_back({OpId::cumsum, core::ScanAttributes{axis, axis == 1, axis == 2}, {x}, rounding(dtype)});
+      steps.push_back({OpId::cumprod, core::ScanAttributes{axis, false, axis == 1}, {x}, rounding(dtype)});
+      steps.push_back({OpId::cummin, core::ScanAttributes{axis, false, axis == 0}, {x}});
+      steps.push_back({OpId::cummax, core::ScanAttributes{axis}, {x}});
     }
   }
   check(steps);
@@ -297,15 +297,15 @@ TEST_CASE("sorting is stable with NaN last, and searches agree with it, on OpenC
       x.values[i] = i % 9 == 0 ? NAN : i % 2 == 0 ? 0.0 : -0.0;
     }
     for (const bool descending : {false, true}) {
-      steps.push_back({OpId::argsort, core::AxisAttributes{1, descending}, {x}});
-      steps.push_back({OpId::sort, core::AxisAttributes{2, descending}, {x}});
+      steps.push_back({OpId::argsort, core::SortAttributes{1, descending}, {x}});
+      steps.push_back({OpId::sort, core::SortAttributes{2, descending}, {x}});
       steps.push_back({OpId::topk, core::TopkAttributes{1, 7, descending}, {x}});
     }
     HostTensor line = spread(dtype, {9}, -8, 8);
     std::sort(line.values.begin(), line.values.end());
     std::sort(line.integers.begin(), line.integers.end());
-    steps.push_back({OpId::searchsorted, core::AxisAttributes{0, false}, {line, x}});
-    steps.push_back({OpId::searchsorted, core::AxisAttributes{0, true}, {line, x}});
+    steps.push_back({OpId::searchsorted, core::SearchAttributes{false}, {line, x}});
+    steps.push_back({OpId::searchsorted, core::SearchAttributes{true}, {line, x}});
     steps.push_back({OpId::histogram, {}, {x, line}});
   }
   check(steps);

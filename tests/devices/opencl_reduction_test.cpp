@@ -30,7 +30,7 @@ struct Request {
 
 core::Attributes attributes_of(const Request& request) {
   if (request.op == OpId::argmin || request.op == OpId::argmax) {
-    return core::AxisAttributes{request.axes[0], request.keepdims, false};
+    return core::ArgAttributes{request.axes[0], request.keepdims};
   }
   return core::AxesAttributes{request.axes, request.keepdims};
 }

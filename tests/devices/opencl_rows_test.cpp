@@ -190,7 +190,7 @@ TEST_CASE("rows with infinities and NaN are as IEEE 754 has them, and leave othe
   const double third = static_cast<float>(1) / static_cast<float>(3);
   for (OpenClDevice* device : both_styles()) {
     const core::TensorType whole{DType::f32, {5, 3}}, rows{DType::f32, {5}};
-    const core::Attributes last = core::AxisAttributes{-1, false, false};
+    const core::Attributes last = core::AxisAttributes{-1};
     const std::vector<double> expected = {third,
                                           third,
                                           third,
@@ -225,7 +225,7 @@ TEST_CASE("softmax, its logarithm, variances and logarithms of sums of every flo
         CAPTURE(shape[1]);
         const HostTensor x = spread(type, shape, -3, 5);
         const core::TensorType whole{type, shape}, rows{type, {shape[0]}};
-        const core::Attributes last = core::AxisAttributes{1, false, false}, axes = core::AxesAttributes{{1}, false};
+        const core::Attributes last = core::AxisAttributes{1}, axes = core::AxesAttributes{{1}, false};
         const core::Attributes variance = core::VarianceAttributes{{1}, false, 0};
         const double fine = core::format_of(type).epsilon();
         const auto run_it = [&](OpId op, const core::Attributes& attributes, const core::TensorType& result) {
@@ -264,7 +264,7 @@ TEST_CASE("any axes and any layout: columns, several axes, turned tensors, other
     CHECK(std::isnan(variance(*device, {}, 1, {2, 3, 4})[0]));
     // Softmax along the middle: differences of 10 whatever i and k.
     const core::TensorType type{DType::f64, {2, 3, 4}};
-    const core::Attributes middle = core::AxisAttributes{1, false, false};
+    const core::Attributes middle = core::AxisAttributes{1};
     const auto shares = run_step(*device, OpId::softmax, middle, {&x, 1}, {&type, 1})[0].values;
     const double total = 1 + std::exp(-10.0) + std::exp(-20.0);
     for (std::size_t n = 0; n < shares.size(); ++n) {
@@ -315,7 +315,7 @@ TEST_CASE("variances of columns and of few long rows, in the mean's own way") {
 TEST_CASE("rows of nothing, and no rows") {
   for (OpenClDevice* device : both_styles()) {
     const HostTensor narrow{DType::f32, View::dense({3, 0}), {}, {}}, none{DType::f32, View::dense({0, 5}), {}, {}};
-    const core::Attributes axes = core::AxesAttributes{{1}, false}, last = core::AxisAttributes{1, false, false};
+    const core::Attributes axes = core::AxesAttributes{{1}, false}, last = core::AxisAttributes{1};
     const core::Attributes variance = core::VarianceAttributes{{1}, false, 0};
     const core::TensorType three{DType::f32, {3}}, zero{DType::f32, {0}}, same_shape{DType::f32, {0, 5}};
     CHECK(same(run_step(*device, OpId::logsumexp, axes, {&narrow, 1}, {&three, 1})[0].values, {-inf, -inf, -inf}));

@@ -13,8 +13,8 @@ namespace reduce_test {
 
 using namespace tyto;
 using namespace tyto::placed;
+using core::ArgAttributes;
 using core::AxesAttributes;
-using core::AxisAttributes;
 using core::OpId;
 using core::VarianceAttributes;
 using placed::Tensor;
@@ -192,7 +192,7 @@ TEST_CASE("NaN wins every minimum and maximum, wherever it stands") {
           CHECK(high[1] != high[1]);
           CHECK(low[0] == 0);
           CHECK(high[2] == static_cast<double>(std::min<std::int64_t>(length - 1, 4)));
-          const std::vector<double> first = reduce(OpId::argmin, AxisAttributes{axis}, x, DType::i64, {3});
+          const std::vector<double> first = reduce(OpId::argmin, ArgAttributes{axis}, x, DType::i64, {3});
           CHECK(first[1] == static_cast<double>(place));
           CHECK(first[0] == 0);
         }
@@ -203,14 +203,14 @@ TEST_CASE("NaN wins every minimum and maximum, wherever it stands") {
 
 TEST_CASE("the place of an extreme is that of its first occurrence") {
   const Tensor x = tensor(DType::i32, {2, 4}, {1, 7, 7, 0, 5, 2, 2, 5});
-  CHECK(reduce(OpId::argmax, AxisAttributes{1}, x, DType::i64, {2}) == std::vector<double>{1, 0});
-  CHECK(reduce(OpId::argmin, AxisAttributes{1}, x, DType::i64, {2}) == std::vector<double>{3, 1});
-  CHECK(reduce(OpId::argmax, AxisAttributes{0, true}, x, DType::i64, {1, 4}) == std::vector<double>{1, 0, 0, 1});
+  CHECK(reduce(OpId::argmax, ArgAttributes{1}, x, DType::i64, {2}) == std::vector<double>{1, 0});
+  CHECK(reduce(OpId::argmin, ArgAttributes{1}, x, DType::i64, {2}) == std::vector<double>{3, 1});
+  CHECK(reduce(OpId::argmax, ArgAttributes{0, true}, x, DType::i64, {1, 4}) == std::vector<double>{1, 0, 0, 1});
   const Tensor low = tensor(DType::f32, {3}, {-infinity, -infinity, -infinity});
-  CHECK(reduce(OpId::argmax, AxisAttributes{0}, low, DType::i64, {}) == std::vector<double>{0});
-  CHECK(reduce(OpId::argmax, AxisAttributes{0}, tensor(DType::boolean, {3}, {0, 0, 0}), DType::i64, {}) ==
+  CHECK(reduce(OpId::argmax, ArgAttributes{0}, low, DType::i64, {}) == std::vector<double>{0});
+  CHECK(reduce(OpId::argmax, ArgAttributes{0}, tensor(DType::boolean, {3}, {0, 0, 0}), DType::i64, {}) ==
         std::vector<double>{0});
-  CHECK(reduce(OpId::argmin, AxisAttributes{0}, tensor(DType::f32, {4}, {2, not_a_number, 1, not_a_number}), DType::i64,
+  CHECK(reduce(OpId::argmin, ArgAttributes{0}, tensor(DType::f32, {4}, {2, not_a_number, 1, not_a_number}), DType::i64,
                {}) == std::vector<double>{1});
 }
 
@@ -360,7 +360,7 @@ TEST_CASE("places of extremes agree with a plain search, for every type and layo
           const Tensor x = random(dice, dtype, shape, layout, -9, 9);
           const std::int64_t axis = dice.below(shape.rank());
           const std::vector<double> got =
-              reduce(op, AxisAttributes{axis}, x, DType::i64, core::reduced_shape(shape, {axis}, false));
+              reduce(op, ArgAttributes{axis}, x, DType::i64, core::reduced_shape(shape, {axis}, false));
           const auto lists = groups(x, {axis});
           for (std::size_t i = 0; i < got.size(); ++i) {
             if (got[i] != static_cast<double>(expected_place(op, lists[i]))) {

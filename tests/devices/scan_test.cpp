@@ -10,13 +10,13 @@ namespace scan_test {
 
 using namespace tyto;
 using namespace tyto::placed;
-using core::AxisAttributes;
 using core::OpId;
+using core::ScanAttributes;
 using placed::Tensor;
 
 namespace {
 
-std::vector<double> scan(OpId op, const AxisAttributes& attributes, const Tensor& x, DType out) {
+std::vector<double> scan(OpId op, const ScanAttributes& attributes, const Tensor& x, DType out) {
   return run(cpu::scan_kernels(), op, attributes, {x}, {{out, x.shape()}})[0].values();
 }
 
@@ -86,9 +86,9 @@ TEST_CASE("every scan, type, layout, axis and direction agrees with a plain loop
           const bool product = op == OpId::cumprod;
           const Tensor x =
               random(dice, dtype, shape, layout, product ? (is_floating(dtype) ? 0.9 : -1.2) : -3, product ? 1.1 : 3);
-          const AxisAttributes attributes{dice.below(rank), dice.below(2) == 0, dice.below(2) == 0};
+          const ScanAttributes attributes{dice.below(rank), dice.below(2) == 0, dice.below(2) == 0};
           // Nothing comes before the first element of an exclusive minimum but the type's own extreme.
-          if (attributes.flag && (op == OpId::cummin || op == OpId::cummax) && !is_floating(dtype)) continue;
+          if (attributes.exclusive && (op == OpId::cummin || op == OpId::cummax) && !is_floating(dtype)) continue;
           const DType out = scan_type(op, dtype);
           const std::vector<double> got = scan(op, attributes, x, out);
           // Sums of f64 round at every step; the narrower types are carried in f64 and round once.
@@ -103,7 +103,7 @@ TEST_CASE("every scan, type, layout, axis and direction agrees with a plain loop
               from[axis] = i;
               carry = step(op, carry, x.at(from));
             }
-            if (!attributes.flag) carry = step(op, carry, x.at(index));
+            if (!attributes.exclusive) carry = step(op, carry, x.at(index));
             if (!close(got[at], static_cast<double>(carry), allowed, allowed)) {
               FAIL(std::string(name_of(dtype))
                    << " " << to_string(shape) << " axis " << axis << " at " << to_string(index) << ": " << got[at]

@@ -12,21 +12,22 @@ namespace sort_test {
 
 using namespace tyto;
 using namespace tyto::placed;
-using core::AxisAttributes;
 using core::NoAttributes;
 using core::OpId;
+using core::SearchAttributes;
+using core::SortAttributes;
 using core::TopkAttributes;
 using placed::Tensor;
 
 namespace {
 
 std::vector<double> sorted(const Tensor& x, std::int64_t axis, bool descending) {
-  return run(cpu::sort_kernels(), OpId::sort, AxisAttributes{axis, descending}, {x}, {{x.dtype(), x.shape()}})[0]
+  return run(cpu::sort_kernels(), OpId::sort, SortAttributes{axis, descending}, {x}, {{x.dtype(), x.shape()}})[0]
       .values();
 }
 
 std::vector<double> order_of(const Tensor& x, std::int64_t axis, bool descending) {
-  return run(cpu::sort_kernels(), OpId::argsort, AxisAttributes{axis, descending}, {x}, {{DType::i64, x.shape()}})[0]
+  return run(cpu::sort_kernels(), OpId::argsort, SortAttributes{axis, descending}, {x}, {{DType::i64, x.shape()}})[0]
       .values();
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("topk gives the k first of a sort with their places") {
 TEST_CASE("searchsorted finds where values belong, left or right of equal ones") {
   const Tensor line = tensor(DType::f32, {4}, {1, 2, 2, 5}), values = tensor(DType::f32, {2, 3}, {0, 2, 9, 1, 5, 3});
   const auto places = [&](bool right) {
-    return run(cpu::sort_kernels(), OpId::searchsorted, AxisAttributes{0, right}, {line, values},
+    return run(cpu::sort_kernels(), OpId::searchsorted, SearchAttributes{right}, {line, values},
                {{DType::i64, {2, 3}}})[0]
         .values();
   };
@@ -173,7 +174,7 @@ TEST_CASE("searchsorted finds where values belong, left or right of equal ones")
       for (std::int64_t i = 0; i < length; ++i) in_order.set({i}, sorted_line[static_cast<std::size_t>(i)]);
       const Tensor wanted = random(dice, dtype, random_shape(dice, 2, 20), layout, -35, 35);
       for (const bool right : {false, true}) {
-        const Tensor got = run(cpu::sort_kernels(), OpId::searchsorted, AxisAttributes{0, right}, {in_order, wanted},
+        const Tensor got = run(cpu::sort_kernels(), OpId::searchsorted, SearchAttributes{right}, {in_order, wanted},
                                {{DType::i64, wanted.shape()}})[0];
         each_index(wanted.shape(), [&](const IntList& index) {
           std::int64_t before = 0;

@@ -89,7 +89,7 @@ TEST_CASE("reading by indices lowers to gather") {
 TEST_CASE("sorting lowers to reading in the order that sorts") {
   const Value x = Tensor<Eager>{{3.0, 1.0, 3.0, 2.0}, {0.0, 5.0, 5.0, 5.0}};
   for (const bool descending : {false, true}) {
-    for (const std::int64_t axis : {0, 1}) check_lowering(OpId::sort, core::AxisAttributes{axis, descending}, {x});
+    for (const std::int64_t axis : {0, 1}) check_lowering(OpId::sort, core::SortAttributes{axis, descending}, {x});
     for (const std::int64_t k : {0, 1, 3}) check_lowering(OpId::topk, core::TopkAttributes{1, k, descending}, {x});
   }
   for (const std::int64_t k : {0, 1, 3}) {

@@ -110,13 +110,13 @@ TEST_CASE("a draw that no distribution has is refused where it is recorded") {
 }
 
 TEST_CASE("an axis that the tensor lacks, or that is not normalised, is refused") {
-  CHECK_THROWS_WITH_AS(emit(OpId::cumsum, core::AxisAttributes{2}, {matrix()}),
+  CHECK_THROWS_WITH_AS(emit(OpId::cumsum, core::ScanAttributes{2}, {matrix()}),
                        "cumsum/cumprod: axis 2 is none of those of shape (2,3)", IndexError);
-  CHECK_THROWS_AS(emit(OpId::cummax, core::AxisAttributes{-1}, {matrix()}), IndexError);
-  CHECK_THROWS_WITH_AS(emit(OpId::cummax, core::AxisAttributes{0, true}, {matrix()}),
+  CHECK_THROWS_AS(emit(OpId::cummax, core::ScanAttributes{-1}, {matrix()}), IndexError);
+  CHECK_THROWS_WITH_AS(emit(OpId::cummax, core::ScanAttributes{0, true}, {matrix()}),
                        "cummin/cummax: there is no exclusive form, nothing has no extreme", ValueError);
-  CHECK_THROWS_AS(emit(OpId::sort, core::AxisAttributes{-1}, {matrix()}), IndexError);
-  CHECK_THROWS_AS(emit(OpId::argsort, core::AxisAttributes{2}, {matrix()}), IndexError);
+  CHECK_THROWS_AS(emit(OpId::sort, core::SortAttributes{-1}, {matrix()}), IndexError);
+  CHECK_THROWS_AS(emit(OpId::argsort, core::SortAttributes{2}, {matrix()}), IndexError);
   CHECK_THROWS_AS(emit(OpId::concat, core::AxisAttributes{9}, {matrix()}), IndexError);
   CHECK_THROWS_AS(emit(OpId::repeat, core::ListAttributes{{2, 2}}, {matrix()}), IndexError);
 }

@@ -140,7 +140,7 @@ TEST_CASE("two reads of a state before and after its update stay two") {
 TEST_CASE("the choice of passes is read from left to right") {
   Sketch s;
   const auto x = s.input({3});
-  const auto sorted = [&] { return s.add(OpId::sort, {x}, core::AxisAttributes{0}); };
+  const auto sorted = [&] { return s.add(OpId::sort, {x}, core::SortAttributes{0}); };
   const core::Graph graph = s.graph({s.add(OpId::multiply, {sorted(), sorted()})});
   const auto merged = [&](const std::string& passes) { return count(optimised(graph, passes), OpId::sort) == 1; };
   CHECK(merged(""));
@@ -159,7 +159,7 @@ TEST_CASE("the choice of passes is read from left to right") {
 TEST_CASE("the environment has the last word on passes") {
   Sketch s;
   const auto x = s.input({3});
-  const auto sorted = [&] { return s.add(OpId::sort, {x}, core::AxisAttributes{0}); };
+  const auto sorted = [&] { return s.add(OpId::sort, {x}, core::SortAttributes{0}); };
   const core::Graph graph = s.graph({s.add(OpId::multiply, {sorted(), sorted()})});
   ::setenv("TYTO_PASSES", "-cse", 1);
   const std::size_t without = count(optimised(graph, "+cse"), OpId::sort);

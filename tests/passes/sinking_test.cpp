@@ -239,7 +239,7 @@ TEST_CASE("a reshape sinks through an operator that it parts from another") {
   }
   // So does what is computed from a tensor that was reshaped alike.
   const Outcome both = expect("reshape_sinks", true, [=](Sketch& s) {
-    const Port other = s.add(OpId::sort, {s.input({2, 3, 4})}, core::AxisAttributes{2});
+    const Port other = s.add(OpId::sort, {s.input({2, 3, 4})}, core::SortAttributes{2});
     return s.add(OpId::add, {parted(s), s.add(OpId::relu, {reshape(s, other, {6, 4})})});
   });
   CHECK(count(both.graph, OpId::reshape) == 1);
@@ -256,7 +256,7 @@ TEST_CASE("a reshape sinks through an operator that it parts from another") {
 
 TEST_CASE("a reshape stays where it parts nothing, or where an operand cannot follow it") {
   const auto sorted = [](Sketch& s, const Shape& shape) {
-    return s.add(OpId::sort, {s.input(shape)}, core::AxisAttributes{0});
+    return s.add(OpId::sort, {s.input(shape)}, core::SortAttributes{0});
   };
   const auto tanh_of = [](Sketch& s, const Shape& shape) { return s.add(OpId::tanh, {s.input(shape)}); };
   const auto all_three = [](const std::function<Port(Sketch&)>& parted, const std::function<Port(Sketch&)>& other) {
@@ -308,7 +308,7 @@ TEST_CASE("a reshape stays where it parts nothing, or where an operand cannot fo
 
 TEST_CASE("reshapes from one shape become one behind the operator that reads both") {
   const auto sorted = [](Sketch& s, const Shape& shape) {
-    return reshape(s, s.add(OpId::sort, {s.input(shape)}, core::AxisAttributes{0}), {6, 4});
+    return reshape(s, s.add(OpId::sort, {s.input(shape)}, core::SortAttributes{0}), {6, 4});
   };
   const Outcome joined = expect("reshapes_join", true, [=](Sketch& s) {
     return s.add(OpId::add, {sorted(s, {2, 3, 4}), sorted(s, {2, 3, 4})});
@@ -331,7 +331,7 @@ TEST_CASE("reshapes from one shape become one behind the operator that reads bot
 
 TEST_CASE("reshapes before and behind element-wise operators meet") {
   const auto sorted = [](Sketch& s, const Shape& shape) {
-    return s.add(OpId::sort, {s.input(shape)}, core::AxisAttributes{0});
+    return s.add(OpId::sort, {s.input(shape)}, core::SortAttributes{0});
   };
   // Flattened for an activation, and back: the input of full size follows.
   const auto around = [=](const Shape& from, const Shape& through, const Shape& back) {

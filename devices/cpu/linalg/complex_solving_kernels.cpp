@@ -68,7 +68,7 @@ KernelRef prepare_complex_lu_solve(const core::Step& step) {
   const Stack lu = stack_of(step.inputs[0]), b = stack_of(step.inputs[2]);
   if (no_matrices(b)) return no_work();
   const Index offset = step.inputs[1].view.offset;
-  const bool turned = std::get<core::AxisAttributes>(*step.attributes).flag;
+  const bool turned = std::get<core::FactoredAttributes>(*step.attributes).transposed;
   return with_parts(step, [&]<class T>(std::type_identity<T>) {
     const Effort effort{8.0 * static_cast<double>(lu.rows * lu.rows) * static_cast<double>(b.columns),
                         std::max(b.columns, lu.rows), 2 * lu.rows * lu.rows + 4 * b.rows * b.columns, b.rows};
@@ -193,13 +193,13 @@ KernelRef prepare_complex_cholesky(const core::Step& step) {
   });
 }
 
-// a triangle and b to x; the first switch says upper, the second that ones stand on the diagonal
+// a triangle and b to x
 KernelRef prepare_complex_triangular_solve(const core::Step& step) {
   const Stack t = stack_of(step.inputs[0]), b = stack_of(step.inputs[1]);
   if (no_matrices(b)) return no_work();
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
-  const Triangle triangle = attributes.flag ? Triangle::upper : Triangle::lower;
-  const bool unit = attributes.reverse;
+  const auto& attributes = std::get<core::TriangularAttributes>(*step.attributes);
+  const Triangle triangle = attributes.upper ? Triangle::upper : Triangle::lower;
+  const bool unit = attributes.unit;
   return with_parts(step, [&]<class T>(std::type_identity<T>) {
     const Effort effort{4.0 * static_cast<double>(t.rows * t.rows) * static_cast<double>(b.columns), b.columns,
                         2 * t.rows * t.rows + 2 * b.rows * b.columns, 0};

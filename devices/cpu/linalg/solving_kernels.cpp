@@ -77,7 +77,7 @@ KernelRef prepare_lu_solve(const core::Step& step) {
   const Stack lu = stack_of(step.inputs[0]), b = stack_of(step.inputs[2]);
   if (no_matrices(b)) return no_work();
   const std::int64_t offset = step.inputs[1].view.offset;
-  const bool transposed = std::get<core::AxisAttributes>(*step.attributes).flag;
+  const bool transposed = std::get<core::FactoredAttributes>(*step.attributes).transposed;
   return with_real(step, [&]<class T>(std::type_identity<T>) {
     const Effort effort{2.0 * static_cast<double>(lu.rows * lu.rows) * static_cast<double>(b.columns), b.columns,
                         b.rows * b.columns, b.rows};
@@ -187,9 +187,9 @@ KernelRef prepare_cholesky(const core::Step& step) {
 KernelRef prepare_triangular_solve(const core::Step& step) {
   const Stack t = stack_of(step.inputs[0]), b = stack_of(step.inputs[1]);
   if (no_matrices(b)) return no_work();
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
-  const Triangle triangle = attributes.flag ? Triangle::upper : Triangle::lower;
-  const bool unit = attributes.reverse;
+  const auto& attributes = std::get<core::TriangularAttributes>(*step.attributes);
+  const Triangle triangle = attributes.upper ? Triangle::upper : Triangle::lower;
+  const bool unit = attributes.unit;
   return with_real(step, [&]<class T>(std::type_identity<T>) {
     const Effort effort{static_cast<double>(t.rows * t.rows) * static_cast<double>(b.columns), b.columns, 0, 0};
     return for_each_matrix<T>(b.count, effort,

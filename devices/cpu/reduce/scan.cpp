@@ -212,7 +212,7 @@ ScanFunction scan_function(OpId op) {
 }
 
 std::shared_ptr<const core::Kernel> prepare_scan(const core::Step& step) {
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  const auto& attributes = std::get<core::ScanAttributes>(*step.attributes);
   core::View in = step.inputs[0].view, out = step.outputs[0].view;
   const std::int64_t total = in.count();
   if (total == 0) return make_kernel([](auto, auto, auto) {});
@@ -230,7 +230,7 @@ std::shared_ptr<const core::Kernel> prepare_scan(const core::Step& step) {
     return stride;
   };
   const auto axis = static_cast<std::size_t>(attributes.axis);
-  ScanLoop loop{in.shape[axis], 1, 0, 0, 0, 0, attributes.flag};
+  ScanLoop loop{in.shape[axis], 1, 0, 0, 0, 0, attributes.exclusive};
   loop.in_step = take_axis(in, axis);
   loop.out_step = take_axis(out, axis);
 

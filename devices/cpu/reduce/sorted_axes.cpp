@@ -10,7 +10,7 @@ namespace tyto::cpu {
 namespace {
 
 IntList reduced_axes(const core::Step& step) {
-  if (const auto* axis = std::get_if<core::AxisAttributes>(step.attributes)) return {axis->axis};
+  if (const auto* axis = std::get_if<core::ArgAttributes>(step.attributes)) return {axis->axis};
   if (const auto* variance = std::get_if<core::VarianceAttributes>(step.attributes)) return variance->axes;
   return std::get<core::AxesAttributes>(*step.attributes).axes;
 }

@@ -133,8 +133,8 @@ KernelRef order_kernel(const core::Step& step, const Wanted& wish, int values, i
 }  // namespace
 
 KernelRef prepare_argsort(const core::Step& step) {
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
-  return order_kernel(step, {attributes.axis, -1, attributes.flag}, -1, 0);
+  const auto& attributes = std::get<core::SortAttributes>(*step.attributes);
+  return order_kernel(step, {attributes.axis, -1, attributes.descending}, -1, 0);
 }
 
 KernelRef prepare_topk(const core::Step& step) {

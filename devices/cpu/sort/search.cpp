@@ -84,7 +84,7 @@ std::int64_t position_of(const std::byte* value, const std::byte* sorted, std::i
 
 KernelRef search_few(const core::Step& step) {
   const core::View& sorted = step.inputs[0].view;
-  const bool right = std::get<core::AxisAttributes>(*step.attributes).flag;
+  const bool right = std::get<core::SearchAttributes>(*step.attributes).right;
   const StridedIterator<2> iterator(std::array<core::View, 2>{step.inputs[1].view, step.outputs[0].view});
   const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset * size;
@@ -117,7 +117,7 @@ void read_together(const LineKeys& keys_of, const std::byte* line, std::int64_t 
 
 KernelRef search_many(const core::Step& step) {
   const core::View& sorted = step.inputs[0].view;
-  const bool right = std::get<core::AxisAttributes>(*step.attributes).flag;
+  const bool right = std::get<core::SearchAttributes>(*step.attributes).right;
   const ValueParts parts(step.inputs[1].view);
   const LineKeys keys_of(step.inputs[0].dtype, false);
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], out_offset = step.outputs[0].view.offset;

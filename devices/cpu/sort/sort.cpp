@@ -28,12 +28,12 @@ void sort_by_counting(K* keys, K* counts, std::int64_t count, std::size_t elemen
 }  // namespace
 
 KernelRef prepare_sort(const core::Step& step) {
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  const auto& attributes = std::get<core::SortAttributes>(*step.attributes);
   LinePairs pairs(step, attributes.axis);
   const ColumnLines columns(step, attributes.axis, pairs);
-  const LineKeys keys_of(step.inputs[0].dtype, attributes.flag);
+  const LineKeys keys_of(step.inputs[0].dtype, attributes.descending);
   const bool counted = pairs.count >= worth_counting(keys_of.element_size()) && pairs.count <= INT32_MAX;
-  const std::int64_t zero = attributes.flag ? -1 : 0;
+  const std::int64_t zero = attributes.descending ? -1 : 0;
   // Keys as wide as the elements are sorted where the result lies.
   const bool in_result = pairs.out_stride == 1 && keys_of.size() == keys_of.element_size();
   const auto sort_line = [=](const std::byte* line, std::byte* sorted, std::byte* room, std::byte* others) {

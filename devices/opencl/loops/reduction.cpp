@@ -50,9 +50,9 @@ struct Axes {
 };
 
 Axes axes_of(const core::Attributes& attributes, const View& input) {
-  if (const auto* one = std::get_if<core::AxisAttributes>(&attributes)) {
+  if (const auto* one = std::get_if<core::ArgAttributes>(&attributes)) {
     const std::int64_t axis = one->axis < 0 ? one->axis + input.rank() : one->axis;
-    return {{axis}, one->flag};
+    return {{axis}, one->keepdims};
   }
   const auto& several = std::get<core::AxesAttributes>(attributes);
   return {several.axes, several.keepdims};

@@ -55,7 +55,7 @@ std::int64_t take_axis(View& view, std::size_t axis) {
 bool is_scan(OpId op) { return scan_of(op) != nullptr; }
 
 LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  const auto& attributes = std::get<core::ScanAttributes>(*step.attributes);
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
   core::Operand in = step.inputs[0], out = step.outputs[0];
@@ -110,7 +110,7 @@ LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
       text("        const ", rule.type(), " before = running[j], value = ", rule.element(in.dtype, element), ";"));
   kernel.line(text("        running[j] = ", rule.two("before", "value"), ";"));
   kernel.line(text("        ", store(out.dtype, "out", text("to", to.inner_term("j")),
-                                     rule.finished(out.dtype, attributes.flag ? "before" : "running[j]", ""))));
+                                     rule.finished(out.dtype, attributes.exclusive ? "before" : "running[j]", ""))));
   kernel.line("      }");
   kernel.line("    }");
   kernel.line("  }");

@@ -56,7 +56,7 @@ LaunchPlan plan_searchsorted(const Context& context, const core::Step& step, Lau
   const DType type = values.dtype;
   kernel.line(
       text("    const ", key_type(type), " key = ", order_key(type, load(type, "values", from.place(at)), false), ";"));
-  kernel.line(text("    ", search(type, std::get<core::AxisAttributes>(*step.attributes).flag)));
+  kernel.line(text("    ", search(type, std::get<core::SearchAttributes>(*step.attributes).right)));
   kernel.line(text("    out[", to.place(at), "] = low;"));
   plan.launches.push_back(loop.close(kernel));
   return plan;

@@ -33,10 +33,10 @@ Wanted wanted_of(const core::Step& step) {
     const std::int64_t axis = topk->axis < 0 ? topk->axis + in.rank() : topk->axis;
     return {axis, topk->k, topk->largest, 0, 1};
   }
-  const auto& attributes = std::get<core::AxisAttributes>(*step.attributes);
+  const auto& attributes = std::get<core::SortAttributes>(*step.attributes);
   const std::int64_t count = in.rank() == 0 ? 1 : in.shape[static_cast<std::size_t>(attributes.axis)];
-  if (step.op == OpId::sort) return {attributes.axis, count, attributes.flag, 0, {}};
-  return {attributes.axis, count, attributes.flag, {}, 0};
+  if (step.op == OpId::sort) return {attributes.axis, count, attributes.descending, 0, {}};
+  return {attributes.axis, count, attributes.descending, {}, 0};
 }
 
 /// A view as lines along an axis, and the step between a line's elements.
