@@ -8,6 +8,7 @@
 #include "core/graph/custom.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/symbol.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "core/value/text.hpp"
 
@@ -15,34 +16,30 @@ namespace tyto::core {
 
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
-}
-
-std::size_t hash_field(std::int64_t value) { return std::hash<std::int64_t>()(value); }
+std::size_t hash_field(std::int64_t value) { return static_cast<std::size_t>(value); }
 std::size_t hash_field(bool value) { return value; }
-std::size_t hash_field(double value) { return std::hash<std::uint64_t>()(std::bit_cast<std::uint64_t>(value)); }
+std::size_t hash_field(double value) { return std::bit_cast<std::uint64_t>(value); }
 std::size_t hash_field(DType value) { return static_cast<std::size_t>(value); }
 std::size_t hash_field(PadMode value) { return static_cast<std::size_t>(value); }
 std::size_t hash_field(const Scalar& value) {
   const bool whole = !value.is_floating() && !value.is_complex();
-  return mix(mix(static_cast<std::size_t>(value.kind()), hash_field(value.imaginary())),
-             whole ? hash_field(static_cast<std::int64_t>(value.as_unsigned())) : hash_field(value.as_double()));
+  return mixed_hash(mixed_hash(static_cast<std::size_t>(value.kind()), hash_field(value.imaginary())),
+                    whole ? hash_field(static_cast<std::int64_t>(value.as_unsigned())) : hash_field(value.as_double()));
 }
 std::size_t hash_field(const std::string& word) { return std::hash<std::string>()(word); }
 std::size_t hash_field(const IntList& list) {
   std::size_t seed = list.size();
-  for (const std::int64_t value : list) seed = mix(seed, hash_field(value));
+  for (const std::int64_t value : list) seed = mixed_hash(seed, hash_field(value));
   return seed;
 }
 std::size_t hash_field(const Array& array) {
-  return mix(std::hash<const void*>()(array.buffer.get()), hash_field(array.view.shape));
+  return mixed_hash(std::hash<const void*>()(array.buffer.get()), hash_field(array.view.shape));
 }
 std::size_t hash_field(const LoopProgram& program) { return hash_of(program); }
 std::size_t hash_field(const Region& region) { return region.hash(); }
 std::size_t hash_field(const std::vector<Region>& regions) {
   std::size_t seed = regions.size();
-  for (const Region& region : regions) seed = mix(seed, region.hash());
+  for (const Region& region : regions) seed = mixed_hash(seed, region.hash());
   return seed;
 }
 template <class T>
@@ -94,7 +91,7 @@ std::size_t hash_of(const Attributes& attributes) {
   std::size_t seed = attributes.index();
   std::visit(
       [&](const auto& each) {
-        each.fields([&](const char*, const auto& field) { seed = mix(seed, hash_field(field)); });
+        each.fields([&](const char*, const auto& field) { seed = mixed_hash(seed, hash_field(field)); });
       },
       attributes);
   return seed;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 
 namespace tyto::core {
 
@@ -85,7 +86,7 @@ bool same_structure(const Graph& a, const Graph& b) {
 
 std::size_t hash_of(const Graph& graph) {
   std::size_t seed = graph.nodes().size();
-  const auto mix = [&](std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); };
+  const auto mix = [&](std::size_t value) { seed = mixed_hash(seed, value); };
   for (const GraphNode& node : graph.nodes()) {
     mix(static_cast<std::size_t>(node.op));
     mix(hash_of(graph.attributes(node)));

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "core/value/text.hpp"
 
@@ -23,7 +24,7 @@ std::vector<DType> value_types(const LoopProgram& program, std::span<const DType
 
 std::size_t hash_of(const LoopProgram& program) {
   std::size_t seed = program.inputs;
-  const auto mix = [&](std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2); };
+  const auto mix = [&](std::size_t value) { seed = mixed_hash(seed, value); };
   for (const LoopConstant& constant : program.constants) {
     mix(static_cast<std::size_t>(constant.dtype));
     mix(std::bit_cast<std::uint64_t>(constant.value.as_double()));

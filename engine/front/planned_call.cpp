@@ -11,6 +11,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/view_now.hpp"
+#include "core/value/hash.hpp"
 #include "engine/front/eager_substitute.hpp"
 #include "engine/front/planned_call_count.hpp"
 #include "engine/graph/state.hpp"
@@ -38,7 +39,7 @@ class PlanKey {
   void add(std::uint64_t word) {
     if (size_ < words_.size()) words_[size_] = word;
     ++size_;
-    hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15u + (hash_ >> 29);
+    hash_ = core::mixed_hash(hash_, word);
   }
   bool holds_all() const { return size_ <= words_.size(); }
   std::uint64_t hash() const { return hash_; }

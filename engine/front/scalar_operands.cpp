@@ -5,6 +5,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "ops/define.hpp"
@@ -32,7 +33,7 @@ std::size_t slot_of(const Scalar& value, DType dtype) {
   const bool whole = !value.is_floating() && !value.is_complex();
   const auto bits = (whole ? value.as_unsigned() : std::bit_cast<std::uint64_t>(value.as_double())) ^
                     std::bit_cast<std::uint64_t>(value.imaginary());
-  return static_cast<std::size_t>((bits * 0x9e3779b97f4a7c15u) >> 56) ^ (static_cast<std::size_t>(dtype) * 37u);
+  return core::mixed_hash(static_cast<std::uint64_t>(dtype), bits);
 }
 
 }  // namespace

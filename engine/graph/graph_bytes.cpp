@@ -10,6 +10,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/attribute_bytes.hpp"
 #include "engine/graph/byte_stream.hpp"
@@ -36,13 +37,6 @@ constexpr std::uint32_t region_version = 2;
 constexpr int deepest_region = 32;
 
 enum class InputKind : std::uint8_t { argument, placeholder, persistent, variable, generator };
-
-// FNV-1a: a check against damage, not against malice.
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3u;
-  return hash;
-}
 
 InputKind kind_of(const GraphInput& input) {
   if (input.generator) return InputKind::generator;
@@ -345,7 +339,7 @@ std::vector<std::byte> graph_to_bytes(const Graph& graph) {
   ByteWriter file;
   file.raw(std::as_bytes(std::span(magic)));
   file.number(has_regions ? region_version : plain_version);
-  file.number(hash_of(contents.bytes()));
+  file.number(core::fnv1a(contents.bytes()));
   file.raw(contents.bytes());
   return file.finish();
 }
@@ -360,7 +354,7 @@ Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes) 
   }
   const auto hash = in.number<std::uint64_t>("the hash");
   ByteReader rest = in;
-  if (hash_of(rest.raw(rest.left(), "the graph")) != hash) in.refuse("the file is damaged: its hash differs");
+  if (core::fnv1a(rest.raw(rest.left(), "the graph")) != hash) in.refuse("the file is damaged: its hash differs");
   Graph graph = GraphReader(in, false).read();
   if (in.left() != 0) in.refuse(in.left(), " bytes are left behind the end of the graph");
   return graph;

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 #include "engine/prepare/custom_kernel.hpp"
 #include "engine/regions/run/region_kernel.hpp"
 #include "engine/run/arrays.hpp"
@@ -48,13 +49,9 @@ Table& own_table() {
   return *table;
 }
 
-std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
-  return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29);
-}
-
-std::uint64_t mix(std::uint64_t seed, const IntList& list) {
-  seed = mix(seed, list.size());
-  for (const std::int64_t value : list) seed = mix(seed, static_cast<std::uint64_t>(value));
+std::uint64_t with_list(std::uint64_t seed, const IntList& list) {
+  seed = core::mixed_hash(seed, list.size());
+  for (const std::int64_t value : list) seed = core::mixed_hash(seed, static_cast<std::uint64_t>(value));
   return seed;
 }
 
@@ -144,14 +141,14 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
 namespace {
 
 std::uint64_t hash_of(const Node& node, std::span<const Array* const> inputs, bool any_start) {
-  std::uint64_t hash = mix(static_cast<std::uint64_t>(node.op()), inputs.size());
+  std::uint64_t hash = core::mixed_hash(static_cast<std::uint64_t>(node.op()), inputs.size());
   for (const Array* input : inputs) {
-    hash = mix(hash, static_cast<std::uint64_t>(input->dtype));
-    hash = mix(hash, input->view.shape);
-    hash = mix(hash, input->view.strides);
-    if (!any_start) hash = mix(hash, static_cast<std::uint64_t>(input->view.offset));
+    hash = core::mixed_hash(hash, static_cast<std::uint64_t>(input->dtype));
+    hash = with_list(hash, input->view.shape);
+    hash = with_list(hash, input->view.strides);
+    if (!any_start) hash = core::mixed_hash(hash, static_cast<std::uint64_t>(input->view.offset));
   }
-  if (node.has_attributes()) hash = mix(hash, core::hash_of(node.attributes()));
+  if (node.has_attributes()) hash = core::mixed_hash(hash, core::hash_of(node.attributes()));
   return hash;
 }
 

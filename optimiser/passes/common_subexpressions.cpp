@@ -4,6 +4,7 @@
 
 #include "core/device/device.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {
@@ -18,16 +19,6 @@ using Index = GraphEditor::Index;
 
 // Contents small enough to be compared; larger constants are the same when they share their memory.
 constexpr std::int64_t comparable_bytes = 64;
-
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
-}
-
-// Numbers that differ in a few bits only (1.0, 2.0, 3.0) come to lie far apart.
-std::size_t spread(std::size_t value) {
-  value *= 0x9e3779b97f4a7c15u;
-  return value ^ (value >> 29);
-}
 
 /// The bytes of a small dense constant in host memory.
 std::span<const std::byte> small_contents(const core::Array& array) {
@@ -47,7 +38,7 @@ std::size_t hash_of_contents(const core::Array& array) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
-    seed = mix(seed, spread(word));
+    seed = core::mixed_hash(seed, word);
   }
   return seed;
 }
@@ -104,16 +95,16 @@ class Merger {
     std::size_t seed = static_cast<std::size_t>(node.op);
     if (inputs.size() == 2) {
       const Operands pair = sorted(def, inputs);
-      seed = mix(mix(seed, pair.first), pair.second);
+      seed = core::mixed_hash(core::mixed_hash(seed, pair.first), pair.second);
     } else {
-      for (const Port input : inputs) seed = mix(seed, input);
+      for (const Port input : inputs) seed = core::mixed_hash(seed, input);
     }
     if (node.op == OpId::constant) {
-      seed = mix(seed, hash_of_contents(editor_.attributes_as<core::ConstantAttributes>(index).array));
+      seed = core::mixed_hash(seed, hash_of_contents(editor_.attributes_as<core::ConstantAttributes>(index).array));
     } else if (node.attributes) {
-      seed = mix(seed, core::hash_of(*node.attributes));
+      seed = core::mixed_hash(seed, core::hash_of(*node.attributes));
     }
-    return spread(seed);
+    return seed;
   }
 
   bool same_constant(Index a, Index b) {

@@ -1,5 +1,6 @@
 // Subset dynamic programming: one level a task, sets at or above the incumbent dropped, the rest kept by set.
 #include "optimiser/schedule/window.hpp"
+#include "core/value/hash.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -63,7 +64,7 @@ class WaysBySet {
  private:
   std::uint32_t& slot(Mask done, const std::vector<WindowWay>& ways) {
     const std::size_t last = slots_.size() - 1;
-    std::size_t at = (done * 0x9e3779b97f4a7c15u >> 32) & last;
+    std::size_t at = core::mixed_hash(0, done) & last;
     while (slots_[at] != nothing && ways[slots_[at]].done != done) at = (at + 1) & last;
     return slots_[at];
   }

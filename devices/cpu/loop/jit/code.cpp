@@ -6,16 +6,17 @@
 #include <cmath>
 #include <optional>
 
+#include "core/value/hash.hpp"
+
 namespace tyto::cpu::jit {
 
 namespace {
 
 std::size_t hash_of(const Instruction& instruction) {
-  std::uint64_t seed = instruction.immediate * 0x9e3779b97f4a7c15u;
-  const auto mix = [&](std::uint64_t value) { seed = (seed ^ value) * 0xff51afd7ed558ccdu; };
-  mix(static_cast<std::uint64_t>(instruction.op) << 8 | static_cast<std::uint64_t>(instruction.lane));
-  for (const Value operand : instruction.operands) mix(static_cast<std::uint16_t>(operand));
-  return static_cast<std::size_t>(seed ^ seed >> 29);
+  std::uint64_t seed = core::mixed_hash(instruction.immediate, static_cast<std::uint64_t>(instruction.op) << 8 |
+                                                                   static_cast<std::uint64_t>(instruction.lane));
+  for (const Value operand : instruction.operands) seed = core::mixed_hash(seed, static_cast<std::uint16_t>(operand));
+  return seed;
 }
 
 bool same(const Instruction& a, const Instruction& b) {

@@ -1,0 +1,25 @@
+// One way to hash: a value mixed into the hash of those before it, and bytes as every process hashes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tyto::core {
+
+/// The halves of a product with both: each bit of the value reaches all bits of the hash.
+constexpr std::uint64_t mixed_hash(std::uint64_t seed, std::uint64_t value) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = Wide{(seed + 0x9e3779b97f4a7c15u) ^ value} * 0xd6e8feb86659fd93u;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+inline constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325u;
+
+/// FNV-1a, which stands in files: a check against damage, not against malice.
+constexpr std::uint64_t fnv1a(std::span<const std::byte> bytes, std::uint64_t hash = fnv_basis) {
+  for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace tyto::core
