@@ -12,7 +12,7 @@ namespace tyto::io {
 
 template <class... Parts>
 [[noreturn]] void refuse(const std::string& file, const Parts&... parts) {
-  throw IoError(core::text(file, ": ", parts...));
+  core::throw_error<IoError>(file, ": ", parts...);
 }
 
 /// What `make` gives of a file's contents; when there is no memory for it, the file is turned down.

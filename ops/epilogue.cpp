@@ -9,8 +9,6 @@ namespace tyto::core {
 
 namespace {
 
-[[noreturn]] void refuse(std::string_view op, const std::string& why) { throw GraphError(text(op, ": ", why)); }
-
 Attributes attributes_of_product(OpId product, const ProductAttributes& epilogue) {
   if (product == OpId::convolution) return epilogue.window;
   return NoAttributes{};
@@ -23,14 +21,16 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
   const std::string_view op = product == OpId::matmul ? "matmul_epilogue" : "convolution_epilogue";
   const std::size_t by_channel = std::size_t{epilogue.scale} + std::size_t{epilogue.bias};
   const std::size_t operands = 2 + by_channel + std::size_t{epilogue.residual};
-  if (inputs.size() != operands) refuse(op, text("it takes ", operands, " operands, given ", inputs.size()));
+  if (inputs.size() != operands)
+    throw_error<GraphError>(op, ": it takes ", operands, " operands, given ", inputs.size());
   std::vector<TensorType> multiplied(inputs.begin(), inputs.begin() + 2);
   if (epilogue.packed) {
     if (inputs[0].shape != epilogue.left) {
-      refuse(op, text("the weights are packed for ", epilogue.left, ", not for ", inputs[0].shape));
+      throw_error<GraphError>(op, ": the weights are packed for ", epilogue.left, ", not for ", inputs[0].shape);
     }
     if (inputs[1].dtype != DType::u8 || inputs[1].shape != Shape{epilogue.bytes}) {
-      refuse(op, text("packed weights are ", epilogue.bytes, " bytes, given ", inputs[1].dtype, inputs[1].shape));
+      throw_error<GraphError>(op, ": packed weights are ", epilogue.bytes, " bytes, given ", inputs[1].dtype,
+                              inputs[1].shape);
     }
     multiplied[1] = {inputs[0].dtype, epilogue.weights};
   }
@@ -40,13 +40,13 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
     const bool fits = !each.shape.empty() && each.shape.size() <= result.shape.size() &&
                       each.shape.back() == channels && element_count(each.shape) == channels;
     if (!fits || each.dtype != result.dtype) {
-      refuse(op, text("scale and bias are one number for each of ", channels, " channels of ", result.dtype, ", given ",
-                      each.dtype, each.shape));
+      throw_error<GraphError>(op, ": scale and bias are one number for each of ", channels, " channels of ",
+                              result.dtype, ", given ", each.dtype, each.shape);
     }
   }
   if (epilogue.residual && (inputs.back().shape != result.shape || inputs.back().dtype != result.dtype)) {
-    refuse(op, text("the residual is ", inputs.back().dtype, inputs.back().shape, ", the result ", result.dtype,
-                    result.shape));
+    throw_error<GraphError>(op, ": the residual is ", inputs.back().dtype, inputs.back().shape, ", the result ",
+                            result.dtype, result.shape);
   }
   return one(result.dtype, result.shape);
 }
@@ -55,7 +55,8 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
 template <OpId product>
 std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const Value> inputs) {
   const auto& epilogue = get<ProductAttributes>(attributes);
-  if (epilogue.packed) refuse(definition(product).name, "packed weights are for the kernel that they were packed for");
+  if (epilogue.packed)
+    throw_error<GraphError>(definition(product).name, ": packed weights are for the kernel that they were packed for");
   Value y = emit(product, attributes_of_product(product, epilogue), inputs.first(2));
   if (epilogue.scale) y = emit(OpId::multiply, NoAttributes{}, {y, inputs[2]});
   for (const Value& summand : inputs.subspan(epilogue.scale ? 3 : 2)) y = emit(OpId::add, NoAttributes{}, {y, summand});
@@ -67,7 +68,7 @@ std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const 
 std::vector<TensorType> infer_packed(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& product = get<ProductAttributes>(attributes);
   if (inputs[0].shape != product.weights || product.bytes < 0) {
-    refuse("pack_weights", text("the weights are ", inputs[0].shape, ", to be packed as ", product.weights));
+    throw_error<GraphError>("pack_weights: the weights are ", inputs[0].shape, ", to be packed as ", product.weights);
   }
   return one(DType::u8, {product.bytes});
 }

@@ -11,8 +11,6 @@ namespace tyto::core {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw GraphError(text("fused: ", why)); }
-
 /// Types of all values, which are checked on the way as the operators themselves would check them.
 std::vector<DType> value_types(const LoopAttributes& group, std::span<const TensorType> inputs) {
   std::vector<DType> types;
@@ -23,19 +21,22 @@ std::vector<DType> value_types(const LoopAttributes& group, std::span<const Tens
     const OpDef& def = definition(instruction.op);
     const bool fold = may_fold(instruction.op);
     if (!def.is(Traits::elementwise) && instruction.op != OpId::cast && !fold) {
-      refuse(text(def.name, " cannot be a step: it is neither element-wise nor a reduction that a group computes"));
+      throw_error<GraphError>("fused: ", def.name,
+                              " cannot be a step: it is neither element-wise nor a reduction that a group computes");
     }
     std::array<TensorType, std::tuple_size_v<decltype(LoopInstruction::operands)>> operands;
     const auto count = static_cast<std::size_t>(def.max_inputs);
     for (std::size_t k = 0; k < count; ++k) {
       const std::uint16_t operand = instruction.operands[k];
-      if (operand >= types.size()) refuse(text(def.name, " reads value ", operand, ", which is not made before it"));
+      if (operand >= types.size())
+        throw_error<GraphError>("fused: ", def.name, " reads value ", operand, ", which is not made before it");
       operands[k] = {types[operand], fold ? group.shape : Shape()};
     }
     if (instruction.op != OpId::cast) {
       const Attributes own = fold ? fold_attributes(instruction.op, group.axes) : NoAttributes{};
       const DType type = infer_types(def, own, std::span(operands).first(count))[0].dtype;
-      if (type != instruction.dtype) refuse(text(def.name, " gives ", type, ", not ", instruction.dtype));
+      if (type != instruction.dtype)
+        throw_error<GraphError>("fused: ", def.name, " gives ", type, ", not ", instruction.dtype);
     }
     types.push_back(instruction.dtype);
   }
@@ -46,40 +47,42 @@ std::vector<TensorType> infer_fused(const Attributes& attributes, std::span<cons
   const auto& group = get<LoopAttributes>(attributes);
   const LoopProgram& program = group.program;
   if (inputs.size() != program.inputs) {
-    refuse(text("the program takes ", program.inputs, " inputs, given ", inputs.size()));
+    throw_error<GraphError>("fused: the program takes ", program.inputs, " inputs, given ", inputs.size());
   }
   for (const TensorType& input : inputs) {
     if (!broadcastable(input.shape, group.shape)) {
-      refuse(text("input ", input.shape, " does not broadcast to ", group.shape));
+      throw_error<GraphError>("fused: input ", input.shape, " does not broadcast to ", group.shape);
     }
   }
   const std::vector<DType> types = value_types(group, inputs);
   const bool one_stage = ends_in_its_only_reduction(program);
   const auto folds = std::ranges::count_if(program.instructions,
                                            [](const LoopInstruction& instruction) { return may_fold(instruction.op); });
-  if (folds == 0 && !group.axes.empty()) refuse("it names axes but has no reduction to fold them");
-  if (folds != 0 && group.axes.empty()) refuse("it has a reduction but names no axes for it");
+  if (folds == 0 && !group.axes.empty())
+    throw_error<GraphError>("fused: it names axes but has no reduction to fold them");
+  if (folds != 0 && group.axes.empty()) throw_error<GraphError>("fused: it has a reduction but names no axes for it");
   for (std::size_t i = 0; i < group.axes.size() && !one_stage; ++i) {
     const std::size_t axis = group.shape.size() - group.axes.size() + i;
     if (group.axes[i] != static_cast<std::int64_t>(axis))
-      refuse("a group that goes on after a reduction reduces its last axes");
+      throw_error<GraphError>("fused: a group that goes on after a reduction reduces its last axes");
   }
   std::vector<Shape> shapes;
   for (const TensorType& input : inputs) shapes.push_back(input.shape);
   const std::vector<bool> whole = whole_values(group, shapes);
   for (const LoopInstruction& instruction : program.instructions) {
     if (may_fold(instruction.op) && !one_stage && !whole[instruction.operands[0]]) {
-      refuse(text(definition(instruction.op).name, " reduces value ", instruction.operands[0],
-                  ", which is reduced already"));
+      throw_error<GraphError>("fused: ", definition(instruction.op).name, " reduces value ", instruction.operands[0],
+                              ", which is reduced already");
     }
   }
   const Shape reduced = reduced_shape(group.shape, group.axes, true);
   std::vector<TensorType> results;
   for (const std::uint16_t output : program.outputs) {
-    if (output >= types.size()) refuse(text("result ", results.size(), " is value ", output, ", which nobody makes"));
+    if (output >= types.size())
+      throw_error<GraphError>("fused: result ", results.size(), " is value ", output, ", which nobody makes");
     if (!group.axes.empty() && !one_stage &&
         (output < program.first_instruction() || std::ranges::count(program.outputs, output) != 1)) {
-      refuse(text("result ", results.size(), " is no step's, or another result as well"));
+      throw_error<GraphError>("fused: result ", results.size(), " is no step's, or another result as well");
     }
     results.push_back({types[output], whole[output] ? group.shape : reduced});
   }

@@ -18,11 +18,6 @@ std::shared_ptr<const Attributes> share(Attributes attributes) {
   return std::make_shared<const Attributes>(std::move(attributes));
 }
 
-[[noreturn]] void refuse_count(const OpDef& def, std::size_t count) {
-  throw GraphError(text(def.name, ": given ", count, " inputs, takes ", def.min_inputs,
-                        def.min_inputs == def.max_inputs ? "" : " or more"));
-}
-
 }  // namespace
 
 void check_attributes(const OpDef& def, const Attributes& attributes) {
@@ -59,7 +54,11 @@ std::vector<TensorType> infer_types(const OpDef& def, const Attributes& attribut
 Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) {
   const OpDef& def = definition(op);
   const std::size_t count = inputs.size();
-  if (static_cast<int>(count) < def.min_inputs || static_cast<int>(count) > def.max_inputs) refuse_count(def, count);
+  if (static_cast<int>(count) < def.min_inputs || static_cast<int>(count) > def.max_inputs) {
+    throw_error<GraphError>(def.name, ": given ", count, " inputs, takes ", def.min_inputs,
+                            def.min_inputs == def.max_inputs ? "" : " or more");
+  }
+
   Node* node = nullptr;
   if (is_listed_elementwise(op)) {
     std::array<const TensorType*, 3> types{};

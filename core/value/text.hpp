@@ -39,4 +39,15 @@ std::string text(const Parts&... parts) {
   return joined({Printable(parts)...});
 }
 
+template <class Error>
+[[noreturn, gnu::noinline, gnu::cold]] void throw_joined(std::initializer_list<Printable> parts) {
+  throw Error(joined(parts));
+}
+
+/// The one way to throw what only a message tells: `throw_error<ValueError>("matmul: ", a, " x ", b)`.
+template <class Error, class... Parts>
+[[noreturn]] void throw_error(const Parts&... parts) {
+  throw_joined<Error>({Printable(parts)...});
+}
+
 }  // namespace tyto::core

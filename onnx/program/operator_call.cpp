@@ -45,10 +45,6 @@ int OperatorCall::bits(std::size_t i) const { return packed_bits(element_type(i)
 bool OperatorCall::is_text(std::size_t i) const { return element_type(i) == text_type; }
 bool OperatorCall::wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
 
-void OperatorCall::turn_down(std::initializer_list<core::Printable> parts) const {
-  throw IoError(core::text(where(), ": ", core::joined(parts)));
-}
-
 std::string OperatorCall::where() const { return weights_.file() + ": " + described(node_); }
 
 const Array& OperatorCall::operator[](std::size_t i) const {

@@ -189,13 +189,12 @@ class OperatorCall {
   /// Throws IoError that names file, node and operator.
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    turn_down({core::Printable(parts)...});
+    core::throw_error<IoError>(where(), ": ", parts...);
   }
   /// "m.onnx: node 'conv1' (Conv)".
   std::string where() const;
 
  private:
-  [[noreturn]] void turn_down(std::initializer_list<core::Printable> parts) const;
   const AttributeMessage* find(const char* attribute) const;
   const AttributeMessage* find(const char* attribute, AttributeKind kind) const;
 

@@ -284,10 +284,6 @@ const std::string& ExportedNode::word(const char* name) const {
 }
 std::int64_t ExportedNode::integer(const char* name) const { return scalar(name).as_int(); }
 
-void ExportedNode::turn_down(std::initializer_list<core::Printable> why) const {
-  throw GraphError(core::text("write_onnx: ", node_.op, ": ", core::joined(why)));
-}
-
 Name ExportedNode::as(std::size_t i, DType dtype) const { return out_.cast(inputs_[i], input(i).dtype, dtype); }
 Name ExportedNode::as_result(std::size_t i) const { return as(i, computed_in_); }
 Name ExportedNode::number(double value) const { return out_.number(value, computed_in_); }

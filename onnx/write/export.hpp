@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/value/text.hpp"
 #include "onnx/file/message.hpp"
 #include "onnx/write/protobuf_writer.hpp"
 #include "tyto/graph_listing.hpp"
@@ -192,7 +193,7 @@ class ExportedNode {
   /// For what ONNX has no words, though it has them for the operator otherwise.
   template <class... Part>
   [[noreturn]] void refuse(const Part&... why) const {
-    turn_down({core::Printable(why)...});
+    core::throw_error<GraphError>("write_onnx: ", node_.op, ": ", why...);
   }
 
   /// Input `i` in another element type.
@@ -216,8 +217,6 @@ class ExportedNode {
   Name reshaped(Name x, const Shape& shape) const;
 
  private:
-  [[noreturn]] void turn_down(std::initializer_list<core::Printable> why) const;
-
   GraphExport& out_;
   const ListedNode& node_;
   const ExportRow& row_;

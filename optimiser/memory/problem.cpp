@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/value/text.hpp"
 #include "optimiser/memory/bound.hpp"
 
 namespace tyto::memory {
@@ -16,27 +17,27 @@ std::string name_of(const Block& block) {
   return name;
 }
 
-[[noreturn]] void refuse(const Block& block, const std::string& why) {
-  throw ValueError("plan_memory: " + name_of(block) + " " + why);
+template <class... Parts>
+[[noreturn]] void refuse(const Block& block, const Parts&... parts) {
+  core::throw_error<ValueError>("plan_memory: ", name_of(block), " ", parts...);
 }
 
 Bytes common_alignment(const Block& block, Bytes asked) {
   const Bytes factor = asked / std::gcd(block.alignment, asked);
   if (factor > max_total_bytes / block.alignment) {
-    refuse(block, "has alignment " + std::to_string(block.alignment) + ", which together with the alignment " +
-                      std::to_string(asked) + " of the plan overflows 2^61");
+    refuse(block, "has alignment ", block.alignment, ", which together with the alignment ", asked,
+           " of the plan overflows 2^61");
   }
   return block.alignment * factor;
 }
 
 void validate(const Block& block) {
-  if (block.size < 0) refuse(block, "has size " + std::to_string(block.size) + "; sizes are not negative");
+  if (block.size < 0) refuse(block, "has size ", block.size, "; sizes are not negative");
   if (block.upper < block.lower) {
-    refuse(block, "lives from " + std::to_string(block.lower) + " to " + std::to_string(block.upper) +
-                      "; upper (exclusive) is at least lower");
+    refuse(block, "lives from ", block.lower, " to ", block.upper, "; upper (exclusive) is at least lower");
   }
   if (block.alignment < 1) {
-    refuse(block, "has alignment " + std::to_string(block.alignment) + "; alignments are at least 1");
+    refuse(block, "has alignment ", block.alignment, "; alignments are at least 1");
   }
   if (!block.spans.empty()) {
     const auto text = [](const Span& span) {
@@ -44,20 +45,19 @@ void validate(const Block& block) {
     };
     for (std::size_t k = 0; k < block.spans.size(); ++k) {
       const Span& span = block.spans[k];
-      if (span.upper <= span.lower) refuse(block, "has the empty span " + text(span) + "; spans hold a step at least");
+      if (span.upper <= span.lower) refuse(block, "has the empty span ", text(span), "; spans hold a step at least");
       if (k > 0 && span.lower < block.spans[k - 1].upper) {
-        refuse(block, "has the span " + text(span) + " after " + text(block.spans[k - 1]) +
-                          "; spans are ascending and disjoint");
+        refuse(block, "has the span ", text(span), " after ", text(block.spans[k - 1]),
+               "; spans are ascending and disjoint");
       }
     }
     if (block.spans.front().lower != block.lower || block.spans.back().upper != block.upper) {
-      refuse(block, "lives from " + std::to_string(block.lower) + " to " + std::to_string(block.upper) +
-                        ", but its spans from " + std::to_string(block.spans.front().lower) + " to " +
-                        std::to_string(block.spans.back().upper) + "; both are the same");
+      refuse(block, "lives from ", block.lower, " to ", block.upper, ", but its spans from ", block.spans.front().lower,
+             " to ", block.spans.back().upper, "; both are the same");
     }
   }
   if (block.fixed_offset && *block.fixed_offset < 0) {
-    refuse(block, "is fixed at offset " + std::to_string(*block.fixed_offset) + "; offsets are not negative");
+    refuse(block, "is fixed at offset ", *block.fixed_offset, "; offsets are not negative");
   }
 }
 
@@ -239,9 +239,9 @@ void check_precedence(const Problem& p, std::span<const Block> blocks) {
       const auto a = static_cast<std::size_t>(p.input[static_cast<std::size_t>(i)]);
       const auto b = static_cast<std::size_t>(p.input[static_cast<std::size_t>(j)]);
       if (p.precedence->precedes(a, b) && blocks[a].upper > blocks[b].lower) {
-        refuse(blocks[a], "precedes " + name_of(blocks[b]) + ", but is alive until " + std::to_string(blocks[a].upper) +
-                              ", after that one begins at " + std::to_string(blocks[b].lower) +
-                              "; the steps of the blocks are not one order of the precedence");
+        refuse(blocks[a], "precedes ", name_of(blocks[b]), ", but is alive until ", blocks[a].upper,
+               ", after that one begins at ", blocks[b].lower,
+               "; the steps of the blocks are not one order of the precedence");
       }
     }
   }
@@ -262,9 +262,9 @@ void check_fixed(const Problem& p, std::span<const Block> blocks) {
       const auto j = static_cast<std::size_t>(fixed[b]);
       if (p.fixed[j] >= p.fixed[i] + p.size[i]) break;
       if (p.conflicts(fixed[a], fixed[b])) {
-        refuse(blocks[static_cast<std::size_t>(p.input[i])], "is fixed where " +
-                                                                 name_of(blocks[static_cast<std::size_t>(p.input[j])]) +
-                                                                 " is fixed as well, and both are alive at one time");
+        refuse(blocks[static_cast<std::size_t>(p.input[i])], "is fixed where ",
+               name_of(blocks[static_cast<std::size_t>(p.input[j])]),
+               " is fixed as well, and both are alive at one time");
       }
     }
   }
@@ -278,9 +278,8 @@ void check_alignments(const Problem& p, std::span<const Block> blocks) {
   for (std::size_t i = 0; i < p.alignment.size(); ++i) {
     const Bytes factor = p.alignment[i] / std::gcd(common, p.alignment[i]);
     if (factor > limit / common) {
-      refuse(
-          blocks[static_cast<std::size_t>(p.input[i])],
-          "has alignment " + std::to_string(p.alignment[i]) + ", whose common multiple with the others overflows 2^61");
+      refuse(blocks[static_cast<std::size_t>(p.input[i])], "has alignment ", p.alignment[i],
+             ", whose common multiple with the others overflows 2^61");
     }
     common *= factor;
   }
@@ -388,12 +387,11 @@ Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) 
     // Wherever a block comes to lie, it reaches no higher than all blocks piled up with all their padding.
     if (block.size > max_total_bytes || fixed > max_total_bytes ||
         block.size + (alignment - 1) + fixed > max_total_bytes - total) {
-      refuse(block, "of " + std::to_string(block.size) + " bytes brings the sum of all sizes above 2^61: overflow");
+      refuse(block, "of ", block.size, " bytes brings the sum of all sizes above 2^61: overflow");
     }
     total += block.size + (alignment - 1) + fixed;
     if (fixed % alignment != 0) {
-      refuse(block, "is fixed at offset " + std::to_string(fixed) + ", which is no multiple of its alignment " +
-                        std::to_string(alignment));
+      refuse(block, "is fixed at offset ", fixed, ", which is no multiple of its alignment ", alignment);
     }
     if (block.size == 0 || block.lower == block.upper) continue;
     p.input.push_back(static_cast<Index>(at));

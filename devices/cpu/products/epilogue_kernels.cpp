@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "devices/cpu/device/step_terms.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
 #include "devices/cpu/products/product_kernel.hpp"
@@ -101,8 +102,8 @@ std::vector<std::ptrdiff_t> skips_of(const core::Step& step) {
 template <class Routine>
 void check_packed(const Routine& routine, const ProductAttributes& product) {
   if (static_cast<std::int64_t>(routine.packed_bytes()) == product.bytes) return;
-  throw DeviceError("cpu: pack_weights: the kernel reads " + std::to_string(routine.packed_bytes()) +
-                    " bytes of packed weights, not " + std::to_string(product.bytes));
+  core::throw_error<DeviceError>("cpu: pack_weights: the kernel reads ", routine.packed_bytes(),
+                                 " bytes of packed weights, not ", product.bytes);
 }
 
 // The residual is added to what the result holds: it is copied there first unless it lies there.

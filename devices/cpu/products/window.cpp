@@ -5,6 +5,8 @@
 
 #include <tyto/error.hpp>
 
+#include "core/value/text.hpp"
+
 namespace tyto::cpu {
 
 namespace {
@@ -28,15 +30,14 @@ std::array<WindowAxis, 3> three_axes(const std::vector<WindowAxis>& axes) {
 }
 
 void check_axes(const char* who, const std::vector<WindowAxis>& axes) {
-  const auto refuse = [&](const std::string& what) { throw ValueError(std::string(who) + ": " + what); };
-  if (axes.empty() || axes.size() > 3) refuse("one to three axes, got " + std::to_string(axes.size()));
+  const auto refuse = [&](const auto&... parts) { core::throw_error<ValueError>(who, ": ", parts...); };
+  if (axes.empty() || axes.size() > 3) refuse("one to three axes, got ", axes.size());
   for (const WindowAxis& axis : axes) {
     if (axis.input < 0 || axis.kernel < 0 || axis.pad_before < 0 || axis.pad_after < 0) {
       refuse("extents and padding must not be negative");
     }
     if (axis.stride < 1 || axis.dilation < 1) {
-      refuse("stride and dilation must be at least 1, got " + std::to_string(axis.stride) + " and " +
-             std::to_string(axis.dilation));
+      refuse("stride and dilation must be at least 1, got ", axis.stride, " and ", axis.dilation);
     }
   }
 }

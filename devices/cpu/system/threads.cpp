@@ -13,6 +13,7 @@
 #include <omp.h>
 #endif
 
+#include "core/value/text.hpp"
 #include "devices/cpu/system/awake_threads.hpp"
 #include "devices/cpu/system/forked_process.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
@@ -72,8 +73,7 @@ int threads() noexcept { return thread_count().load(std::memory_order_relaxed); 
 
 void set_threads(int count) {
   if (count < 1 || count > most_threads) {
-    throw ValueError("threads: the count must be from 1 to " + std::to_string(most_threads) + ", got " +
-                     std::to_string(count));
+    core::throw_error<ValueError>("threads: the count must be from 1 to ", most_threads, ", got ", count);
   }
   thread_count().store(count, std::memory_order_relaxed);
 }

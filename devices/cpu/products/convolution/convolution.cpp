@@ -6,6 +6,7 @@
 
 #include <tyto/error.hpp>
 
+#include "core/value/text.hpp"
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
@@ -17,27 +18,26 @@ namespace {
 
 void check(const ConvolutionProblem& problem) {
   check_axes("convolution", problem.axes);
-  const auto refuse = [](const std::string& what) { throw ValueError("convolution: " + what); };
+  const auto refuse = [](const auto&... parts) { core::throw_error<ValueError>("convolution: ", parts...); };
   if (problem.batch < 0 || problem.in_channels < 0 || problem.out_channels < 0) {
-    refuse("extents must not be negative, got batch " + std::to_string(problem.batch) + ", channels " +
-           std::to_string(problem.in_channels) + " and " + std::to_string(problem.out_channels));
+    refuse("extents must not be negative, got batch ", problem.batch, ", channels ", problem.in_channels, " and ",
+           problem.out_channels);
   }
   if (problem.groups < 1 || problem.in_channels % problem.groups != 0 || problem.out_channels % problem.groups != 0) {
-    refuse(std::to_string(problem.groups) + " groups do not divide " + std::to_string(problem.in_channels) + " and " +
-           std::to_string(problem.out_channels) + " channels");
+    refuse(problem.groups, " groups do not divide ", problem.in_channels, " and ", problem.out_channels, " channels");
   }
   if (problem.pass != ConvolutionPass::forward &&
       (problem.scale || problem.bias || problem.residual || problem.limits.any())) {
     refuse("scale, bias, residual and limits belong to the forward pass");
   }
   if (problem.scale && problem.dtype != DType::f32 && problem.dtype != DType::f64) {
-    refuse("sums of type " + std::string(name_of(problem.dtype)) + " cannot be scaled: f32 and f64 only");
+    refuse("sums of type ", name_of(problem.dtype), " cannot be scaled: f32 and f64 only");
   }
   if (problem.result_pitch != 0 && (problem.pass != ConvolutionPass::forward || is_half(problem.dtype) ||
                                     problem.residual || problem.result_pitch < problem.out_channels)) {
-    refuse("pixels lie " + std::to_string(problem.result_pitch) +
-           " elements apart: only forward results wider than 16 bits without residual may, and not less than " +
-           std::to_string(problem.out_channels) + " channels");
+    refuse("pixels lie ", problem.result_pitch,
+           " elements apart: only forward results wider than 16 bits without residual may, and not less than ",
+           problem.out_channels, " channels");
   }
   if (problem.pass == ConvolutionPass::backward_kernel && problem.packed_kernel) {
     refuse("backward_kernel reads no kernel that could be packed");

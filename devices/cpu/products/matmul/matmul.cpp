@@ -9,6 +9,7 @@
 
 #include <tyto/error.hpp>
 
+#include "core/value/text.hpp"
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
@@ -20,26 +21,25 @@ namespace {
 
 void check(const MatmulProblem& problem) {
   if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
-    throw ValueError("matmul: extents must not be negative, got m=" + std::to_string(problem.m) +
-                     " n=" + std::to_string(problem.n) + " k=" + std::to_string(problem.k));
+    core::throw_error<ValueError>("matmul: extents must not be negative, got m=", problem.m, " n=", problem.n,
+                                  " k=", problem.k);
   }
   for (const std::int64_t extent : problem.batch) {
-    if (extent < 0) throw ValueError("matmul: batch extents must not be negative, got " + std::to_string(extent));
+    if (extent < 0) core::throw_error<ValueError>("matmul: batch extents must not be negative, got ", extent);
   }
   for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
     if (layout->batch_strides.size() != problem.batch.size()) {
-      throw ValueError(
-          "matmul: every operand needs one batch stride an axis: " + std::to_string(layout->batch_strides.size()) +
-          " strides for " + std::to_string(problem.batch.size()) + " axes");
+      core::throw_error<ValueError>("matmul: every operand needs one batch stride an axis: ",
+                                    layout->batch_strides.size(), " strides for ", problem.batch.size(), " axes");
     }
   }
   for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
     if (problem.m > 0 && problem.n > 0 && problem.batch[axis] > 1 && problem.c.batch_strides[axis] == 0) {
-      throw ValueError("matmul: the result cannot be broadcast along batch axis " + std::to_string(axis));
+      core::throw_error<ValueError>("matmul: the result cannot be broadcast along batch axis ", axis);
     }
     if (problem.packed_b && problem.batch[axis] > 1 && problem.b.batch_strides[axis] != 0) {
-      throw ValueError("matmul: packed_b needs one b for the whole batch, but b varies along batch axis " +
-                       std::to_string(axis));
+      core::throw_error<ValueError>("matmul: packed_b needs one b for the whole batch, but b varies along batch axis ",
+                                    axis);
     }
   }
 }
@@ -166,8 +166,8 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
     auto routine = prepare_onednn_matmul(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {
-      throw DeviceError("matmul: oneDNN does not take this product (type " + std::string(name_of(problem.dtype)) +
-                        (has_onednn() ? ")" : "): it is not part of this build"));
+      core::throw_error<DeviceError>("matmul: oneDNN does not take this product (type ", name_of(problem.dtype),
+                                     (has_onednn() ? ")" : "): it is not part of this build"));
     }
   }
   if (is_half(problem.dtype)) return prepare_half_matmul(problem, choice);

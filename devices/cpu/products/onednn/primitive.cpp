@@ -14,6 +14,7 @@
 
 #include <tyto/error.hpp>
 
+#include "core/value/text.hpp"
 #include "devices/cpu/system/awake_threads.hpp"
 #include "devices/cpu/system/forked_process.hpp"
 #include "devices/cpu/system/spinning.hpp"
@@ -57,8 +58,7 @@ void append(dnnl::post_ops& epilogue, dnnl::algorithm function, float alpha, flo
 
 void check(dnnl_status_t status, const char* what) {
   if (status != dnnl_success) {
-    throw DeviceError(std::string("oneDNN: ") + what + " failed with status " +
-                      std::to_string(static_cast<int>(status)));
+    core::throw_error<DeviceError>("oneDNN: ", what, " failed with status ", static_cast<int>(status));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <tyto/error.hpp>
 
+#include "core/value/text.hpp"
 #include "devices/cpu/arithmetic/half_copies.hpp"
 #include "devices/cpu/products/pooling/pooling_routine.hpp"
 
@@ -73,11 +74,11 @@ PoolingPlan::PoolingPlan(const PoolingProblem& problem, const KernelChoice& choi
 Pooling prepare_pooling(const PoolingProblem& problem, const KernelChoice& choice) {
   check_axes("pooling", problem.axes);
   if (problem.batch < 0 || problem.channels < 0) {
-    throw ValueError("pooling: extents must not be negative, got batch " + std::to_string(problem.batch) +
-                     ", channels " + std::to_string(problem.channels));
+    core::throw_error<ValueError>("pooling: extents must not be negative, got batch ", problem.batch, ", channels ",
+                                  problem.channels);
   }
   if (!is_floating(problem.dtype) && (problem.backward || problem.kind == PoolingKind::average)) {
-    throw TypeError(std::string("pooling: averages and gradients need a floating type, got ") + name_of(problem.dtype));
+    core::throw_error<TypeError>("pooling: averages and gradients need a floating type, got ", name_of(problem.dtype));
   }
   if (is_half(problem.dtype)) return Pooling(std::make_shared<HalfPooling>(problem, choice));
   return Pooling(prepare(problem, choice));

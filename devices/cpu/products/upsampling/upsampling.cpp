@@ -9,6 +9,7 @@
 
 #include <tyto/error.hpp>
 
+#include "core/value/text.hpp"
 #include "devices/cpu/arithmetic/half_copies.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -197,13 +198,12 @@ Upsampling prepare_upsampling(const UpsamplingProblem& p, const KernelChoice& ch
     throw ValueError("upsampling: extents must not be negative");
   }
   if ((p.in_height == 0 || p.in_width == 0) && p.batch * p.channels * p.out_height * p.out_width != 0) {
-    throw ValueError("upsampling: an empty image of " + std::to_string(p.in_height) + " x " +
-                     std::to_string(p.in_width) + " pixels cannot become " + std::to_string(p.out_height) + " x " +
-                     std::to_string(p.out_width));
+    core::throw_error<ValueError>("upsampling: an empty image of ", p.in_height, " x ", p.in_width,
+                                  " pixels cannot become ", p.out_height, " x ", p.out_width);
   }
   if (p.kind == UpsamplingKind::nearest && !p.backward) return Upsampling(std::make_shared<NearestCopy>(p, choice));
   if (!is_floating(p.dtype)) {
-    throw TypeError(std::string("upsampling: bilinear and gradients need a floating type, got ") + name_of(p.dtype));
+    core::throw_error<TypeError>("upsampling: bilinear and gradients need a floating type, got ", name_of(p.dtype));
   }
   if (is_half(p.dtype)) return Upsampling(std::make_shared<HalfUpsampling>(p, choice));
   if (p.dtype == DType::f64) return Upsampling(std::make_shared<WeightedUpsampling<double>>(p, choice));
