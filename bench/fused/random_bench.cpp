@@ -58,8 +58,8 @@ void put(DType type, double number, std::byte* to) {
   const auto store = [to](auto value) { std::memcpy(to, &value, sizeof value); };
   switch (type) {
     case DType::f64: return store(number);
-    case DType::f16: return store(cpu::narrow_to_half(static_cast<float>(number)));
-    case DType::bf16: return store(cpu::narrow_to_bfloat16(static_cast<float>(number)));
+    case DType::f16: return store(Half(static_cast<float>(number)));
+    case DType::bf16: return store(BFloat16(static_cast<float>(number)));
     case DType::i32: return store(static_cast<std::int32_t>(number));
     default: return store(static_cast<float>(number));
   }

@@ -1,9 +1,8 @@
 // Names, promotion and half-precision conversions of element types.
-#include <bit>
-#include <cmath>
 #include <ostream>
 #include <utility>
 
+#include "core/value/half_bits.hpp"
 #include "tyto/dtype.hpp"
 
 namespace tyto TYTO_API {
@@ -41,45 +40,9 @@ DType promote(DType a, DType b) {
   return size_of(a) > size_of(b) ? a : b;
 }
 
-namespace {
-
-// Round to nearest, ties to even, when dropping the low 16 bits of a float. NaN keeps its sign and stays NaN.
-std::uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-
-std::uint16_t to_half(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds beyond 65504
-  if (magnitude < 0x38800000u) {
-    // Subnormal half: adding 0.5 lines the fraction up with the float's last bits and rounds to even in hardware.
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
-  }
-  const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u);
-  return static_cast<std::uint16_t>(sign | (rounded >> 13));
-}
-
-float from_half(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-  const std::uint32_t exponent = (half >> 10) & 0x1fu;
-  const std::uint32_t fraction = half & 0x3ffu;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
-}
-
-}  // namespace
-
-Half::Half(float value) : bits(to_half(value)) {}
-Half::operator float() const { return from_half(bits); }
-BFloat16::BFloat16(float value) : bits(to_bfloat16(value)) {}
-BFloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+Half::Half(float value) : bits(core::narrow_to_half(value)) {}
+Half::operator float() const { return core::widen_half(bits); }
+BFloat16::BFloat16(float value) : bits(core::narrow_to_bfloat(value)) {}
+BFloat16::operator float() const { return core::widen_bfloat(bits); }
 
 }  // namespace TYTO_API
