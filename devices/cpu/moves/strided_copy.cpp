@@ -2,9 +2,12 @@
 #include "devices/cpu/moves/strided_copy.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/value/copy_bytes.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
 
@@ -52,52 +55,12 @@ void copy_rectangle(const std::byte* from, std::byte* to, const CopyBlock& block
   }
 }
 
-/// A vector of 16 bytes, and squares of as many of them, whose rows are made of their columns.
 template <class U>
-struct Square {
-  static constexpr std::int64_t side = 16 / sizeof(U);
-  typedef U Vector __attribute__((vector_size(16)));
-  typedef U Unaligned __attribute__((vector_size(16), aligned(sizeof(U)), may_alias));
-
-  static void transpose(const std::uint32_t* x, std::int64_t x_step, std::uint32_t* y,
-                        std::int64_t y_step) requires(sizeof(U) == 4) {
-    const Vector a = load(x), b = load(x + x_step), c = load(x + 2 * x_step), d = load(x + 3 * x_step);
-    const Vector ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    const Vector ba = __builtin_shufflevector(a, b, 2, 6, 3, 7), dc = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    store(y, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-    store(y + y_step, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-    store(y + 2 * y_step, __builtin_shufflevector(ba, dc, 0, 1, 4, 5));
-    store(y + 3 * y_step, __builtin_shufflevector(ba, dc, 2, 3, 6, 7));
-  }
-  static void transpose(const std::uint64_t* x, std::int64_t x_step, std::uint64_t* y,
-                        std::int64_t y_step) requires(sizeof(U) == 8) {
-    const Vector a = load(x), b = load(x + x_step);
-    store(y, __builtin_shufflevector(a, b, 0, 2));
-    store(y + y_step, __builtin_shufflevector(a, b, 1, 3));
-  }
-  static Vector load(const U* x) { return *reinterpret_cast<const Unaligned*>(x); }
-  static void store(U* y, const Vector& value) { *reinterpret_cast<Unaligned*>(y) = value; }
-};
-
-// A column's cache lines are used up before the next columns are read: in matrices whose rows are a power of two apart
-// they all fall into one set of the cache.
-template <class U>
-void transpose_squares(const std::byte* from, std::byte* to, const CopyBlock& block) {
-  constexpr std::int64_t side = Square<U>::side;
-  const auto* x = reinterpret_cast<const U*>(from);
-  auto* y = reinterpret_cast<U*>(to);
-  const std::int64_t rows = block.rows / side * side, columns = block.columns / side * side;
-  for (std::int64_t j = 0; j < columns; j += side) {
-    for (std::int64_t i = 0; i < rows; i += side) {
-      Square<U>::transpose(x + j * block.from_column + i, block.from_column, y + i * block.to_row + j, block.to_row);
-    }
-    for (std::int64_t i = rows; i < block.rows; ++i) {
-      for (std::int64_t k = j; k < j + side; ++k) y[i * block.to_row + k] = x[k * block.from_column + i];
-    }
-  }
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    for (std::int64_t j = columns; j < block.columns; ++j) y[i * block.to_row + j] = x[j * block.from_column + i];
-  }
+void transpose_block(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  tile_loops(instruction_set())
+      .transpose[std::countr_zero(sizeof(U))](
+          to, static_cast<std::size_t>(block.to_row), from, block.from_column * static_cast<std::ptrdiff_t>(sizeof(U)),
+          static_cast<std::size_t>(block.rows), static_cast<std::size_t>(block.columns));
 }
 
 // Short rows: down each column, so that the inner loop is long.
@@ -147,8 +110,8 @@ auto copy_function(const CopyBlock& block) {
     if (block.columns == 4) return interleave<U, 4>;
   }
   if (block.rows > 1 && block.columns >= short_row) {
-    if constexpr (sizeof(U) == 4 || sizeof(U) == 8) {
-      if (block.from_row == 1 && block.to_column == 1) return transpose_squares<U>;
+    if constexpr (sizeof(U) <= 8) {
+      if (block.from_row == 1 && block.to_column == 1) return transpose_block<U>;
     }
     return copy_rectangle<U>;
   }
@@ -160,10 +123,10 @@ auto copy_function(const CopyBlock& block) {
 
 void copy_transposed(const std::byte* from, std::byte* to, const CopyBlock& block, std::size_t element) {
   switch (element) {
-    case 1: return copy_rectangle<std::uint8_t>(from, to, block);
-    case 2: return copy_rectangle<std::uint16_t>(from, to, block);
-    case 4: return transpose_squares<std::uint32_t>(from, to, block);
-    case 8: return transpose_squares<std::uint64_t>(from, to, block);
+    case 1: return transpose_block<std::uint8_t>(from, to, block);
+    case 2: return transpose_block<std::uint16_t>(from, to, block);
+    case 4: return transpose_block<std::uint32_t>(from, to, block);
+    case 8: return transpose_block<std::uint64_t>(from, to, block);
     default: return copy_rectangle<WideElement>(from, to, block);
   }
 }

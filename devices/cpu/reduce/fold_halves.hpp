@@ -4,14 +4,11 @@
 // the linker cannot take code for another set.
 #pragma once
 
+#include "devices/cpu/arithmetic/simd.hpp"
+
 namespace tyto::cpu {
 
 namespace {
-
-template <class C, int Bytes>
-struct LanesInBytes {
-  typedef C Vector __attribute__((vector_size(Bytes)));
-};
 
 struct AddLanes {
   template <class V>
@@ -22,9 +19,9 @@ struct AddLanes {
 
 /// Op of all lanes, Op::apply working on single elements and on vectors of any length.
 template <class Op, class C, int Bytes>
-[[gnu::always_inline]] inline C fold_halves(typename LanesInBytes<C, Bytes>::Vector lanes) {
+[[gnu::always_inline]] inline C fold_halves(typename Simd<C, Bytes>::Vector lanes) {
   if constexpr (Bytes > 16) {
-    typename LanesInBytes<C, Bytes / 2>::Vector low, high;
+    typename Simd<C, Bytes / 2>::Vector low, high;
     __builtin_memcpy(&low, &lanes, Bytes / 2);
     __builtin_memcpy(&high, reinterpret_cast<const char*>(&lanes) + Bytes / 2, Bytes / 2);
     return fold_halves<Op, C, Bytes / 2>(Op::apply(low, high));

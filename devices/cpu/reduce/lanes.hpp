@@ -20,14 +20,11 @@
 namespace tyto::cpu::TYTO_ISA {
 
 template <class T>
-struct Lanes {
-  typedef T Vector __attribute__((vector_size(TYTO_VECTOR_BYTES)));
-  typedef T Unaligned __attribute__((vector_size(TYTO_VECTOR_BYTES), aligned(sizeof(T)), may_alias));
-  static constexpr int count = TYTO_VECTOR_BYTES / static_cast<int>(sizeof(T));
-
-  [[gnu::always_inline]] static inline Vector load(const T* from) { return *reinterpret_cast<const Unaligned*>(from); }
-  [[gnu::always_inline]] static inline void store(T* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
-  [[gnu::always_inline]] static inline Vector all(T value) { return value - Vector{}; }
+struct Lanes : Simd<T, TYTO_VECTOR_BYTES> {
+  using Base = Simd<T, TYTO_VECTOR_BYTES>;
+  using Vector = typename Base::Vector;
+  using Base::all, Base::load;
+  static constexpr int count = Base::lanes;
 
   /// The first `lanes` ones from memory, of which nothing else is read, and `filling` in the others.
   [[gnu::always_inline]] static inline Vector load_first(const T* from, int lanes, T filling) {

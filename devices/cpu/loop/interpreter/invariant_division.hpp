@@ -5,6 +5,7 @@
 #pragma once
 
 #include "devices/cpu/arithmetic/scalar_functions.hpp"
+#include "devices/cpu/arithmetic/simd.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -21,8 +22,8 @@ using u128 = unsigned __int128;
 
 #if defined(__AVX2__)
 /// Numbers side by side.
-using Quad = u64 __attribute__((vector_size(32)));
-using SignedQuad = i64 __attribute__((vector_size(32)));
+using Quad = Simd<u64, 32>::Vector;
+using SignedQuad = Simd<i64, 32>::Vector;
 
 TYTO_VECTOR_INLINE Quad negative_mask(Quad a) { return (Quad)((SignedQuad)a < 0); }
 TYTO_VECTOR_INLINE Quad positive_mask(Quad a) { return (Quad)((SignedQuad)a > 0); }
