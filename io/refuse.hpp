@@ -1,4 +1,4 @@
-// The one way to turn a file down: IoError naming the file, what was found and what was expected.
+// The one way to refuse a file: IoError naming the file, what was found and what was expected.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ template <class... Parts>
   core::throw_error<IoError>(file, ": ", parts...);
 }
 
-/// What `make` gives of a file's contents; when there is no memory for it, the file is turned down.
+/// What `make` gives of a file's contents; when there is no memory for it, the file is refused.
 template <class Make>
 auto within_memory(const std::string& file, const char* what, std::uint64_t bytes, const Make& make) {
   try {

@@ -58,7 +58,7 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
   // Recorded, differences of differences are made of parts of x alone, which one loop reads.
   constexpr std::int64_t in_one_loop = 4;
   const std::int64_t length = out.shape()[static_cast<std::size_t>(along)];
-  if (core::mode_beside(out) == core::Mode::lazy && order > 1 && order <= in_one_loop && order < length) {
+  if (core::mode_like(out) == core::Mode::lazy && order > 1 && order <= in_one_loop && order < length) {
     std::vector<Tensor<M>> parts;
     for (std::int64_t i = 0; i <= order; ++i) parts.push_back(narrow(out, along, i, length - order + i));
     for (std::int64_t left = order; left > 0; --left) {

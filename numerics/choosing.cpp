@@ -81,7 +81,7 @@ Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M
     Shape own(shape.size(), 1);
     own[at] = shape[at];
     coordinates.push_back(i == along ? broadcast_to(places, shape)
-                                     : reshape(Tensor<M>(core::numbers_beside(x, shape[at])), own));
+                                     : reshape(Tensor<M>(core::arange_like(x, shape[at])), own));
   }
   return scatter(x, coordinates, values);
 }

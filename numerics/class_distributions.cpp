@@ -134,7 +134,7 @@ T Categorical<T>::cdf(const T& x) const {
   core::require("cdf", logits, x);
   const auto again = [](const T& table, const T& at) { return Categorical<T>{table}.cdf(at); };
   if (const auto found = core::in_f32(again, logits, x)) return *found;
-  const T below = expand_dims(x, -1) >= T(core::numbers_beside(logits, classes_of("cdf", logits)));
+  const T below = expand_dims(x, -1) >= T(core::arange_like(logits, classes_of("cdf", logits)));
   return core::probability_at(x, sum(where(below, softmax(logits), 0.0), -1));
 }
 

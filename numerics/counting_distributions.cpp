@@ -28,7 +28,7 @@ TYTO_SAMPLE(Bernoulli) {
 TYTO_LOG_PROB(Bernoulli) {
   const auto& [probability] = distribution;
   const T zero = equal(x, 0), one = equal(x, 1);
-  // Logarithms of what was not asked for would have infinite slopes at 0 and 1.
+  // Logarithms of what was not asked for would have infinite gradients at 0 and 1.
   return where(one, log(where(one, probability, 1.0)),
                where(zero, log1p(-where(zero, probability, 0.0)), core::log_of_zero));
 }

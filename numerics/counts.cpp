@@ -16,7 +16,7 @@ namespace {
 using T = AnyTensor;
 
 T filled(const Value& beside, const Shape& shape, DType dtype) {
-  return emit(mode_beside(beside), OpId::fill, RangeAttributes{shape, dtype, Scalar(0), Scalar(0)});
+  return emit(mode_like(beside), OpId::fill, RangeAttributes{shape, dtype, Scalar(0), Scalar(0)});
 }
 
 /// What each of `length` numbers comes to: how often it occurs, or the sum of its weights. Numbers outside are put
@@ -76,7 +76,7 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
         core::text("bincount: weights of shape ", weights.shape(), " for numbers of shape ", given.shape()));
   }
   const core::AnyTensor numbers = core::cast_to(given, DType::i64);
-  if (!length && core::mode_beside(given) == core::Mode::lazy) {
+  if (!length && core::mode_like(given) == core::Mode::lazy) {
     throw GraphError("bincount: without a length the shape depends on the data, so it works in eager mode only");
   }
   core::AnyTensor each;

@@ -30,7 +30,7 @@ T as_f64(const T& x) { return cast(x, DType::f64); }
 T last_axis(const T& x) { return expand_dims(x, -1); }
 
 T counted(const T& beside) {
-  return emit(mode_beside(beside), OpId::arange, RangeAttributes{{terms}, DType::f64, Scalar(0.0), Scalar(1.0)});
+  return emit(mode_like(beside), OpId::arange, RangeAttributes{{terms}, DType::f64, Scalar(0.0), Scalar(1.0)});
 }
 
 /// The sum of coefficients[i] x^i.

@@ -175,7 +175,7 @@ PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Ten
   const DType type = core::common_type(operands);
   const Tensor<M> divisor = b.astype(type);
   Tensor<M> rest = a.astype(type);
-  if (rest.size() < divisor.size()) return {core::full_beside(rest, {1}, 0, type), rest};
+  if (rest.size() < divisor.size()) return {core::full_like(rest, {1}, 0, type), rest};
   // Each coefficient of the quotient clears the leading one of what is left.
   const Tensor<M> leading = divisor.get({0}), others = narrow(divisor, 0, 1, divisor.size());
   std::vector<Tensor<M>> quotient;
@@ -185,7 +185,7 @@ PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Ten
     const Tensor<M> reduced = narrow(rest, 0, 1, b.size()) - factor * others;
     rest = concat({reduced, narrow(rest, 0, b.size(), rest.size())});
   }
-  if (b.size() == 1) rest = core::full_beside(rest, {1}, 0, type);
+  if (b.size() == 1) rest = core::full_like(rest, {1}, 0, type);
   return {stack(quotient), rest};
 }
 
@@ -200,7 +200,7 @@ Tensor<M> poly(const Tensor<M>& zeros) {
   }
   require_vector("poly", zeros);
   const Tensor<M> given = core::as_floating(core::resolve(zeros));
-  Tensor<M> product = core::full_beside(given, {1}, 1, given.dtype());
+  Tensor<M> product = core::full_like(given, {1}, 1, given.dtype());
   for (std::int64_t i = 0; i < given.size(); ++i) {
     product = pad(product, {0}, {1}) - pad(product, {1}, {0}) * given.get({i});
   }
@@ -214,10 +214,10 @@ Tensor<M> roots(const Tensor<M>& coefficients) {
   require_elements("roots", coefficients);
   const Tensor<M> given = core::as_floating(core::resolve(coefficients));
   const std::int64_t degree = given.size() - 1;
-  if (degree == 0) return core::full_beside(given, {0}, 0, complex_type(given.dtype()));
+  if (degree == 0) return core::full_like(given, {0}, 0, complex_type(given.dtype()));
   const Tensor<M> first = -narrow(given, 0, 1, degree + 1) / given.get({0});
   const Tensor<M> ones =
-      core::cast_to(core::emit(core::mode_beside(given), core::OpId::eye,
+      core::cast_to(core::emit(core::mode_like(given), core::OpId::eye,
                                core::RangeAttributes{{degree - 1, degree - 1}, real_type(given.dtype()), 0, 0}),
                     given.dtype());
   const Tensor<M> below = pad(ones, {0, 0}, {0, 1});
@@ -233,7 +233,7 @@ Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
   Tensor<M> out = core::resolve(coefficients);
   for (; order > 0 && out.size() > 0; --order) {
     const std::int64_t degree = out.size() - 1;
-    out = narrow(out, 0, 0, -1) * Tensor<M>(core::numbers_beside(out, degree, real_type(out.dtype()), degree, -1));
+    out = narrow(out, 0, 0, -1) * Tensor<M>(core::arange_like(out, degree, real_type(out.dtype()), degree, -1));
   }
   return out;
 }
@@ -245,8 +245,8 @@ Tensor<M> polyint(const Tensor<M>& coefficients, double constant) {
   require_vector("polyint", coefficients);
   const Tensor<M> given = core::as_floating(core::resolve(coefficients));
   const Tensor<M> powers =
-      given / Tensor<M>(core::numbers_beside(given, given.size(), real_type(given.dtype()), given.size(), -1));
-  return concat({powers, Tensor<M>(core::full_beside(given, {1}, constant, given.dtype()))});
+      given / Tensor<M>(core::arange_like(given, given.size(), real_type(given.dtype()), given.size(), -1));
+  return concat({powers, Tensor<M>(core::full_like(given, {1}, constant, given.dtype()))});
 }
 
 TYTO_INSTANTIATE(convolve)

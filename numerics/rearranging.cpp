@@ -284,7 +284,7 @@ Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>
   }
   const std::int64_t count = *std::min_element(x.shape().begin(), x.shape().end());
   if (count == 0) return core::resolve(x);
-  const std::vector<Tensor<M>> places(x.shape().size(), Tensor<M>(core::numbers_beside(x, count)));
+  const std::vector<Tensor<M>> places(x.shape().size(), Tensor<M>(core::arange_like(x, count)));
   if (value.ndim() == 0) return scatter(x, places, value);
   return scatter(x, places, take(ravel(value), remainder(places[0], value.size())));
 }

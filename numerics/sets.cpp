@@ -17,10 +17,10 @@ namespace {
 using T = AnyTensor;
 
 T counted_from_zero(const Value& beside, std::int64_t count) {
-  return emit(mode_beside(beside), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)});
+  return emit(mode_like(beside), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)});
 }
 T filled(const Value& beside, const Shape& shape, const Scalar& value) {
-  return emit(mode_beside(beside), OpId::fill, RangeAttributes{shape, DType::i64, value, Scalar(0)});
+  return emit(mode_like(beside), OpId::fill, RangeAttributes{shape, DType::i64, value, Scalar(0)});
 }
 
 /// Rows (count, width) in the order that sorts them by their first column, then their second, ...
@@ -76,7 +76,7 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
   const T order = keys.shape()[1] == 1 ? argsort(reshape(keys, {-1})) : order_of_rows(keys);
   const T sorted = take(rows, order, 0);
   const T number = cumsum(cast(begins(sorted), DType::i64), 0) - 1;
-  if (!options.size && mode_beside(x) == Mode::lazy) {
+  if (!options.size && mode_like(x) == Mode::lazy) {
     throw GraphError("unique: the shape depends on the data, so it works in eager mode only; a size makes it fixed");
   }
   const std::int64_t size = options.size ? *options.size : number.get({-1}).item<std::int64_t>() + 1;
@@ -195,7 +195,7 @@ Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b)
   const Tensor<M> both = core::ascending(core::AnyTensor(concat({unique(a), unique(b)}).value())).value();
   if (both.size() == 0) return both;
   const Tensor<M> changes = not_equal(narrow(both, 0, 1, INT64_MAX), narrow(both, 0, 0, -1));
-  const Tensor<M> end = core::full_beside(both, {1}, true, DType::boolean);
+  const Tensor<M> end = core::full_like(both, {1}, true, DType::boolean);
   return extract(concat({end, changes}) && concat({changes, end}), both);
 }
 template <class M>

@@ -91,7 +91,7 @@ template <class M>
 Tensor<M> window_of(std::string_view op, const Tensor<M>& window, std::int64_t n, const Value& beside) {
   const DType real = real_type(complex_type(beside.dtype()));
   if (!window.defined()) {
-    return core::emit(core::mode_beside(beside), core::OpId::fill, core::RangeAttributes{{n}, real, 1.0, 0});
+    return core::emit(core::mode_like(beside), core::OpId::fill, core::RangeAttributes{{n}, real, 1.0, 0});
   }
   if (window.ndim() != 1 || window.size() > n) {
     throw ShapeError(
@@ -104,7 +104,7 @@ Tensor<M> window_of(std::string_view op, const Tensor<M>& window, std::int64_t n
 /// Sample `hop * frame + place` for each frame and place in it.
 Value positions_of(const Value& beside, const Frames& frames, std::int64_t n) {
   using T = core::AnyTensor;
-  const core::Mode mode = core::mode_beside(beside);
+  const core::Mode mode = core::mode_like(beside);
   const auto counted = [&](std::int64_t count, std::int64_t step) {
     return T(core::emit(mode, core::OpId::arange, core::RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(step)}));
   };
@@ -174,7 +174,7 @@ Tensor<M> istft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<T
     Shape shape(std::span(ordered.shape().data() + 1, ordered.shape().size() - 1));
     shape[0] = total;
     const Tensor<M> zeros =
-        core::emit(core::mode_beside(values), core::OpId::fill, core::RangeAttributes{shape, values.dtype(), 0, 0});
+        core::emit(core::mode_like(values), core::OpId::fill, core::RangeAttributes{shape, values.dtype(), 0, 0});
     return moveaxis(scatter_add(zeros, std::vector<Tensor<M>>{positions}, ordered), 0, -1);
   };
   const Tensor<M> envelope = added(broadcast_to(square(weights), {frames.count, n}));

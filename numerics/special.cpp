@@ -35,7 +35,7 @@ std::pair<Tensor<M>, Tensor<M>> modf(const Tensor<M>& x) {
   TYTO_ONCE(modf, x);
   const Tensor<M> given = floating("modf", x);
   const Tensor<M> whole = trunc(given);
-  // The sign stands outside, so that the fraction of a negative number without one is -0, and its slope 1.
+  // The sign stands outside, so that the fraction of a negative number without one is -0, and its gradient 1.
   const Tensor<M> sign = copysign(Tensor<M>(1.0), given);
   return {sign * where(isinf(given), 0, sign * given - sign * whole), whole};
 }
@@ -153,7 +153,7 @@ Tensor<M> sinc(const Tensor<M>& x) {
   const Tensor<M> given = floating("sinc", x);
   if (const Value planned = core::planned(&sinc<Any>, given)) return planned;
   if (const auto found = core::in_f32(&sinc<M>, x)) return *found;
-  // Next to zero by its series, which has all its slopes there.
+  // Next to zero by its series, which has all its gradients there.
   const Tensor<M> angle = given * std::numbers::pi;
   const Tensor<M> is_small = abs(angle) < 0.01, small = square(where(is_small, angle, 0));
   const Tensor<M> large = where(is_small, 1, angle);
@@ -171,8 +171,8 @@ Tensor<M> heaviside(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a
 }
 
 // Near zero the series in (x / 2)^2, whose terms are all positive; far from it the asymptotic one in 1 / x, whose terms
-// fall below the last bit before they grow. Beyond the last number of f64 whose result is one, it and its slope are
-// infinite; there the others are taken of a number of which their slopes are finite.
+// fall below the last bit before they grow. Beyond the last number of f64 whose result is one, it and its gradient are
+// infinite; there the others are taken of a number of which their gradients are finite.
 template <class M>
 Tensor<M> i0(const Tensor<M>& x) {
   TYTO_ONCE(i0, x);
@@ -184,7 +184,7 @@ Tensor<M> i0(const Tensor<M>& x) {
   const Tensor<M> quarter = square(clip(wide, -border, border)) * 0.25;
   Tensor<M> near = ones_like(quarter);
   for (int k = near_terms; k > 0; --k) near = near * quarter * (1.0 / (static_cast<double>(k) * k)) + 1.0;
-  // Powers of two move between the factors, so that no slope of one of them overflows before the product does.
+  // Powers of two move between the factors, so that no gradient of one of them overflows before the product does.
   const Tensor<M> large = clip(size, border, last), half = 0.125 * exp(0.5 * large);
   Tensor<M> far = ones_like(large);
   for (int k = far_terms; k > 0; --k) far = far * ((2.0 * k - 1) * (2.0 * k - 1) / (8.0 * k)) / large + 1.0;

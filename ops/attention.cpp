@@ -122,11 +122,11 @@ std::vector<Value> lower_attention(const Attributes& attributes, std::span<const
 }
 
 /// Everything that the gradient and its own gradient are made of, in the type of sums.
-struct Slopes {
+struct Gradients {
   Scored scored;
   T q, k, v, g, p, inner;  // inner: G VT - D
 
-  explicit Slopes(const Attributes& attributes, std::span<const Value> inputs)
+  explicit Gradients(const Attributes& attributes, std::span<const Value> inputs)
       : scored{widened(inputs[0]), widened(inputs[1]), inputs.size() > 6 ? T(inputs[6]) : T(),
                get<AttentionAttributes>(attributes)},
         q(scored.q),
@@ -141,7 +141,7 @@ struct Slopes {
 };
 
 std::vector<Value> lower_gradient(const Attributes& attributes, std::span<const Value> inputs) {
-  const Slopes s(attributes, inputs);
+  const Gradients s(attributes, inputs);
   const T ds = s.of_scores();
   const DType dtype = inputs[0].dtype();
   return {cast_to(matmul(ds, s.k) * s.scale(), dtype), cast_to(matmul(matrix_transpose(ds), s.q) * s.scale(), dtype),
@@ -165,14 +165,14 @@ std::vector<Value> attention_rule(const GradientContext& c) {
   }
   if (masked) {
     const bool wanted = c.needed[3] && c.inputs[3].dtype() != DType::boolean;
-    gradients.push_back(wanted ? Value(Slopes(c.attributes, operands).of_scores()) : Value());
+    gradients.push_back(wanted ? Value(Gradients(c.attributes, operands).of_scores()) : Value());
   }
   return gradients;
 }
 
 // The gradients of dQ = scale dS K, dK = scale dST Q and dV = PT G, given those of the three: a, b and c.
 std::vector<Value> gradient_rule(const GradientContext& context) {
-  const Slopes s(context.attributes, context.inputs);
+  const Gradients s(context.attributes, context.inputs);
   const auto given_or_zero = [&](std::size_t i) {
     return context.gradients[i] ? T(widened(context.gradients[i])) : zeros_like(T(widened(context.inputs[i])));
   };
@@ -223,7 +223,7 @@ std::span<const OpDef> attention_operators() {
        .lower = lower_gradient,
        .sample = [](DType t) -> Value {
          const auto attend = [](const samples::T& x) { return scaled_dot_product_attention(x, x, x); };
-         return samples::slope(attend, samples::square_matrix(t));
+         return samples::gradient(attend, samples::square_matrix(t));
        }},
   };
   return rows;

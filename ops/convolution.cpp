@@ -100,7 +100,7 @@ std::span<const OpDef> convolution_operators() {
           "Gradient of a convolution with respect to its input; transposed convolution.", infer_input_gradient,
           input_gradient_gradient,
           [](DType t) -> Value {
-            return samples::slope(
+            return samples::gradient(
                 [&](const samples::T& x) {
                   return conv2d(x, samples::T::ones({3, 3, 2, 2}, t));
                 },
@@ -109,8 +109,8 @@ std::span<const OpDef> convolution_operators() {
       row(OpId::convolution_kernel_gradient, "convolution_kernel_gradient",
           "Gradient of a convolution with respect to its kernels.", infer_kernel_gradient, kernel_gradient_gradient,
           [](DType t) -> Value {
-            return samples::slope([&](const samples::T& w) { return conv2d(samples::picture(t), w); },
-                                  samples::T::ones({3, 3, 2, 2}, t));
+            return samples::gradient([&](const samples::T& w) { return conv2d(samples::picture(t), w); },
+                                     samples::T::ones({3, 3, 2, 2}, t));
           }),
   };
   return rows;

@@ -101,12 +101,12 @@ constexpr Mode mode_tag = std::is_same_v<M, Eager>  ? Mode::eager
                                                     : Mode::neutral;
 
 /// The mode in which a tensor made to go along with `value` is to be made.
-Mode mode_beside(const Value& value);
+Mode mode_like(const Value& value);
 
 /// `count` numbers from `start`, and the same number everywhere, made in the mode of `value`: recorded where that is.
-Value numbers_beside(const Value& value, std::int64_t count, DType dtype = DType::i64, std::int64_t start = 0,
-                     std::int64_t step = 1);
-Value full_beside(const Value& value, const Shape& shape, const Scalar& number, DType dtype);
+Value arange_like(const Value& value, std::int64_t count, DType dtype = DType::i64, std::int64_t start = 0,
+                  std::int64_t step = 1);
+Value full_like(const Value& value, const Shape& shape, const Scalar& number, DType dtype);
 
 /// `count` elements from `start` along one axis, all of the others.
 Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count);

@@ -22,7 +22,7 @@ using T = AnyTensor;
 bool is_holomorphic(OpId op) { return definition(op).is(Traits::is_holomorphic); }
 
 // Without the difference of x and y = x sigmoid(x), which is lost where they are large.
-T silu_slope(const T& x) {
+T silu_gradient(const T& x) {
   const T s = sigmoid(x);
   return s * (1.0 + x * (1.0 - s));
 }
@@ -40,7 +40,7 @@ std::vector<Value> conjugated_around(bool holomorphic, const T& g, const Rule& r
 }
 
 // A leg over the hypotenuse, and over its square, which may overflow or vanish where the quotient does not. A point
-// has no direction at the origin, where the slopes of hypot and atan2 are 0.
+// has no direction at the origin, where the gradients of hypot and atan2 are 0.
 T over(const T& leg, const T& hypotenuse) { return leg / where(equal(hypotenuse, 0), 1, hypotenuse); }
 T over_square(const T& leg, const T& hypotenuse) { return over(over(leg, hypotenuse), hypotenuse); }
 
@@ -69,7 +69,7 @@ T tetragamma(const T& x) {
 // Where a power of a is zero for every exponent near b.
 T stays_zero(const T& a, const T& b) { return equal(a, 0) && greater_equal(real(b), 0); }
 
-// The direction of a complex number turns with what stands at right angles to it; a sign has no slope.
+// The direction of a complex number turns with what stands at right angles to it; a sign has no gradient.
 T turned(const T& x, const T& y, const T& g) {
   if (!is_complex(x.dtype())) return {};
   const T size = abs(x), none = equal(size, 0);
@@ -86,8 +86,8 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
   const std::size_t i = out.size();
   if constexpr (differentiable<decltype(gradient(operands...))>) {
     if (context.needed[i]) {
-      const T slope = gradient(operands...);
-      out.push_back(slope.defined() ? sum_to(slope, context.inputs[i].shape()) : Value());
+      const T found = gradient(operands...);
+      out.push_back(found.defined() ? sum_to(found, context.inputs[i].shape()) : Value());
       return;
     }
   }

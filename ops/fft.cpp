@@ -67,7 +67,7 @@ T weighted(const T& half, const TransformAttributes& transform, double alone, do
   const std::int64_t count = half.shape()[axis];
   Shape along(half.shape().size(), 1);
   along[axis] = count;
-  const T place = numbers_beside(half, count);
+  const T place = arange_like(half, count);
   const T single = logical_or(equal(place, 0), equal(2 * place, transform.length));
   return half * reshape(where(single, alone, paired), along);
 }

@@ -11,7 +11,7 @@ namespace tyto::core {
 /// Whether that holds, if eager mode knows it already.
 template <class T>
 std::optional<bool> holds_now(const T& condition) {
-  if (mode_beside(condition) == Mode::lazy) return {};
+  if (mode_like(condition) == Mode::lazy) return {};
   const auto value = known(condition);
   return value ? std::optional(value->template item<bool>()) : std::nullopt;
 }

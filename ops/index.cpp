@@ -102,7 +102,7 @@ std::vector<Value> coordinates_along(const Shape& shape, const Value& indices, s
     }
     Shape along(shape.size(), 1);
     along[i] = shape[i];
-    const T count = numbers_beside(indices, shape[i]);
+    const T count = arange_like(indices, shape[i]);
     coordinates.push_back(broadcast_to(reshape(count, along), shape));
   }
   return coordinates;
@@ -213,7 +213,7 @@ std::vector<Value> scatter_add_gradient(const GradientContext& c) {
 // The product of a place is differentiated by each of its factors: the product of the others. For what was there before
 // that is the product of the values; for a value that is not zero the whole over it. For one that is zero it is the
 // product of those that are not, times the zero if there is one more, which is the sum of the place's zeros without
-// itself, so that it has its slope; two more of them have slopes of second order, which are left out.
+// itself, so that it has its gradient; two more of them have gradients of second order, which are left out.
 std::vector<Value> scatter_multiply_gradient(const GradientContext& c) {
   std::vector<Value> out(c.inputs.size());
   const T x = c.inputs[0], v = c.inputs[1], g = c.gradients[0];
@@ -254,7 +254,7 @@ std::vector<Value> scatter_extreme_gradient(const GradientContext& c) {
 }  // namespace
 
 Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis) {
-  const Value zeros = full_beside(values, shape, 0, values.dtype());
+  const Value zeros = full_like(values, shape, 0, values.dtype());
   return at_coordinates(OpId::scatter_add, {zeros, values}, coordinates_along(values.shape(), indices, axis));
 }
 
@@ -295,7 +295,7 @@ std::span<const OpDef> index_operators() {
        .min_inputs = 3,
        .max_inputs = 1 << 20,
        .traits = traits(Traits::takes_complex),
-       .in_place = InPlace::first_input,
+       .in_place = InPlace::update_first_input,
        .infer = infer_scatter<OpId::scatter>,
        .gradient = scatter_gradient,
        .sample = [](DType t) -> Value {
@@ -306,7 +306,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with values added at coordinates.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
-       .in_place = InPlace::first_input,
+       .in_place = InPlace::update_first_input,
        .infer = infer_scatter<OpId::scatter_add>,
        .gradient = scatter_add_gradient,
        .sample = [](DType t) -> Value {
@@ -317,7 +317,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with what lies at coordinates multiplied by values.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
-       .in_place = InPlace::first_input,
+       .in_place = InPlace::update_first_input,
        .infer = infer_scatter<OpId::scatter_multiply>,
        .gradient = scatter_multiply_gradient,
        .sample = [](DType t) -> Value {
@@ -328,7 +328,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with what lies at coordinates or the values if smaller.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
-       .in_place = InPlace::first_input,
+       .in_place = InPlace::update_first_input,
        .infer = infer_scatter<OpId::scatter_min>,
        .gradient = scatter_extreme_gradient,
        .sample = [](DType t) -> Value {
@@ -339,7 +339,7 @@ std::span<const OpDef> index_operators() {
        .doc = "A tensor with what lies at coordinates or the values if larger.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
-       .in_place = InPlace::first_input,
+       .in_place = InPlace::update_first_input,
        .infer = infer_scatter<OpId::scatter_max>,
        .gradient = scatter_extreme_gradient,
        .sample = [](DType t) -> Value {

@@ -83,7 +83,7 @@ std::span<const OpDef> join_operators() {
        .min_inputs = 2,
        .max_inputs = 2,
        .traits = traits(Traits::takes_complex),
-       .in_place = InPlace::first_input,
+       .in_place = InPlace::update_first_input,
        .infer = infer_set_slice,
        .gradient = set_slice_gradient,
        .sample = [](DType t) -> Value { return set(samples::line(t), {tyto::slice(1, 3)}, samples::T::ones({2}, t)); }},

@@ -81,7 +81,7 @@ std::pair<Value, Value> matrix_operands(std::string_view op, const Value& a, con
 }
 
 void refuse_faulty(std::string_view op, const Value& info, std::string_view fault) {
-  if (mode_beside(info) != Mode::eager) return;
+  if (mode_like(info) != Mode::eager) return;
   const Tensor<Eager> numbers = info;
   const std::span<const std::int64_t> found = numbers.data<std::int64_t>();
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -113,7 +113,7 @@ void refuse_unconverged(OpId id, const Value& a, const Value& values) {
 
 Value emit_iteration(OpId id, const Attributes& attributes, const std::vector<Value>& operands, std::uint32_t values) {
   const Value found = emit(id, attributes, operands);
-  if (mode_beside(found) == Mode::eager) {
+  if (mode_like(found) == Mode::eager) {
     refuse_unconverged(id, operands[0], values == 0 ? found : result(found, values));
   }
   return found;
@@ -144,7 +144,7 @@ T identities_like(const T& x) {
   const std::int64_t size = columns_of(x.shape());
   const DType part = real_type(x.dtype());
   const T one =
-      cast_to(emit(mode_beside(x), OpId::eye, RangeAttributes{{size, size}, part, Scalar(0), Scalar(0)}), x.dtype());
+      cast_to(emit(mode_like(x), OpId::eye, RangeAttributes{{size, size}, part, Scalar(0), Scalar(0)}), x.dtype());
   return broadcast_to(one, extended(stack_shape(x.shape()), {size, size}));
 }
 

@@ -142,7 +142,7 @@ std::vector<Value> inv_gradient(const GradientContext& c) {
 /// 1 or -1 for an even or odd number of exchanges.
 T sign_of(const T& pivots, DType dtype) {
   const std::int64_t count = pivots.shape().back();
-  const T still = numbers_beside(pivots, count);
+  const T still = arange_like(pivots, count);
   return cast(1 - 2 * (sum(cast(not_equal(pivots, still), DType::i64), -1) % 2), dtype);
 }
 
@@ -301,7 +301,7 @@ LU<M> lu(const Tensor<M>& a) {
   const Tensor<M> narrow = core::part_along(both, axis + 1, 0, square), low = core::part_along(both, axis, 0, square);
   const DType part = real_type(both.dtype());
   const Tensor<M> ones =
-      emit(core::mode_beside(both), OpId::eye, core::RangeAttributes{{rows, square}, part, Scalar(0), Scalar(0)});
+      emit(core::mode_like(both), OpId::eye, core::RangeAttributes{{rows, square}, part, Scalar(0), Scalar(0)});
   const Tensor<M> order = cast(one_hot(permutation, rows, part), both.dtype());
   return {matrix_transpose(order), tril(narrow, -1) + ones, triu(low)};
 }

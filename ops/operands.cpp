@@ -14,14 +14,14 @@ Value given(std::string_view op, const Value& operand) {
   return resolve(operand);
 }
 
-Mode mode_beside(const Value& value) { return operand(value).node()->mode(); }
+Mode mode_like(const Value& value) { return operand(value).node()->mode(); }
 
-Value numbers_beside(const Value& value, std::int64_t count, DType dtype, std::int64_t start, std::int64_t step) {
-  return emit(mode_beside(value), OpId::arange, RangeAttributes{{count}, dtype, start, step});
+Value arange_like(const Value& value, std::int64_t count, DType dtype, std::int64_t start, std::int64_t step) {
+  return emit(mode_like(value), OpId::arange, RangeAttributes{{count}, dtype, start, step});
 }
 
-Value full_beside(const Value& value, const Shape& shape, const Scalar& number, DType dtype) {
-  return emit(mode_beside(value), OpId::fill, RangeAttributes{shape, dtype, number, 0});
+Value full_like(const Value& value, const Shape& shape, const Scalar& number, DType dtype) {
+  return emit(mode_like(value), OpId::fill, RangeAttributes{shape, dtype, number, 0});
 }
 
 Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count) {

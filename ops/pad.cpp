@@ -53,13 +53,13 @@ std::vector<Value> lower_pad(const Attributes& attributes, std::span<const Value
     const Shape inner = x.shape();
     Shape outer = inner;
     for (std::size_t i = 0; i < outer.size(); ++i) outer[i] += padding.before[i] + padding.after[i];
-    const Value filled = emit(mode_beside(x), OpId::fill, RangeAttributes{outer, x.dtype(), padding.value, Scalar(0)});
+    const Value filled = emit(mode_like(x), OpId::fill, RangeAttributes{outer, x.dtype(), padding.value, Scalar(0)});
     return {emit(OpId::set_slice, SliceAttributes{padding.before, inner, IntList(inner.size(), 1)}, {filled, x})};
   }
   for (std::size_t i = 0; i < padding.before.size(); ++i) {
     const std::int64_t before = padding.before[i], after = padding.after[i];
     if (before == 0 && after == 0) continue;
-    x = take(x, sources(mode_beside(x), padding.mode, before, x.shape()[i], after), static_cast<std::int64_t>(i));
+    x = take(x, sources(mode_like(x), padding.mode, before, x.shape()[i], after), static_cast<std::int64_t>(i));
   }
   return {x};
 }
@@ -77,7 +77,7 @@ std::vector<Value> pad_gradient(const GradientContext& c) {
     Shape inner = g.shape(), along(shape.size(), 1);
     inner[i] = shape[i];
     along[i] = before + shape[i] + after;
-    const T source = reshape(sources(mode_beside(g), padding.mode, before, shape[i], after), along);
+    const T source = reshape(sources(mode_like(g), padding.mode, before, shape[i], after), along);
     g = added_along_axis(inner, source, g, i);
   }
   return {g};

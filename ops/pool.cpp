@@ -116,15 +116,15 @@ std::span<const OpDef> pool_operators() {
       row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated<pooled>,
           max_pool_gradient_rule,
           [](DType t) -> Value {
-            return samples::slope([](const samples::T& x) { return max_pool(x, 2); }, samples::picture(t));
+            return samples::gradient([](const samples::T& x) { return max_pool(x, 2); }, samples::picture(t));
           }),
       row(OpId::max_pool_pick, "max_pool_pick",
           "Elements of the second input where the first has its window's largest.", 2, 0,
           infer_pool<OpId::max_pool_pick>, max_pool_pick_rule,
           [](DType t) -> Value {
-            return samples::slope(
+            return samples::gradient(
                 [](const samples::T& x) {
-                  return square(samples::slope([](const samples::T& y) { return square(max_pool(y, 2)); }, x));
+                  return square(samples::gradient([](const samples::T& y) { return square(max_pool(y, 2)); }, x));
                 },
                 samples::picture(t));
           }),
@@ -134,7 +134,7 @@ std::span<const OpDef> pool_operators() {
       row(OpId::average_pool_gradient, "average_pool_gradient", "Gradient of average_pool.", 1, Traits::linear,
           infer_stated<pooled>, transposed_rule<OpId::average_pool>,
           [](DType t) -> Value {
-            return samples::slope([](const samples::T& x) { return average_pool(x, 2); }, samples::picture(t));
+            return samples::gradient([](const samples::T& x) { return average_pool(x, 2); }, samples::picture(t));
           }),
       row(OpId::upsample_nearest, "upsample_nearest", "Each element repeated along the spatial axes.", 1,
           Traits::linear, infer_upsample, linear_rule<OpId::upsample_nearest_gradient>,
@@ -142,7 +142,7 @@ std::span<const OpDef> pool_operators() {
       row(OpId::upsample_nearest_gradient, "upsample_nearest_gradient", "Gradient of upsample_nearest.", 1,
           Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_nearest>,
           [](DType t) -> Value {
-            return samples::slope([](const samples::T& x) { return upsample(x, 2); }, samples::picture(t));
+            return samples::gradient([](const samples::T& x) { return upsample(x, 2); }, samples::picture(t));
           }),
       row(OpId::upsample_bilinear, "upsample_bilinear", "Spatial axes stretched with linear interpolation.", 1,
           Traits::linear, infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>,
@@ -150,8 +150,8 @@ std::span<const OpDef> pool_operators() {
       row(OpId::upsample_bilinear_gradient, "upsample_bilinear_gradient", "Gradient of upsample_bilinear.", 1,
           Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_bilinear>,
           [](DType t) -> Value {
-            return samples::slope([](const samples::T& x) { return upsample(x, 2, Resampling::bilinear); },
-                                  samples::picture(t));
+            return samples::gradient([](const samples::T& x) { return upsample(x, 2, Resampling::bilinear); },
+                                     samples::picture(t));
           }),
   };
   return rows;
@@ -216,7 +216,7 @@ T adaptive_means(const T& x, std::int64_t axis, std::int64_t size) {
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < size; ++i) longest = std::max(longest, end(i) - first(i));
 
-  const Mode mode = mode_beside(x);
+  const Mode mode = mode_like(x);
   const auto counting = [&](std::int64_t count) {
     return T(emit(mode, OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)}));
   };

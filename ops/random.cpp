@@ -85,7 +85,7 @@ template <class M>
 Mode mode_of_draw(const Value& beside) {
   if constexpr (std::is_same_v<M, Lazy>) return Mode::lazy;
   if constexpr (std::is_same_v<M, Eager>) return Mode::eager;
-  return mode_beside(beside);
+  return mode_like(beside);
 }
 
 // The distributions below are drawn in f64: an f32 draw has but 2^24 values, too few to tell apart many small weights.

@@ -270,7 +270,7 @@ Value complex_product(const T& x, const Axes& axes, bool keepdims) {
     if (product.shape()[along] == 0) {
       Shape one = product.shape();
       one[along] = 1;
-      product = emit(mode_beside(x), OpId::fill, RangeAttributes{one, x.dtype(), Scalar(1), 0});
+      product = emit(mode_like(x), OpId::fill, RangeAttributes{one, x.dtype(), Scalar(1), 0});
     }
     product = product_along(product, axis);
   }
@@ -291,7 +291,8 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
 // Of what norms are made.
 T magnitudes(const Value& x) { return is_complex(x.dtype()) ? abs(T(x)) : T(as_floating(x)); }
 
-// The square root, with a slope of zero at zero, where the norm of nothing and the deviation of equals have no other.
+// The square root, with a gradient of zero at zero, where the norm of nothing and the deviation of equals have no
+// other.
 T root(const T& x) {
   const T none = equal(x, 0);
   return where(none, 0, sqrt(where(none, 1, x)));

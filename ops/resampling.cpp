@@ -174,7 +174,7 @@ std::vector<Tap> taps_along(const T& given, std::int64_t length, const GridSampl
 T counted(const Value& beside, std::int64_t count, std::size_t rank) {
   Shape along(rank, 1);
   along[0] = count;
-  return reshape(T(emit(mode_beside(beside), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)})),
+  return reshape(T(emit(mode_like(beside), OpId::arange, RangeAttributes{{count}, DType::i64, Scalar(0), Scalar(1)})),
                  along);
 }
 

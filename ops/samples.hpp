@@ -17,7 +17,7 @@ inline T positions() { return T::zeros({4}, DType::i64); }
 
 /// The gradient of the sum of f at x: what records the operators that only gradients use.
 template <class F>
-T slope(const F& f, const T& x) {
+T gradient(const F& f, const T& x) {
   return grad([&](const T& at) { return sum(f(at)); })(x);
 }
 

@@ -73,7 +73,7 @@ std::vector<Value> extreme_scan_gradient(const GradientContext& c) {
   const std::int64_t length = x.shape()[axis];
   Shape along(x.shape().size(), 1);
   along[axis] = length;
-  const T count = emit(mode_beside(x), OpId::arange, RangeAttributes{{length}, DType::i64, 0, 1});
+  const T count = emit(mode_like(x), OpId::arange, RangeAttributes{{length}, DType::i64, 0, 1});
   const T met = logical_or(equal(x, c.results[0]), isnan(x));
   const T positions = where(met, reshape(count, along), scan.reverse ? length - 1 : 0);
   const T origin = scan.reverse ? cummin(positions, scan.axis, true) : cummax(positions, scan.axis);

@@ -103,7 +103,7 @@ void add_mask(Selected& out, const Value& mask, const Shape& shape, std::size_t 
       throw IndexError(text("index: mask ", mask.shape(), " does not match axes from ", axis, " of shape ", shape));
     }
   }
-  if (core::mode_beside(mask) == core::Mode::lazy) refuse_mask();
+  if (core::mode_like(mask) == core::Mode::lazy) refuse_mask();
   const T places = nonzero(T(mask));
   for (int i = 0; i < mask.ndim(); ++i) {
     add_slice(out, 0, shape[axis + static_cast<std::size_t>(i)], 1);
@@ -267,8 +267,8 @@ T read_part(const T& x, std::span<const Index> entries) {
   // A mask over all of x picks by position: one index instead of one an axis.
   if (entries.size() == 1 && is_mask(entries[0]) && x.ndim() > 0) {
     const T mask = std::get<Value>(entries[0].entry());
-    if (mask.shape() == x.shape() && core::mode_beside(mask) != core::Mode::lazy &&
-        core::mode_beside(x) != core::Mode::lazy) {
+    if (mask.shape() == x.shape() && core::mode_like(mask) != core::Mode::lazy &&
+        core::mode_like(x) != core::Mode::lazy) {
       return extract(mask, x);
     }
   }
@@ -408,7 +408,7 @@ namespace {
 bool readable(const Value& owner, const std::vector<Index>& entries) {
   core::require("index", owner);
   require_tensors(entries);
-  if (core::mode_beside(owner) != core::Mode::lazy) return true;
+  if (core::mode_like(owner) != core::Mode::lazy) return true;
   return std::none_of(entries.begin(), entries.end(), is_mask);
 }
 

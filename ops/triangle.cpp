@@ -43,7 +43,7 @@ std::vector<Value> lower_diag_embed(const Attributes& attributes, std::span<cons
   after[after.size() - 1] = std::abs(offset);
   const T spread = expand_dims(pad(x, none, after), offset >= 0 ? -1 : -2);
   const T chosen =
-      emit(mode_beside(x), OpId::eye, RangeAttributes{{side, side}, DType::boolean, Scalar(offset), Scalar(0)});
+      emit(mode_like(x), OpId::eye, RangeAttributes{{side, side}, DType::boolean, Scalar(offset), Scalar(0)});
   return {where(chosen, spread, scalar_constant(0, x.dtype()))};
 }
 
@@ -65,7 +65,7 @@ std::vector<Value> lower_triangle(const Attributes& attributes, std::span<const 
   const T x = inputs[0];
   const std::int64_t rows = x.shape()[x.shape().size() - 2], columns = x.shape().back(),
                      k = get<ListAttributes>(attributes).list[0];
-  const Mode mode = mode_beside(x);
+  const Mode mode = mode_like(x);
   const T row = emit(mode, OpId::arange, RangeAttributes{{rows}, DType::i64, Scalar(k), Scalar(1)});
   const T column = emit(mode, OpId::arange, RangeAttributes{{columns}, DType::i64, Scalar(0), Scalar(1)});
   const T edge = expand_dims(row, 1);

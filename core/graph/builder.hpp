@@ -22,8 +22,8 @@ class Builder {
   /// Applies an operator whose operands, which are moved from, are of the right count and types. Returns its first
   /// result.
   virtual Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) = 0;
-  /// Makes the result over `first`'s memory, which the operator must allow (InPlace::first_input). False, with nothing
-  /// done, where a node is to be recorded or somebody else could see that memory.
+  /// Makes the result over `first`'s memory, which the operator must allow (InPlace::update_first_input). False, with
+  /// nothing done, where a node is to be recorded or somebody else could see that memory.
   virtual bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) = 0;
 };
 

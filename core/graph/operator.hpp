@@ -94,11 +94,10 @@ constexpr Traits traits(std::uint32_t flags = 0) { return Traits{flags, {}, {}, 
 
 /// Whether the result may be computed in place, in an input's memory.
 enum class InPlace : std::uint8_t {
-  none,         // the kernel reads inputs after it has begun to write
-  same_index,   // element i of the result needs only element i of the input: shapes and layouts must agree
-  first_input,  // the result is the first input with a part replaced: there only the part is written; nothing else that
-                // is read may lie there
-  by_region,    // as the regions of a loop or branch use the input
+  none,                // the kernel reads inputs after it has begun to write
+  same_index,          // element i of the result needs only element i of the input: shapes and layouts must agree
+  update_first_input,  // writes a part of input 0, whose other elements stay; no other operand may share its memory
+  by_region,           // as the regions of a loop or branch use the input
 };
 
 /// What a gradient rule sees: the node's operands and results, and the gradients of the results (empty when zero).

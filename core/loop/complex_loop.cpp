@@ -13,7 +13,7 @@ namespace tyto::core {
 namespace {
 
 /// A value of the original program: one of the new program, or two.
-struct Spelt {
+struct ComplexValue {
   LoopValue real = 0, imaginary = 0;
 };
 
@@ -24,13 +24,13 @@ View parts_of(View view, std::int64_t part) {
   return view;
 }
 
-class Spelling {
+class ComplexLowering {
  public:
-  Spelling(const LoopProgram& program, std::span<const DType> inputs, bool has_f64)
+  ComplexLowering(const LoopProgram& program, std::span<const DType> inputs, bool has_f64)
       : program_(program), types_(value_types(program, inputs)), builder_(split(inputs)), has_f64_(has_f64) {
     LoopValue next = 0;
     for (const DType type : inputs) {
-      Spelt value{next++, 0};
+      ComplexValue value{next++, 0};
       if (is_complex(type)) value.imaginary = next++;
       values_.push_back(value);
     }
@@ -56,7 +56,7 @@ class Spelling {
 
   void add(const LoopConstant& constant) {
     const DType part = real_type(constant.dtype);
-    Spelt value;
+    ComplexValue value;
     if (is_complex(constant.dtype)) {
       value.real = builder_.constant(constant.value.as_double(), part);
       value.imaginary = builder_.constant(constant.value.imaginary(), part);
@@ -77,13 +77,13 @@ class Spelling {
       for (std::size_t i = 0; i < operands.size(); ++i) real[i] = values_[operands[i]].real;
       values_.push_back({builder_.apply(step, std::span(real).first(operands.size())), 0});
     } else if (step.op == OpId::where) {
-      const auto chosen = [&](LoopValue Spelt::*part) {
+      const auto chosen = [&](LoopValue ComplexValue::*part) {
         const LoopValue condition = values_[operands[0]].real;
         return builder_.apply(OpId::where, real_type(step.dtype),
                               {condition, values_[operands[1]].*part, values_[operands[2]].*part});
       };
-      const LoopValue real = chosen(&Spelt::real);
-      values_.push_back({real, chosen(&Spelt::imaginary)});
+      const LoopValue real = chosen(&ComplexValue::real);
+      values_.push_back({real, chosen(&ComplexValue::imaginary)});
     } else {
       std::array<LoopComplex, 3> numbers{};
       for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -100,7 +100,7 @@ class Spelling {
   }
 
   // Real types take the real part, truth is whether any part differs from zero.
-  Spelt cast(const Spelt& value, DType from, DType to) {
+  ComplexValue cast(const ComplexValue& value, DType from, DType to) {
     if (!is_complex(from) && !is_complex(to)) return {builder_.apply(OpId::cast, to, {value.real}), 0};
     const DType part = real_type(to);
     if (is_complex(to)) {
@@ -116,7 +116,7 @@ class Spelling {
   std::vector<DType> types_;
   LoopBuilder builder_;
   bool has_f64_;
-  std::vector<Spelt> values_;
+  std::vector<ComplexValue> values_;
 };
 
 /// A part of a whole value may be one number a row, or one for all, but results are as wide as their values and
@@ -171,7 +171,7 @@ BoundLoop in_parts(const BoundLoop& bound, bool has_f64) {
   BoundLoop parts;
   parts.loop.shape = bound.loop.shape;
   parts.loop.axes = bound.loop.axes;
-  parts.loop.program = Spelling(bound.loop.program, bound.input_types(), has_f64).finish();
+  parts.loop.program = ComplexLowering(bound.loop.program, bound.input_types(), has_f64).finish();
   const auto split = [](std::span<const Operand> operands, std::vector<Operand>& out, std::vector<std::size_t>& of) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const bool complex = is_complex(operands[i].dtype);
@@ -198,7 +198,7 @@ std::size_t instructions_of(OpId op, DType dtype) {
   const bool real = definition(op).is(Traits::is_real_valued);
   program.instructions.push_back({op, truth ? DType::boolean : real ? real_type(dtype) : dtype, {0, 1, 2}});
   program.outputs = {program.inputs};
-  return Spelling(program, types, true).finish().instructions.size();
+  return ComplexLowering(program, types, true).finish().instructions.size();
 }
 
 }  // namespace tyto::core

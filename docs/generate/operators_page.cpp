@@ -112,7 +112,7 @@ std::string result_rule(const std::vector<std::pair<DType, DType>>& pairs) {
 std::string in_place_of(const OpDef& def) {
   if (def.in_place == core::InPlace::none) return {};
   if (def.in_place == core::InPlace::by_region) return "as regions allow";
-  return def.in_place == core::InPlace::first_input ? "first input" : "yes";
+  return def.in_place == core::InPlace::update_first_input ? "first input" : "yes";
 }
 
 /// How a device other than the CPU computes an operator.

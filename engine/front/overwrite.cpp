@@ -23,7 +23,7 @@ bool is_exclusive(core::Node& node) {
 
 bool overwrite(const Value& first, core::OpId op, const core::Attributes& attributes, std::span<const Value> others) {
   core::Node& node = *first.node();
-  if (core::definition(op).in_place != core::InPlace::first_input || !is_exclusive(node)) return false;
+  if (core::definition(op).in_place != core::InPlace::update_first_input || !is_exclusive(node)) return false;
   std::atomic_thread_fence(std::memory_order_acquire);  // what others read before they let go comes first
   const core::Array& target = node.result(0).array;
   core::Device& device = *target.buffer->device();

@@ -18,7 +18,7 @@ namespace tyto::run {
 // A run beside a reference needs all of its inputs.
 BoundSession::BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena)
     : session_(std::move(executable), std::move(arena)) {
-  if (!asks_for_verification()) session_.let_go_of_packed_states();
+  if (!asks_for_verification()) session_.release_packed_states();
 }
 
 // The key's memory never leaves the session: outputs are copies.

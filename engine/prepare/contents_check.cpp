@@ -286,7 +286,7 @@ class SymbolicRun {
         const std::int64_t written_bytes = output.view.count() * output.element;
         if (read + read_bytes <= written || written + written_bytes <= read) continue;
         const bool allowed = rule != core::InPlace::none && read == written && read_bytes == written_bytes &&
-                             (rule != core::InPlace::first_input || i == 0) &&
+                             (rule != core::InPlace::update_first_input || i == 0) &&
                              (!product || i + 1 == step.inputs.size());
         if (!allowed) fault(core::text(step.name, " writes over its operand ", i, " while it reads that"));
       }

@@ -82,7 +82,7 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
     const StorageKind kind = target_.storages_[input.storage].kind;
     const bool planned = kind == StorageKind::arena || kind == StorageKind::host;
     if (!planned || !may_overwrite(node, result, inputs, input.storage)) continue;
-    if (kind == StorageKind::arena && core::definition(node.op).in_place != core::InPlace::first_input) {
+    if (kind == StorageKind::arena && core::definition(node.op).in_place != core::InPlace::update_first_input) {
       in_place_results_.push_back({input.storage, static_cast<std::uint32_t>(target_.steps_.size())});
     }
     return input.storage;

@@ -117,7 +117,7 @@ void Session::find_due_packings() {
 }
 
 bool Session::holds_packed(std::uint32_t input) const {
-  if (!lets_go_ || kept_ == nullptr || !executable_->is_only_packed(input)) return false;
+  if (!releases_states_ || kept_ == nullptr || !executable_->is_only_packed(input)) return false;
   const std::uint64_t revision = executable_->graph().inputs()[input].state->revision();
   for (std::size_t i = 0; i < packed_.size(); ++i) {
     const bool stale = packed_[i].due || packed_[i].revision != revision;
@@ -194,7 +194,7 @@ void Session::run_steps() {
     run_watched();
   } else {
     const std::size_t before = allocations();
-    if (lets_go_ && packs_states_) {
+    if (releases_states_ && packs_states_) {
       run_packing();
     } else {
       launch_steps();

@@ -57,7 +57,7 @@ class Session {
   void release_packed();
   /// From now on states whose weights were packed let go of their plain contents where nobody else holds them, and are
   /// bound again when they are to be packed anew.
-  void let_go_of_packed_states() { lets_go_ = true; }
+  void release_packed_states() { releases_states_ = true; }
   /// Whether a run does without the contents of a state: it holds them packed.
   bool holds_packed(std::uint32_t input) const;
 
@@ -94,7 +94,7 @@ class Session {
   core::BufferRef host_arena_;
   core::BufferRef kept_;
   std::vector<Packed> packed_;  // of the executable's packings
-  bool lets_go_ = false;
+  bool releases_states_ = false;
   bool packs_states_ = false;  // this run does
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;

@@ -29,8 +29,8 @@ void solver() {
         x, [&](const Tensor& y) { return abs(y * y - x) > 1e-12; }, [&](const Tensor& y) { return (y + x / y) * 0.5; },
         {.most = 20});
   };
-  const auto [y, slopes] = tyto::value_and_grad(root)(Tensor::full({}, 7.0, tyto::DType::f64));
-  std::cout << "square root of 7: " << y.item<double>() << ", its slope " << slopes[0].item<double>() << "\n";
+  const auto [y, gradients] = tyto::value_and_grad(root)(Tensor::full({}, 7.0, tyto::DType::f64));
+  std::cout << "square root of 7: " << y.item<double>() << ", its gradient " << gradients[0].item<double>() << "\n";
 }
 
 void integrator() {
@@ -55,8 +55,8 @@ void epoch() {
   auto epoch_of = tyto::compile([&](Tensor xs, Tensor ts) {
     return scan(
                [&](const Tensor& total, const Pair& batch) {
-                 const auto [loss, slopes] = tyto::value_and_grad(objective, line)(batch.first, batch.second);
-                 for (std::size_t i = 0; i < line.size(); ++i) assign(line[i], line[i] - slopes[i] * 0.3);
+                 const auto [loss, gradients] = tyto::value_and_grad(objective, line)(batch.first, batch.second);
+                 for (std::size_t i = 0; i < line.size(); ++i) assign(line[i], line[i] - gradients[i] * 0.3);
                  return Pair(total + loss, loss);
                },
                Tensor::full({}, 0.0), Pair(xs, ts))

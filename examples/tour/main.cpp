@@ -35,7 +35,7 @@ int main() {
 
   // Gradients are functions of functions.
   const auto cube = [](const Tensor& t) { return sum(t * t * t); };
-  std::cout << "slope of t^3 at b  " << tyto::grad(cube)(b) << "\n\n";
+  std::cout << "gradient of t^3 at b  " << tyto::grad(cube)(b) << "\n\n";
 
   // A model, a rule of descent, and a step that is traced once and then runs in memory planned before.
   tyto::seed(1);

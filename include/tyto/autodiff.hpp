@@ -123,7 +123,7 @@ auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {
 
 /// The gradient of `f` with respect to its first argument. grad(grad(f)) is the second derivative.
 ///
-///     auto slope = grad([](Tensor x) { return sum(x * x); })(x);   // 2 * x
+///     auto gradient = grad([](Tensor x) { return sum(x * x); })(x);   // 2 * x
 template <class F>
 auto grad(F f) {
   return [g = value_and_grad(std::move(f))](const auto&... arguments) mutable { return g(arguments...).second[0]; };

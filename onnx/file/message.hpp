@@ -1,4 +1,4 @@
-// Names in messages, and the one way to turn a file down.
+// Names in messages, and the one way to refuse a file.
 #pragma once
 
 #include <string>

@@ -25,12 +25,12 @@ bool is_truth(const ExportedNode& n) { return n.result().dtype == DType::boolean
 /// The row's word has the same meaning.
 Names same_word(const ExportedNode& n) { return {n.add(n.word_of_row(), all_as(n, n.computed_in()))}; }
 Names compared(const ExportedNode& n) { return {n.add(n.word_of_row(), all_as(n, common_type(n)))}; }
-Names of_truths(const ExportedNode& n) { return {n.add(n.word_of_row(), all_as(n, DType::boolean))}; }
+Names logical(const ExportedNode& n) { return {n.add(n.word_of_row(), all_as(n, DType::boolean))}; }
 
 /// Bools are added and multiplied as truths are.
 struct Words {
   const char* of_numbers;
-  const char* of_truths;
+  const char* of_booleans;
 };
 constexpr Words words_of_both[] = {{"Add", "Or"},         {"Mul", "And"},        {"Max", "Or"},
                                    {"Min", "And"},        {"BitwiseAnd", "And"}, {"BitwiseOr", "Or"},
@@ -38,12 +38,12 @@ constexpr Words words_of_both[] = {{"Add", "Or"},         {"Mul", "And"},       
 Names word_or_truths(const ExportedNode& n) {
   const char* word = n.word_of_row();
   for (const Words& words : words_of_both) {
-    if (is_truth(n) && std::string_view(words.of_numbers) == word) word = words.of_truths;
+    if (is_truth(n) && std::string_view(words.of_numbers) == word) word = words.of_booleans;
   }
   return {n.add(word, all_as(n, n.computed_in()))};
 }
-/// Of integers, which are whole already.
-Names unless_whole(const ExportedNode& n) {
+/// Integers are their own floor, ceiling and nearest integer.
+Names if_floating(const ExportedNode& n) {
   const Name x = n.as_result(0);
   return {is_floating(n.result().dtype) ? n.add(n.word_of_row(), {x}) : x};
 }
@@ -121,7 +121,7 @@ constexpr ExportRow elementwise_export_table[] = {
     {"bitwise_not", word_or_truths, "BitwiseNot"},
     {"bitwise_or", word_or_truths, "BitwiseOr"},
     {"bitwise_xor", word_or_truths, "BitwiseXor"},
-    {"ceil", unless_whole, "Ceil"},
+    {"ceil", if_floating, "Ceil"},
     {"clip", limited},
     {"cos", same_word, "Cos"},
     {"cosh", same_word, "Cosh"},
@@ -131,7 +131,7 @@ constexpr ExportRow elementwise_export_table[] = {
     {"exp", same_word, "Exp"},
     {"exp10", power_of_ten},
     {"exp2", power_of_two},
-    {"floor", unless_whole, "Floor"},
+    {"floor", if_floating, "Floor"},
     {"gelu", same_word, "Gelu"},
     {"greater", ordered, "Greater"},
     {"greater_equal", ordered, "GreaterOrEqual"},
@@ -144,10 +144,10 @@ constexpr ExportRow elementwise_export_table[] = {
     {"log10", logarithm_of_ten},
     {"log2", logarithm_of_two},
     {"log_sigmoid", log_sigmoid},
-    {"logical_and", of_truths, "And"},
-    {"logical_not", of_truths, "Not"},
-    {"logical_or", of_truths, "Or"},
-    {"logical_xor", of_truths, "Xor"},
+    {"logical_and", logical, "And"},
+    {"logical_not", logical, "Not"},
+    {"logical_or", logical, "Or"},
+    {"logical_xor", logical, "Xor"},
     {"maximum", word_or_truths, "Max"},
     {"minimum", word_or_truths, "Min"},
     {"multiply", word_or_truths, "Mul"},
@@ -156,7 +156,7 @@ constexpr ExportRow elementwise_export_table[] = {
     {"power", same_word, "Pow"},
     {"reciprocal", same_word, "Reciprocal"},
     {"relu", rectified},
-    {"round", unless_whole, "Round"},
+    {"round", if_floating, "Round"},
     {"rsqrt", reciprocal_root},
     {"sigmoid", same_word, "Sigmoid"},
     {"sign", unless_truth, "Sign"},

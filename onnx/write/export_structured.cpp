@@ -49,7 +49,7 @@ Names reduced_axes(const ExportedNode& n) {
                 {{"keepdims", n.integer("keepdims")}})};
 }
 // Of bool by their numbers.
-Names asked_of_truths(const ExportedNode& n) {
+Names asked_of_booleans(const ExportedNode& n) {
   const Name truth = n.out().cast(n.as(0, DType::boolean), DType::boolean, DType::i32);
   const Name y =
       n.add(n.word_of_row(), {truth, n.out().integers(n.list("axes"))}, {{"keepdims", n.integer("keepdims")}});
@@ -202,8 +202,8 @@ Names determinant_of(const ExportedNode& n) { return {n.add("Det", {n.as_result(
 
 constexpr ExportRow structured_export_table[] = {
     {"alias", same},
-    {"all", asked_of_truths, "ReduceMin"},
-    {"any", asked_of_truths, "ReduceMax"},
+    {"all", asked_of_booleans, "ReduceMin"},
+    {"any", asked_of_booleans, "ReduceMax"},
     {"arange", counted},
     {"argmax", place, "ArgMax"},
     {"argmin", place, "ArgMin"},

@@ -58,7 +58,7 @@ bool may_run_in_place(const core::Graph& graph, const GraphNode& node, Port resu
                       const View& input_view, std::size_t storage_bytes) {
   const core::InPlace rule = core::definition(node.op).in_place;
   if (rule == core::InPlace::none) return false;
-  if (rule == core::InPlace::first_input && slot != 0) return false;
+  if (rule == core::InPlace::update_first_input && slot != 0) return false;
   // A group's reductions are written while others still read rows.
   if (node.op == OpId::fused) {
     const auto& group = std::get<core::LoopAttributes>(*node.attributes);

@@ -121,12 +121,12 @@ void balance(const Elements& a, const Balance<T>& to) noexcept {
 }
 
 /// Rows of v, eigenvectors of a balanced matrix, become those of the matrix, as long as one and with their largest
-/// element real. `room` is for two rows.
+/// element real. `workspace` is for two rows.
 template <class T>
-void unbalance_rows(const Parts<T>& v, const Balance<T>& balance, T* room) noexcept {
+void unbalance_rows(const Parts<T>& v, const Balance<T>& balance, T* workspace) noexcept {
   const Index n = v.re.columns;
-  T* const re = room;
-  T* const im = room + n;
+  T* const re = workspace;
+  T* const im = workspace + n;
   for (Index k = 0; k < v.re.rows; ++k) {
     for (Index i = 0; i < n; ++i) {
       const auto place = static_cast<Index>(balance.order[i]);

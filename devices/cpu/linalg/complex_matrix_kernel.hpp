@@ -11,11 +11,11 @@
 
 namespace tyto::cpu::linalg {
 
-/// Hands out matrices from a worker's room.
+/// Hands out matrices from a worker's workspace.
 template <class T>
-class Rooms {
+class WorkspaceParts {
  public:
-  explicit Rooms(T* room) : next_(room) {}
+  explicit WorkspaceParts(T* workspace) : next_(workspace) {}
   Parts<T> matrix(Index rows, Index columns) {
     T* const first = next_;
     next_ += 2 * rows * columns;

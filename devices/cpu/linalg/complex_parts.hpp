@@ -104,13 +104,13 @@ struct Conjugated {
 
 /// c += a b, or c -= a b. Rows of c are contiguous; it overlaps neither operand.
 template <class T>
-void add_complex_product(const Bench<T>& bench, const Parts<T>& a, const Parts<T>& b, const Parts<T>& c,
+void add_complex_product(const KernelContext<T>& context, const Parts<T>& a, const Parts<T>& b, const Parts<T>& c,
                          Sign sign = Sign::plus, Conjugated conjugated = {}) {
   const auto times = [&](bool minus) { return (sign == Sign::minus) != minus ? Sign::minus : Sign::plus; };
-  add_product<T>(bench, a.re, b.re, c.re, times(false));
-  add_product<T>(bench, a.im, b.im, c.re, times(conjugated.first == conjugated.second));
-  add_product<T>(bench, a.re, b.im, c.im, times(conjugated.second));
-  add_product<T>(bench, a.im, b.re, c.im, times(conjugated.first));
+  add_product<T>(context, a.re, b.re, c.re, times(false));
+  add_product<T>(context, a.im, b.im, c.re, times(conjugated.first == conjugated.second));
+  add_product<T>(context, a.re, b.im, c.im, times(conjugated.second));
+  add_product<T>(context, a.im, b.re, c.im, times(conjugated.first));
 }
 
 /// Each row becomes as long as one, its largest element real.

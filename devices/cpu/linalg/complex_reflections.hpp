@@ -8,19 +8,19 @@
 
 namespace tyto::cpu::linalg {
 
-/// Room for one reflection on matrices of up to so many rows and columns, and how it is used.
+/// Workspace for one reflection on matrices of up to so many rows and columns, and how it is used.
 template <class T>
-struct ReflectionRoom {
+struct ReflectionWorkspace {
   static constexpr Index vectors = 7;
 
   Vector<T> v, w, scaled;
   T* negative;
 
-  ReflectionRoom(T* room, Index length)
-      : v{room, room + length},
-        w{room + 2 * length, room + 3 * length},
-        scaled{room + 4 * length, room + 5 * length},
-        negative(room + 6 * length) {}
+  ReflectionWorkspace(T* workspace, Index length)
+      : v{workspace, workspace + length},
+        w{workspace + 2 * length, workspace + 3 * length},
+        scaled{workspace + 4 * length, workspace + 5 * length},
+        negative(workspace + 6 * length) {}
 };
 
 /// As LAPACK's larfg: v becomes the vector, its first element one, with which 1 - conj(tau) v v^H takes v to (beta, 0,
@@ -57,12 +57,13 @@ T reflect(Index count, Vector<T> v, Number<T>& tau) {
   return beta * largest;
 }
 
-/// a becomes (1 - tau v v^H) a for the v in `room`.
+/// a becomes (1 - tau v v^H) a for the v in `workspace`.
 template <class T>
-void reflect_rows(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau, const ReflectionRoom<T>& room) {
+void reflect_rows(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau,
+                  const ReflectionWorkspace<T>& workspace) {
   const Index rows = a.re.rows, columns = a.re.columns;
   if (columns == 0 || (tau.re == 0 && tau.im == 0)) return;
-  const auto& [v, w, scaled, negative] = room;
+  const auto& [v, w, scaled, negative] = workspace;
   for (Index r = 0; r < rows; ++r) {
     scaled.re[r] = v.re[r];
     scaled.im[r] = -v.im[r];
@@ -80,10 +81,11 @@ void reflect_rows(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau,
 
 /// a becomes a (1 - tau v v^H).
 template <class T>
-void reflect_columns(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau, const ReflectionRoom<T>& room) {
+void reflect_columns(const VectorLoops<T>& loops, const Parts<T>& a, Number<T> tau,
+                     const ReflectionWorkspace<T>& workspace) {
   const Index rows = a.re.rows, columns = a.re.columns, step = a.re.row_step;
   if (rows == 0 || (tau.re == 0 && tau.im == 0)) return;
-  const auto& [v, w, scaled, negative] = room;
+  const auto& [v, w, scaled, negative] = workspace;
   loops.multiply(rows, columns, a.re.first, step, v.re, w.re);
   loops.multiply(rows, columns, a.im.first, step, v.im, scaled.re);
   loops.multiply(rows, columns, a.re.first, step, v.im, w.im);

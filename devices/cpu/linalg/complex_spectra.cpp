@@ -15,59 +15,61 @@ void put_column(Vector<T> v, const Parts<T>& a, Index row, Index column) {
 /// times the identity: the first columns of it in q.
 template <class T>
 void form_from(const VectorLoops<T>& loops, const Parts<T>& vectors, Index below, Index count, Vector<T> taus,
-               const Parts<T>& q, const ReflectionRoom<T>& room) {
+               const Parts<T>& q, const ReflectionWorkspace<T>& workspace) {
   set_identity(q.re);
   for (Index row = 0; row < q.im.rows; ++row) std::fill_n(q.im.row(row), q.im.columns, T(0));
   for (Index k = count; k-- > 0;) {
     const Index first = k + below;
-    take_column(vectors, first, k, room.v);
-    room.v.re[0] = 1;
-    room.v.im[0] = 0;
+    take_column(vectors, first, k, workspace.v);
+    workspace.v.re[0] = 1;
+    workspace.v.im[0] = 0;
     // Columns before the reflection's rows are still those of the identity there.
     const Index from = std::min(first, q.re.columns);
-    reflect_rows(loops, part(q, first, from, q.re.rows - first, q.re.columns - from), {taus.re[k], taus.im[k]}, room);
+    reflect_rows(loops, part(q, first, from, q.re.rows - first, q.re.columns - from), {taus.re[k], taus.im[k]},
+                 workspace);
   }
 }
 
 }  // namespace
 
-std::int64_t complex_qr_room(std::int64_t rows, std::int64_t columns) noexcept {
-  return ReflectionRoom<float>::vectors * std::max(rows, columns) + 2 * columns;
+std::int64_t complex_qr_workspace(std::int64_t rows, std::int64_t columns) noexcept {
+  return ReflectionWorkspace<float>::vectors * std::max(rows, columns) + 2 * columns;
 }
 
 template <class T>
-void decompose_complex_qr(const Bench<T>& bench, Parts<T> a, Parts<T> q, T* room) noexcept {
+void decompose_complex_qr(const KernelContext<T>& context, Parts<T> a, Parts<T> q, T* workspace) noexcept {
   const Index rows = a.re.rows, columns = a.re.columns, length = std::max(rows, q.re.columns);
-  const ReflectionRoom<T> tools(room, length);
-  const Vector<T> taus{room + ReflectionRoom<T>::vectors * length,
-                       room + ReflectionRoom<T>::vectors * length + columns};
+  const ReflectionWorkspace<T> tools(workspace, length);
+  const Vector<T> taus{workspace + ReflectionWorkspace<T>::vectors * length,
+                       workspace + ReflectionWorkspace<T>::vectors * length + columns};
   for (Index k = 0; k < columns; ++k) {
     take_column(a, k, k, tools.v);
     Number<T> tau;
     const T beta = reflect(rows - k, tools.v, tau);
-    reflect_rows(*bench.loops, part(a, k, k + 1, rows - k, columns - k - 1), conjugate(tau), tools);
+    reflect_rows(*context.loops, part(a, k, k + 1, rows - k, columns - k - 1), conjugate(tau), tools);
     put_column(tools.v, a, k, k);
     set(a, k, k, {beta, T(0)});
     taus.re[k] = tau.re;
     taus.im[k] = tau.im;
   }
-  form_from(*bench.loops, a, 0, columns, taus, q, tools);
+  form_from(*context.loops, a, 0, columns, taus, q, tools);
 }
 
-std::int64_t hermitian_room(std::int64_t size, bool vectors) noexcept {
-  return ReflectionRoom<float>::vectors * size + 2 * size + size * size + (vectors ? 2 * size * size : 0) +
-         eigen_room(size, vectors);
+std::int64_t hermitian_workspace(std::int64_t size, bool vectors) noexcept {
+  return ReflectionWorkspace<float>::vectors * size + 2 * size + size * size + (vectors ? 2 * size * size : 0) +
+         eigen_workspace(size, vectors);
 }
 
 template <class T>
-bool decompose_hermitian(const Bench<T>& bench, Parts<T> a, const Parts<T>& vectors, T* values, T* room) noexcept {
+bool decompose_hermitian(const KernelContext<T>& context, Parts<T> a, const Parts<T>& vectors, T* values,
+                         T* workspace) noexcept {
   const Index n = a.re.rows;
   const bool wanted = vectors.re.first != nullptr;
-  const ReflectionRoom<T> tools(room, n);
-  room += ReflectionRoom<T>::vectors * n;
-  const Vector<T> taus{room, room + n};
-  const Matrix<T> diagonals = dense(room + 2 * n, n, n);
-  room += 2 * n + n * n;
+  const ReflectionWorkspace<T> tools(workspace, n);
+  workspace += ReflectionWorkspace<T>::vectors * n;
+  const Vector<T> taus{workspace, workspace + n};
+  const Matrix<T> diagonals = dense(workspace + 2 * n, n, n);
+  workspace += 2 * n + n * n;
   std::fill_n(diagonals.first, n * n, T(0));
   for (Index k = 0; k < n; ++k) {
     diagonals(k, k) = a.re(k, k);
@@ -77,56 +79,56 @@ bool decompose_hermitian(const Bench<T>& bench, Parts<T> a, const Parts<T>& vect
     Number<T> tau;
     diagonals(k + 1, k) = diagonals(k, k + 1) = reflect(rest, tools.v, tau);
     const Parts<T> corner = part(a, k + 1, k + 1, rest, rest);
-    reflect_rows(*bench.loops, corner, conjugate(tau), tools);
-    reflect_columns(*bench.loops, corner, tau, tools);
+    reflect_rows(*context.loops, corner, conjugate(tau), tools);
+    reflect_columns(*context.loops, corner, tau, tools);
     put_column(tools.v, a, k + 1, k);
     taus.re[k] = tau.re;
     taus.im[k] = tau.im;
   }
   Parts<T> q;
   if (wanted) {
-    q = dense_parts(room, n, n);
-    room += 2 * n * n;
-    form_from(*bench.loops, a, 1, n - 1, taus, q, tools);
+    q = dense_parts(workspace, n, n);
+    workspace += 2 * n * n;
+    form_from(*context.loops, a, 1, n - 1, taus, q, tools);
   }
-  if (!decompose_symmetric(bench, diagonals, wanted, values, room)) return false;
+  if (!decompose_symmetric(context, diagonals, wanted, values, workspace)) return false;
   if (!wanted) return true;
   std::fill_n(vectors.re.first, n * n, T(0));
   std::fill_n(vectors.im.first, n * n, T(0));
-  add_product<T>(bench, q.re, diagonals, vectors.re);
-  add_product<T>(bench, q.im, diagonals, vectors.im);
+  add_product<T>(context, q.re, diagonals, vectors.re);
+  add_product<T>(context, q.im, diagonals, vectors.im);
   return true;
 }
 
-std::int64_t complex_singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
+std::int64_t complex_singular_workspace(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
   const bool vectors = u_columns > 0;
-  return ReflectionRoom<float>::vectors * std::max(rows, columns) + 4 * columns + columns * columns +
+  return ReflectionWorkspace<float>::vectors * std::max(rows, columns) + 4 * columns + columns * columns +
          (vectors ? 6 * columns * columns + 2 * rows * u_columns : 0) +
-         singular_room(columns, columns, vectors ? columns : 0);
+         singular_workspace(columns, columns, vectors ? columns : 0);
 }
 
 template <class T>
-bool decompose_complex_singular(const Bench<T>& bench, Parts<T> a, T* values, const Parts<T>& u,
-                                const Parts<T>& v_adjoint, T* room) noexcept {
+bool decompose_complex_singular(const KernelContext<T>& context, Parts<T> a, T* values, const Parts<T>& u,
+                                const Parts<T>& v_adjoint, T* workspace) noexcept {
   const Index rows = a.re.rows, n = a.re.columns;
   const bool wanted = u.re.first != nullptr;
-  const ReflectionRoom<T> tools(room, std::max(rows, n));
-  room += ReflectionRoom<T>::vectors * std::max(rows, n);
-  const Vector<T> left{room, room + n}, right{room + 2 * n, room + 3 * n};
-  const Matrix<T> diagonals = dense(room + 4 * n, n, n);
-  room += 4 * n + n * n;
+  const ReflectionWorkspace<T> tools(workspace, std::max(rows, n));
+  workspace += ReflectionWorkspace<T>::vectors * std::max(rows, n);
+  const Vector<T> left{workspace, workspace + n}, right{workspace + 2 * n, workspace + 3 * n};
+  const Matrix<T> diagonals = dense(workspace + 4 * n, n, n);
+  workspace += 4 * n + n * n;
   std::fill_n(diagonals.first, n * n, T(0));
   // The vectors of the right, as columns below a first subdiagonal.
   Parts<T> turned;
   if (wanted) {
-    turned = dense_parts(room, n, n);
-    room += 2 * n * n;
+    turned = dense_parts(workspace, n, n);
+    workspace += 2 * n * n;
   }
   for (Index k = 0; k < n; ++k) {
     take_column(a, k, k, tools.v);
     Number<T> tau;
     diagonals(k, k) = reflect(rows - k, tools.v, tau);
-    reflect_rows(*bench.loops, part(a, k, k + 1, rows - k, n - k - 1), conjugate(tau), tools);
+    reflect_rows(*context.loops, part(a, k, k + 1, rows - k, n - k - 1), conjugate(tau), tools);
     put_column(tools.v, a, k, k);
     left.re[k] = tau.re;
     left.im[k] = tau.im;
@@ -138,7 +140,7 @@ bool decompose_complex_singular(const Bench<T>& bench, Parts<T> a, T* values, co
       tools.v.im[j] = -a.im(k, k + 1 + j);
     }
     diagonals(k, k + 1) = reflect(rest, tools.v, tau);
-    reflect_columns(*bench.loops, part(a, k + 1, k + 1, rows - k - 1, rest), tau, tools);
+    reflect_columns(*context.loops, part(a, k + 1, k + 1, rows - k - 1, rest), tau, tools);
     right.re[k] = tau.re;
     right.im[k] = tau.im;
     if (wanted) put_column(tools.v, turned, k + 1, k);
@@ -146,34 +148,34 @@ bool decompose_complex_singular(const Bench<T>& bench, Parts<T> a, T* values, co
   Matrix<T> inner_u, inner_v;
   Parts<T> q, p;
   if (wanted) {
-    inner_u = dense(room, n, n);
-    inner_v = dense(room + n * n, n, n);
-    p = dense_parts(room + 2 * n * n, n, n);
-    q = dense_parts(room + 4 * n * n, rows, u.re.columns);
-    room += 4 * n * n + 2 * rows * u.re.columns;
+    inner_u = dense(workspace, n, n);
+    inner_v = dense(workspace + n * n, n, n);
+    p = dense_parts(workspace + 2 * n * n, n, n);
+    q = dense_parts(workspace + 4 * n * n, rows, u.re.columns);
+    workspace += 4 * n * n + 2 * rows * u.re.columns;
   }
-  if (!decompose_singular(bench, diagonals, values, inner_u, inner_v, room)) return false;
+  if (!decompose_singular(context, diagonals, values, inner_u, inner_v, workspace)) return false;
   if (!wanted) return true;
-  form_from(*bench.loops, a, 0, n, left, q, tools);
-  form_from(*bench.loops, turned, 1, std::max<Index>(n - 1, 0), right, p, tools);
+  form_from(*context.loops, a, 0, n, left, q, tools);
+  form_from(*context.loops, turned, 1, std::max<Index>(n - 1, 0), right, p, tools);
   for (const auto& [whole, to] : {std::pair(q.re, u.re), std::pair(q.im, u.im)}) {
     for (Index row = 0; row < rows; ++row) {
       std::fill_n(to.row(row), n, T(0));
       std::copy(whole.row(row) + n, whole.row(row) + whole.columns, to.row(row) + n);
     }
-    add_product<T>(bench, whole.part(0, 0, rows, n), inner_u, to.part(0, 0, rows, n));
+    add_product<T>(context, whole.part(0, 0, rows, n), inner_u, to.part(0, 0, rows, n));
   }
   std::fill_n(v_adjoint.re.first, n * n, T(0));
   std::fill_n(v_adjoint.im.first, n * n, T(0));
-  add_product<T>(bench, inner_v, p.re.transposed(), v_adjoint.re);
-  add_product<T>(bench, inner_v, p.im.transposed(), v_adjoint.im, Sign::minus);
+  add_product<T>(context, inner_v, p.re.transposed(), v_adjoint.re);
+  add_product<T>(context, inner_v, p.im.transposed(), v_adjoint.im, Sign::minus);
   return true;
 }
 
-#define TYTO_FOR_BOTH(T)                                                                                    \
-  template void decompose_complex_qr(const Bench<T>&, Parts<T>, Parts<T>, T*) noexcept;                     \
-  template bool decompose_hermitian(const Bench<T>&, Parts<T>, const Parts<T>&, T*, T*) noexcept;           \
-  template bool decompose_complex_singular(const Bench<T>&, Parts<T>, T*, const Parts<T>&, const Parts<T>&, \
+#define TYTO_FOR_BOTH(T)                                                                                            \
+  template void decompose_complex_qr(const KernelContext<T>&, Parts<T>, Parts<T>, T*) noexcept;                     \
+  template bool decompose_hermitian(const KernelContext<T>&, Parts<T>, const Parts<T>&, T*, T*) noexcept;           \
+  template bool decompose_complex_singular(const KernelContext<T>&, Parts<T>, T*, const Parts<T>&, const Parts<T>&, \
                                            T*) noexcept;
 TYTO_FOR_BOTH(float)
 TYTO_FOR_BOTH(double)

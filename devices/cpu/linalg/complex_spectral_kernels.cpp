@@ -37,15 +37,16 @@ KernelRef prepare_complex_qr(const core::Step& step) {
   if (no_matrices(a)) return no_work();
   const Index width = step.outputs[0].view.shape.back();
   return with_parts(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(4, a.rows, width), width,
-                        2 * a.rows * (a.columns + width) + 2 * width * a.columns + complex_qr_room(a.rows, width), 0};
+    const WorkEstimate estimate{
+        work_of(4, a.rows, width), width,
+        2 * a.rows * (a.columns + width) + 2 * width * a.columns + complex_qr_workspace(a.rows, width), 0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          Rooms<T> rooms(desk.room);
-          const Parts<T> factored = rooms.matrix(a.rows, a.columns), q = rooms.matrix(a.rows, width);
-          const Parts<T> r = rooms.matrix(width, a.columns);
+        a.count, estimate, [=](Addresses inputs, Addresses outputs, Index index, const ThreadWorkspace<T>& mine) {
+          WorkspaceParts<T> pieces(mine.workspace);
+          const Parts<T> factored = pieces.matrix(a.rows, a.columns), q = pieces.matrix(a.rows, width);
+          const Parts<T> r = pieces.matrix(width, a.columns);
           read_parts(a, inputs[0], index, factored);
-          decompose_complex_qr(desk.bench, factored, q, rooms.rest());
+          decompose_complex_qr(mine.context, factored, q, pieces.rest());
           for (Index row = 0; row < width; ++row) {
             for (Index column = 0; column < a.columns; ++column) {
               set(r, row, column, column < row ? Number<T>{} : get(factored, row, column));
@@ -64,11 +65,12 @@ KernelRef prepare_complex_eigh(const core::Step& step) {
   const Index n = a.rows;
   const bool wanted = step.outputs.size() > 1;
   return with_parts(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(wanted ? 9 : 4, n, n), n, (wanted ? 4 : 2) * n * n + hermitian_room(n, wanted), 0};
+    const WorkEstimate estimate{work_of(wanted ? 9 : 4, n, n), n,
+                                (wanted ? 4 : 2) * n * n + hermitian_workspace(n, wanted), 0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          Rooms<T> rooms(desk.room);
-          const Parts<T> work = rooms.matrix(n, n), vectors = wanted ? rooms.matrix(n, n) : Parts<T>();
+        a.count, estimate, [=](Addresses inputs, Addresses outputs, Index index, const ThreadWorkspace<T>& mine) {
+          WorkspaceParts<T> pieces(mine.workspace);
+          const Parts<T> work = pieces.matrix(n, n), vectors = wanted ? pieces.matrix(n, n) : Parts<T>();
           T* const values = numbers<T>(outputs[0], index, n);
           read_parts(a, inputs[0], index, work);
           // The lower triangle is read; the solver works on both.
@@ -80,7 +82,7 @@ KernelRef prepare_complex_eigh(const core::Step& step) {
           }
           const std::optional<int> exponent = exponent_of(work);
           if (exponent) scale_by(work, -*exponent);
-          if (!exponent || !decompose_hermitian(desk.bench, work, vectors, values, rooms.rest())) {
+          if (!exponent || !decompose_hermitian(mine.context, work, vectors, values, pieces.rest())) {
             std::fill_n(values, n, std::numeric_limits<T>::quiet_NaN());
             if (wanted) write_nan<T>(outputs[1], index, n * n);
             return;
@@ -101,20 +103,20 @@ KernelRef prepare_complex_svd(const core::Step& step) {
   const Index v_rows = wanted ? step.outputs[2].view.shape[step.outputs[2].view.rank() - 2] : 0;
   const Index left = upright.turned ? v_rows : u_columns, rows = upright.rows, size = upright.columns;
   return with_parts(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{
+    const WorkEstimate estimate{
         work_of(wanted ? 20 : 6, rows, size), rows,
-        2 * (rows * size + rows * left + size * size) + complex_singular_room(rows, size, wanted ? left : 0), 0};
+        2 * (rows * size + rows * left + size * size) + complex_singular_workspace(rows, size, wanted ? left : 0), 0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          Rooms<T> rooms(desk.room);
-          const Parts<T> work = rooms.matrix(rows, size);
-          const Parts<T> lefts = wanted ? rooms.matrix(rows, left) : Parts<T>();
-          const Parts<T> rights = wanted ? rooms.matrix(size, size) : Parts<T>();
+        a.count, estimate, [=](Addresses inputs, Addresses outputs, Index index, const ThreadWorkspace<T>& mine) {
+          WorkspaceParts<T> pieces(mine.workspace);
+          const Parts<T> work = pieces.matrix(rows, size);
+          const Parts<T> lefts = wanted ? pieces.matrix(rows, left) : Parts<T>();
+          const Parts<T> rights = wanted ? pieces.matrix(size, size) : Parts<T>();
           T* const values = numbers<T>(outputs[wanted ? 1 : 0], index, size);
           upright.read(a, inputs[0], index, work);
           const std::optional<int> exponent = exponent_of(work);
           if (exponent) scale_by(work, -*exponent);
-          if (!exponent || !decompose_complex_singular(desk.bench, work, values, lefts, rights, rooms.rest())) {
+          if (!exponent || !decompose_complex_singular(mine.context, work, values, lefts, rights, pieces.rest())) {
             std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
             if (!wanted) return;
             write_nan<T>(outputs[0], index, a.rows * u_columns);
@@ -141,18 +143,18 @@ KernelRef prepare_complex_pinv(const core::Step& step) {
   const Upright upright(a);
   const Index rows = upright.rows, size = upright.columns, offset = step.inputs[1].view.offset;
   return with_parts(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(20, rows, size), rows,
-                        2 * (3 * rows * size + size * size) + complex_singular_room(rows, size, size), 0};
+    const WorkEstimate estimate{work_of(20, rows, size), rows,
+                                2 * (3 * rows * size + size * size) + complex_singular_workspace(rows, size, size), 0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, Index index, const Desk<T>& desk) {
-          Rooms<T> rooms(desk.room);
-          const Parts<T> work = rooms.matrix(rows, size), u = rooms.matrix(rows, size), v = rooms.matrix(size, size);
-          const Parts<T> inverse = rooms.matrix(size, rows);
+        a.count, estimate, [=](Addresses inputs, Addresses outputs, Index index, const ThreadWorkspace<T>& mine) {
+          WorkspaceParts<T> pieces(mine.workspace);
+          const Parts<T> work = pieces.matrix(rows, size), u = pieces.matrix(rows, size), v = pieces.matrix(size, size);
+          const Parts<T> inverse = pieces.matrix(size, rows);
           T* const values = numbers<T>(outputs[1], index, size);
           upright.read(a, inputs[0], index, work);
           const std::optional<int> exponent = exponent_of(work);
           if (exponent) scale_by(work, -*exponent);
-          if (!exponent || !decompose_complex_singular(desk.bench, work, values, u, v, rooms.rest())) {
+          if (!exponent || !decompose_complex_singular(mine.context, work, values, u, v, pieces.rest())) {
             std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
             return write_nan<T>(outputs[0], index, a.rows * a.columns);
           }
@@ -168,7 +170,7 @@ KernelRef prepare_complex_pinv(const core::Step& step) {
           }
           // V diag(1 / s) U^H of the matrix as it was worked with.
           std::fill_n(inverse.re.first, 2 * size * rows, T(0));
-          add_complex_product(desk.bench, transposed(v), transposed(u), inverse, Sign::plus, {true, true});
+          add_complex_product(mine.context, transposed(v), transposed(u), inverse, Sign::plus, {true, true});
           if (upright.turned) write_parts(transposed(inverse), outputs[0], index, true);
           else write_parts(inverse, outputs[0], index);
         });

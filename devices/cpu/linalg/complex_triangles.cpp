@@ -40,16 +40,16 @@ void exchange_rows(const Parts<T>& a, Index one, Index other) {
 
 /// Columns from `first` to before `past`, of rows from `first` on; rows are exchanged in their whole length.
 template <class T>
-void factorise_columns(const Bench<T>& bench, const Parts<T>& a, Index first, Index past, Index* pivots) {
+void factorise_columns(const KernelContext<T>& context, const Parts<T>& a, Index first, Index past, Index* pivots) {
   const Index rows = a.re.rows;
   if (past - first > few) {
     const Index middle = first + (past - first) / 2, left = middle - first, right = past - middle;
-    factorise_columns(bench, a, first, middle, pivots);
-    solve_complex_triangular(bench, part(a, first, first, left, left), Triangle::lower, true,
+    factorise_columns(context, a, first, middle, pivots);
+    solve_complex_triangular(context, part(a, first, first, left, left), Triangle::lower, true,
                              part(a, first, middle, left, right));
-    add_complex_product(bench, part(a, middle, first, rows - middle, left), part(a, first, middle, left, right),
+    add_complex_product(context, part(a, middle, first, rows - middle, left), part(a, first, middle, left, right),
                         part(a, middle, middle, rows - middle, right), Sign::minus);
-    return factorise_columns(bench, a, middle, past, pivots);
+    return factorise_columns(context, a, middle, past, pivots);
   }
   for (Index k = first; k < past; ++k) {
     Index best = k;
@@ -65,25 +65,25 @@ void factorise_columns(const Bench<T>& bench, const Parts<T>& a, Index first, In
     for (Index row = k + 1; row < rows; ++row) {
       const Number<T> factor = get(a, row, k) / pivot;
       set(a, row, k, factor);
-      subtract_scaled(*bench.loops, past - k - 1, factor, row_of(a, k, k + 1), row_of(a, row, k + 1));
+      subtract_scaled(*context.loops, past - k - 1, factor, row_of(a, k, k + 1), row_of(a, row, k + 1));
     }
   }
 }
 
 /// a becomes a l^-H for a lower triangle l.
 template <class T>
-void divide_by_adjoint(const Bench<T>& bench, const Parts<T>& l, const Parts<T>& a) {
+void divide_by_adjoint(const KernelContext<T>& context, const Parts<T>& l, const Parts<T>& a) {
   const Index size = l.re.rows, rows = a.re.rows;
   if (size > few) {
     const Index half = size / 2, rest = size - half;
     const Parts<T> left = part(a, 0, 0, rows, half), right = part(a, 0, half, rows, rest);
-    divide_by_adjoint(bench, part(l, 0, 0, half, half), left);
-    add_complex_product(bench, left, transposed(part(l, half, 0, rest, half)), right, Sign::minus, {false, true});
-    return divide_by_adjoint(bench, part(l, half, half, rest, rest), right);
+    divide_by_adjoint(context, part(l, 0, 0, half, half), left);
+    add_complex_product(context, left, transposed(part(l, half, 0, rest, half)), right, Sign::minus, {false, true});
+    return divide_by_adjoint(context, part(l, half, half, rest, rest), right);
   }
   for (Index row = 0; row < rows; ++row) {
     for (Index j = 0; j < size; ++j) {
-      const Number<T> rest = get(a, row, j) - adjoint_dot(*bench.loops, j, row_of(a, row), row_of(l, j));
+      const Number<T> rest = get(a, row, j) - adjoint_dot(*context.loops, j, row_of(a, row), row_of(l, j));
       set(a, row, j, {rest.re / l.re(j, j), rest.im / l.re(j, j)});
     }
   }
@@ -92,11 +92,11 @@ void divide_by_adjoint(const Bench<T>& bench, const Parts<T>& l, const Parts<T>&
 }  // namespace
 
 template <class T>
-std::int64_t factorise_complex_lu(const Bench<T>& bench, Parts<T> a, std::int64_t* pivots) noexcept {
+std::int64_t factorise_complex_lu(const KernelContext<T>& context, Parts<T> a, std::int64_t* pivots) noexcept {
   const Index rows = a.re.rows, columns = a.re.columns, square = std::min(rows, columns);
-  factorise_columns(bench, a, 0, square, pivots);
+  factorise_columns(context, a, 0, square, pivots);
   if (columns > square) {
-    solve_complex_triangular(bench, part(a, 0, 0, square, square), Triangle::lower, true,
+    solve_complex_triangular(context, part(a, 0, 0, square, square), Triangle::lower, true,
                              part(a, 0, square, square, columns - square));
   }
   for (Index k = 0; k < square; ++k) {
@@ -106,25 +106,25 @@ std::int64_t factorise_complex_lu(const Bench<T>& bench, Parts<T> a, std::int64_
 }
 
 template <class T>
-std::int64_t factorise_complex_cholesky(const Bench<T>& bench, Parts<T> a) noexcept {
+std::int64_t factorise_complex_cholesky(const KernelContext<T>& context, Parts<T> a) noexcept {
   const Index size = a.re.rows;
   if (size > few) {
     const Index half = size / 2, rest = size - half;
     const Parts<T> corner = part(a, half, half, rest, rest), below = part(a, half, 0, rest, half);
-    if (const Index bad = factorise_complex_cholesky(bench, part(a, 0, 0, half, half)); bad != 0) return bad;
-    divide_by_adjoint(bench, part(a, 0, 0, half, half), below);
-    add_complex_product(bench, below, transposed(below), corner, Sign::minus, {false, true});
-    const Index bad = factorise_complex_cholesky(bench, corner);
+    if (const Index bad = factorise_complex_cholesky(context, part(a, 0, 0, half, half)); bad != 0) return bad;
+    divide_by_adjoint(context, part(a, 0, 0, half, half), below);
+    add_complex_product(context, below, transposed(below), corner, Sign::minus, {false, true});
+    const Index bad = factorise_complex_cholesky(context, corner);
     return bad == 0 ? 0 : half + bad;
   }
   for (Index j = 0; j < size; ++j) {
     const Vector<T> own = row_of(a, j);
-    const T square = a.re(j, j) - adjoint_dot(*bench.loops, j, own, own).re;
+    const T square = a.re(j, j) - adjoint_dot(*context.loops, j, own, own).re;
     if (!(square > 0)) return j + 1;
     const T length = std::sqrt(square);
     set(a, j, j, {length, T(0)});
     for (Index row = j + 1; row < size; ++row) {
-      const Number<T> left = get(a, row, j) - adjoint_dot(*bench.loops, j, row_of(a, row), own);
+      const Number<T> left = get(a, row, j) - adjoint_dot(*context.loops, j, row_of(a, row), own);
       set(a, row, j, {left.re / length, left.im / length});
     }
   }
@@ -132,7 +132,7 @@ std::int64_t factorise_complex_cholesky(const Bench<T>& bench, Parts<T> a) noexc
 }
 
 template <class T>
-void solve_complex_triangular(const Bench<T>& bench, const Parts<T>& t, Triangle triangle, bool unit,
+void solve_complex_triangular(const KernelContext<T>& context, const Parts<T>& t, Triangle triangle, bool unit,
                               const Parts<T>& b) noexcept {
   const Index size = t.re.rows, columns = b.re.columns;
   const bool lower = triangle == Triangle::lower;
@@ -140,25 +140,26 @@ void solve_complex_triangular(const Bench<T>& bench, const Parts<T>& t, Triangle
     const Index half = size / 2, rest = size - half;
     const Parts<T> above = part(b, 0, 0, half, columns), below = part(b, half, 0, rest, columns);
     const Parts<T> first = part(t, 0, 0, half, half), second = part(t, half, half, rest, rest);
-    solve_complex_triangular(bench, lower ? first : second, triangle, unit, lower ? above : below);
-    if (lower) add_complex_product(bench, part(t, half, 0, rest, half), above, below, Sign::minus);
-    else add_complex_product(bench, part(t, 0, half, half, rest), below, above, Sign::minus);
-    return solve_complex_triangular(bench, lower ? second : first, triangle, unit, lower ? below : above);
+    solve_complex_triangular(context, lower ? first : second, triangle, unit, lower ? above : below);
+    if (lower) add_complex_product(context, part(t, half, 0, rest, half), above, below, Sign::minus);
+    else add_complex_product(context, part(t, 0, half, half, rest), below, above, Sign::minus);
+    return solve_complex_triangular(context, lower ? second : first, triangle, unit, lower ? below : above);
   }
   for (Index step = 0; step < size; ++step) {
     const Index row = lower ? step : size - 1 - step;
     const Index from = lower ? 0 : row + 1, past = lower ? row : size;
     for (Index j = from; j < past; ++j) {
-      subtract_scaled(*bench.loops, columns, get(t, row, j), row_of(b, j), row_of(b, row));
+      subtract_scaled(*context.loops, columns, get(t, row, j), row_of(b, j), row_of(b, row));
     }
     for (Index j = 0; j < columns && !unit; ++j) set(b, row, j, get(b, row, j) / get(t, row, row));
   }
 }
 
-#define TYTO_FOR_BOTH(T)                                                                         \
-  template std::int64_t factorise_complex_lu(const Bench<T>&, Parts<T>, std::int64_t*) noexcept; \
-  template std::int64_t factorise_complex_cholesky(const Bench<T>&, Parts<T>) noexcept;          \
-  template void solve_complex_triangular(const Bench<T>&, const Parts<T>&, Triangle, bool, const Parts<T>&) noexcept;
+#define TYTO_FOR_BOTH(T)                                                                                 \
+  template std::int64_t factorise_complex_lu(const KernelContext<T>&, Parts<T>, std::int64_t*) noexcept; \
+  template std::int64_t factorise_complex_cholesky(const KernelContext<T>&, Parts<T>) noexcept;          \
+  template void solve_complex_triangular(const KernelContext<T>&, const Parts<T>&, Triangle, bool,       \
+                                         const Parts<T>&) noexcept;
 TYTO_FOR_BOTH(float)
 TYTO_FOR_BOTH(double)
 #undef TYTO_FOR_BOTH

@@ -43,10 +43,11 @@ double norm_of(const Matrix<const T>& a) noexcept {
 
 }  // namespace
 
-std::int64_t exponential_room(std::int64_t size) noexcept { return 7 * size * size; }
+std::int64_t exponential_workspace(std::int64_t size) noexcept { return 7 * size * size; }
 
 template <class T>
-void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std::int64_t* pivots, T* room) noexcept {
+void exponential(const KernelContext<T>& context, Matrix<const T> a, Matrix<T> result, std::int64_t* pivots,
+                 T* workspace) noexcept {
   const std::int64_t size = a.rows, count = size * size;
   const double norm = norm_of<T>(a);
   if (!std::isfinite(norm)) {
@@ -58,7 +59,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
   for (double left = norm; left > chosen.largest_norm; left /= 2) ++squarings;
   const T scale = static_cast<T>(std::ldexp(1.0, -squarings));
 
-  const auto place = [&](std::int64_t number) { return dense(room + number * count, size, size); };
+  const auto place = [&](std::int64_t number) { return dense(workspace + number * count, size, size); };
   const Matrix<T> x = place(0), powers[] = {place(1), place(2), place(3)}, even = place(4), odd = place(5),
                   inner = place(6);
   for (std::int64_t row = 0; row < size; ++row) {
@@ -66,7 +67,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
   }
   const auto multiply = [&](const Matrix<T>& left, const Matrix<T>& right, const Matrix<T>& to) {
     std::fill_n(to.first, count, T(0));
-    add_product<T>(bench, left, right, to);
+    add_product<T>(context, left, right, to);
   };
   multiply(x, x, powers[0]);
   multiply(powers[0], powers[0], powers[1]);
@@ -84,7 +85,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
       if (k == 0) {
         for (std::int64_t i = 0; i < size; ++i) to(i, i) += coefficient;
       } else {
-        bench.loops->add_scaled(count, coefficient, powers[k - 1].first, to.first);
+        context.loops->add_scaled(count, coefficient, powers[k - 1].first, to.first);
       }
     }
   };
@@ -93,7 +94,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
     sum_powers(start, 0, to);
     if (chosen.degree > 7) {
       sum_powers(start + 6, 1, odd);
-      add_product<T>(bench, powers[2], odd, to);
+      add_product<T>(context, powers[2], odd, to);
     }
   }
   multiply(x, inner, odd);
@@ -103,12 +104,12 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
     result.first[i] = p + q;
     even.first[i] = p - q;
   }
-  factorise_lu(bench, even, pivots);
+  factorise_lu(context, even, pivots);
   for (std::int64_t i = 0; i < size; ++i) {
     if (pivots[i] != i) std::swap_ranges(result.row(i), result.row(i) + size, result.row(pivots[i]));
   }
-  solve_triangular<T>(bench, even, Triangle::lower, true, result);
-  solve_triangular<T>(bench, even, Triangle::upper, false, result);
+  solve_triangular<T>(context, even, Triangle::lower, true, result);
+  solve_triangular<T>(context, even, Triangle::upper, false, result);
   for (; squarings > 0; --squarings) {
     std::copy_n(result.first, count, x.first);
     multiply(x, x, result);
@@ -116,7 +117,7 @@ void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std
 }
 
 #define TYTO_INSTANTIATE(T) \
-  template void exponential<T>(const Bench<T>&, Matrix<const T>, Matrix<T>, std::int64_t*, T*) noexcept;
+  template void exponential<T>(const KernelContext<T>&, Matrix<const T>, Matrix<T>, std::int64_t*, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

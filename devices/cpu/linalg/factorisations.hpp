@@ -1,4 +1,4 @@
-// The factorisations of one matrix: each works in place or in the room that it is given, and allocates nothing.
+// The factorisations of one matrix: each works in place or in the workspace that it is given, and allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,10 @@
 namespace tyto::cpu::linalg {
 
 /// P a = L U by partial pivoting, L (unit diagonal) and U in place of a. Step i exchanged rows i and pivots[i]. Returns
-/// the first diagonal element of U that is zero, counted from one, or 0. Bench::packed has room for lu_width() columns.
+/// the first diagonal element of U that is zero, counted from one, or 0. KernelContext::packed has workspace for
+/// lu_width() columns.
 template <class T>
-std::int64_t factorise_lu(const Bench<T>& bench, Matrix<T> a, std::int64_t* pivots) noexcept;
+std::int64_t factorise_lu(const KernelContext<T>& context, Matrix<T> a, std::int64_t* pivots) noexcept;
 
 std::int64_t lu_width(std::int64_t rows, std::int64_t columns) noexcept;
 
@@ -22,45 +23,46 @@ void permutation_of(const std::int64_t* pivots, std::int64_t exchanges, std::int
 /// a = L L^T, L in place of a's lower triangle, which alone is read. Returns the first pivot that is not positive,
 /// counted from one, or 0.
 template <class T>
-std::int64_t factorise_cholesky(const Bench<T>& bench, Matrix<T> a) noexcept;
+std::int64_t factorise_cholesky(const KernelContext<T>& context, Matrix<T> a) noexcept;
 
 /// How many reflections are applied together.
 inline constexpr std::int64_t reflection_block = 32;
 
-/// Elements of room for factorise_qr and form_q: of an m x n matrix, with up to `width` columns multiplied.
-std::int64_t qr_room(std::int64_t rows, std::int64_t columns, std::int64_t width) noexcept;
+/// Elements of workspace for factorise_qr and form_q: of an m x n matrix, with up to `width` columns multiplied.
+std::int64_t qr_workspace(std::int64_t rows, std::int64_t columns, std::int64_t width) noexcept;
 
 /// a = Q R of a matrix with no fewer rows than columns: R in the upper triangle, reflections below it; `factors`
 /// receives one number a column.
 template <class T>
-void factorise_qr(const Bench<T>& bench, Matrix<T> a, T* factors, T* room) noexcept;
+void factorise_qr(const KernelContext<T>& context, Matrix<T> a, T* factors, T* workspace) noexcept;
 
 /// The first columns of the Q whose reflections factorise_qr left in a; q has a's rows.
 template <class T>
-void form_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T> q, T* room) noexcept;
+void form_q(const KernelContext<T>& context, Matrix<const T> a, const T* factors, Matrix<T> q, T* workspace) noexcept;
 
 /// c becomes Q c for the whole, square Q of those reflections.
 template <class T>
-void multiply_by_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T> c, T* room) noexcept;
+void multiply_by_q(const KernelContext<T>& context, Matrix<const T> a, const T* factors, Matrix<T> c,
+                   T* workspace) noexcept;
 
-/// Elements of room for decompose_symmetric.
-std::int64_t eigen_room(std::int64_t size, bool vectors) noexcept;
+/// Elements of workspace for decompose_symmetric.
+std::int64_t eigen_workspace(std::int64_t size, bool vectors) noexcept;
 
 /// Eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns in place of a where they are
 /// wanted. Reads a's lower triangle and overwrites all of it. False where the iteration did not converge: for NaN.
 template <class T>
-bool decompose_symmetric(const Bench<T>& bench, Matrix<T> a, bool vectors, T* values, T* room) noexcept;
+bool decompose_symmetric(const KernelContext<T>& context, Matrix<T> a, bool vectors, T* values, T* workspace) noexcept;
 
-/// Elements of room for decompose_singular.
+/// Elements of workspace for decompose_singular.
 /// u_columns is 0 where no vectors are wanted.
-std::int64_t singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
+std::int64_t singular_workspace(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
 
 /// a = U diag(values) V^T with values in descending order, for a matrix with no fewer rows than columns, which is
 /// overwritten. u has a's rows and at least its columns, v^T is square; both are without address where they are not
 /// wanted. False where the iteration did not converge: for NaN.
 template <class T>
-bool decompose_singular(const Bench<T>& bench, Matrix<T> a, T* values, Matrix<T> u, Matrix<T> v_transposed,
-                        T* room) noexcept;
+bool decompose_singular(const KernelContext<T>& context, Matrix<T> a, T* values, Matrix<T> u, Matrix<T> v_transposed,
+                        T* workspace) noexcept;
 
 /// A complex matrix as two real ones of one shape.
 template <class T>
@@ -68,65 +70,67 @@ struct Parts {
   Matrix<T> re, im;
 };
 
-/// Elements of room for decompose_general.
-std::int64_t general_room(std::int64_t size, bool vectors) noexcept;
+/// Elements of workspace for decompose_general.
+std::int64_t general_workspace(std::int64_t size, bool vectors) noexcept;
 
 /// Eigenvalues of any square complex matrix, which is overwritten, and where they are wanted its eigenvectors, of
 /// length one, as rows of `vectors`. False where the iteration did not converge: for what is not finite.
 template <class T>
-bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
-                       T* room) noexcept;
+bool decompose_general(const KernelContext<T>& context, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
+                       T* workspace) noexcept;
 
-/// Elements of room for decompose_real_general.
-std::int64_t real_general_room(std::int64_t size, bool vectors) noexcept;
+/// Elements of workspace for decompose_real_general.
+std::int64_t real_general_workspace(std::int64_t size, bool vectors) noexcept;
 
 /// As decompose_general, of a real matrix: complex eigenvalues and vectors come in conjugate pairs.
 template <class T>
-bool decompose_real_general(const Bench<T>& bench, Matrix<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
-                            T* room) noexcept;
+bool decompose_real_general(const KernelContext<T>& context, Matrix<T> a, T* values_re, T* values_im,
+                            const Parts<T>* vectors, T* workspace) noexcept;
 
 /// As factorise_lu, of a complex matrix; pivots are largest by the sum of their parts' sizes, as LAPACK's.
 template <class T>
-std::int64_t factorise_complex_lu(const Bench<T>& bench, Parts<T> a, std::int64_t* pivots) noexcept;
+std::int64_t factorise_complex_lu(const KernelContext<T>& context, Parts<T> a, std::int64_t* pivots) noexcept;
 
 /// As factorise_cholesky: a = L L^H with a real diagonal. Only the real parts of a's diagonal are read.
 template <class T>
-std::int64_t factorise_complex_cholesky(const Bench<T>& bench, Parts<T> a) noexcept;
+std::int64_t factorise_complex_cholesky(const KernelContext<T>& context, Parts<T> a) noexcept;
 
 /// As solve_triangular. Rows of b are contiguous.
 template <class T>
-void solve_complex_triangular(const Bench<T>& bench, const Parts<T>& t, Triangle triangle, bool unit,
+void solve_complex_triangular(const KernelContext<T>& context, const Parts<T>& t, Triangle triangle, bool unit,
                               const Parts<T>& b) noexcept;
 
-/// Elements of room for decompose_complex_qr.
-std::int64_t complex_qr_room(std::int64_t rows, std::int64_t columns) noexcept;
+/// Elements of workspace for decompose_complex_qr.
+std::int64_t complex_qr_workspace(std::int64_t rows, std::int64_t columns) noexcept;
 
 /// a = Q R of a matrix with no fewer rows than columns: R, whose diagonal is real, in the upper triangle of a, and the
 /// first columns of Q in q.
 template <class T>
-void decompose_complex_qr(const Bench<T>& bench, Parts<T> a, Parts<T> q, T* room) noexcept;
+void decompose_complex_qr(const KernelContext<T>& context, Parts<T> a, Parts<T> q, T* workspace) noexcept;
 
-/// Elements of room for decompose_hermitian.
-std::int64_t hermitian_room(std::int64_t size, bool vectors) noexcept;
+/// Elements of workspace for decompose_hermitian.
+std::int64_t hermitian_workspace(std::int64_t size, bool vectors) noexcept;
 
 /// As decompose_symmetric, of a Hermitian matrix, which is overwritten. Eigenvectors are the columns of `vectors`,
 /// which is without address where they are not wanted.
 template <class T>
-bool decompose_hermitian(const Bench<T>& bench, Parts<T> a, const Parts<T>& vectors, T* values, T* room) noexcept;
+bool decompose_hermitian(const KernelContext<T>& context, Parts<T> a, const Parts<T>& vectors, T* values,
+                         T* workspace) noexcept;
 
-/// Elements of room for decompose_complex_singular.
-std::int64_t complex_singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
+/// Elements of workspace for decompose_complex_singular.
+std::int64_t complex_singular_workspace(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
 
 /// As decompose_singular: a = U diag(values) V^H.
 template <class T>
-bool decompose_complex_singular(const Bench<T>& bench, Parts<T> a, T* values, const Parts<T>& u,
-                                const Parts<T>& v_adjoint, T* room) noexcept;
+bool decompose_complex_singular(const KernelContext<T>& context, Parts<T> a, T* values, const Parts<T>& u,
+                                const Parts<T>& v_adjoint, T* workspace) noexcept;
 
-/// Elements of room for exponential.
-std::int64_t exponential_room(std::int64_t size) noexcept;
+/// Elements of workspace for exponential.
+std::int64_t exponential_workspace(std::int64_t size) noexcept;
 
 /// e^a by scaling and squaring.
 template <class T>
-void exponential(const Bench<T>& bench, Matrix<const T> a, Matrix<T> result, std::int64_t* pivots, T* room) noexcept;
+void exponential(const KernelContext<T>& context, Matrix<const T> a, Matrix<T> result, std::int64_t* pivots,
+                 T* workspace) noexcept;
 
 }  // namespace tyto::cpu::linalg

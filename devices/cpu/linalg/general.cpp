@@ -29,9 +29,9 @@ bool is_finite(Index count, Vector<T> v) {
 
 /// Zeros below the first subdiagonal; the reflections, transposed, go into `turned` where it is there.
 template <class T>
-void reduce_to_hessenberg(const VectorLoops<T>& loops, const Parts<T>& a, const Parts<T>* turned, T* room) {
+void reduce_to_hessenberg(const VectorLoops<T>& loops, const Parts<T>& a, const Parts<T>* turned, T* workspace) {
   const Index n = a.re.rows;
-  const ReflectionRoom<T> tools(room, n);
+  const ReflectionWorkspace<T> tools(workspace, n);
   const Vector<T>& v = tools.v;
   for (Index k = 0; k + 2 < n; ++k) {
     const Index height = n - k - 1;
@@ -76,7 +76,7 @@ class DelayedSweeps {
   DelayedSweeps(const VectorLoops<T>& loops, const Parts<T>* turned, ComplexTurn<T>* tables, Index size)
       : loops_(loops), turned_(turned), tables_(tables), size_(size) {}
 
-  /// Room for the turns of the next sweep.
+  /// Workspace for the turns of the next sweep.
   ComplexTurn<T>* next() {
     if (count_ == most) flush();
     return tables_ + count_ * size_;
@@ -147,10 +147,11 @@ bool stands_apart(const Parts<T>& h, Index k, T floor) {
 
 /// Hessenberg form to a triangle. The whole of it is made only where vectors are wanted. There is a floor for each row.
 template <class T>
-bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Parts<T>* turned, T* floors, T* room) {
+bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Parts<T>* turned, T* floors,
+                        T* workspace) {
   const Index n = h.re.rows;
-  DelayedSweeps<T> sweeps(loops, turned, reinterpret_cast<ComplexTurn<T>*>(room), n);
-  T* const columns = room + 3 * n * DelayedSweeps<T>::most;
+  DelayedSweeps<T> sweeps(loops, turned, reinterpret_cast<ComplexTurn<T>*>(workspace), n);
+  T* const columns = workspace + 3 * n * DelayedSweeps<T>::most;
   find_floors<T>(
       n, [&](Index row, Index column) { return rough_size(get(h, row, column)); }, floors);
   constexpr int most_steps = 60;
@@ -227,49 +228,49 @@ void solve_for_vectors(const VectorLoops<T>& loops, const Parts<T>& t, const Par
 
 }  // namespace
 
-std::int64_t general_room(std::int64_t size, bool vectors) noexcept {
+std::int64_t general_workspace(std::int64_t size, bool vectors) noexcept {
   const Index sweeps = 3 * size * DelayedSweeps<double>::most + 2 * rows_at_once * (size + 1);
   return 2 * size + std::max(7 * size, sweeps) + (vectors ? 4 * size * size : 0);
 }
 
 template <class T>
-bool decompose_general(const Bench<T>& bench, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
-                       T* room) noexcept {
+bool decompose_general(const KernelContext<T>& context, Parts<T> a, T* values_re, T* values_im, const Parts<T>* vectors,
+                       T* workspace) noexcept {
   const Index n = a.re.rows;
-  const Balance<T> balanced{room, room + n};
-  room += 2 * n;
+  const Balance<T> balanced{workspace, workspace + n};
+  workspace += 2 * n;
   Parts<T> q, x;
   if (vectors != nullptr) {
-    q = {dense(room, n, n), dense(room + n * n, n, n)};
-    x = {dense(room + 2 * n * n, n, n), dense(room + 3 * n * n, n, n)};
-    room += 4 * n * n;
+    q = {dense(workspace, n, n), dense(workspace + n * n, n, n)};
+    x = {dense(workspace + 2 * n * n, n, n), dense(workspace + 3 * n * n, n, n)};
+    workspace += 4 * n * n;
     set_identity(q.re);
     std::fill_n(q.im.first, n * n, T(0));
   }
   const Parts<T>* const turned = vectors != nullptr ? &q : nullptr;
   balance(BalancedElements<T, 2>(a.re, a.im), balanced);
-  reduce_to_hessenberg(*bench.loops, a, turned, room);
+  reduce_to_hessenberg(*context.loops, a, turned, workspace);
   // Until there are values, the floors of rows stand in their place.
-  if (!reduce_to_triangle(*bench.loops, a, turned, values_re, room)) return false;
+  if (!reduce_to_triangle(*context.loops, a, turned, values_re, workspace)) return false;
   for (Index i = 0; i < n; ++i) {
     values_re[i] = a.re(i, i);
     values_im[i] = a.im(i, i);
   }
   if (vectors == nullptr) return true;
-  solve_for_vectors(*bench.loops, a, x);
+  solve_for_vectors(*context.loops, a, x);
   std::fill_n(vectors->re.first, n * n, T(0));
   std::fill_n(vectors->im.first, n * n, T(0));
-  add_product<T>(bench, x.re, q.re, vectors->re);
-  add_product<T>(bench, x.im, q.im, vectors->re, Sign::minus);
-  add_product<T>(bench, x.re, q.im, vectors->im);
-  add_product<T>(bench, x.im, q.re, vectors->im);
-  unbalance_rows(*vectors, balanced, room);
+  add_product<T>(context, x.re, q.re, vectors->re);
+  add_product<T>(context, x.im, q.im, vectors->re, Sign::minus);
+  add_product<T>(context, x.re, q.im, vectors->im);
+  add_product<T>(context, x.im, q.re, vectors->im);
+  unbalance_rows(*vectors, balanced, workspace);
   return true;
 }
 
-template bool decompose_general(const Bench<float>&, Parts<float>, float*, float*, const Parts<float>*,
+template bool decompose_general(const KernelContext<float>&, Parts<float>, float*, float*, const Parts<float>*,
                                 float*) noexcept;
-template bool decompose_general(const Bench<double>&, Parts<double>, double*, double*, const Parts<double>*,
+template bool decompose_general(const KernelContext<double>&, Parts<double>, double*, double*, const Parts<double>*,
                                 double*) noexcept;
 
 }  // namespace tyto::cpu::linalg

@@ -18,15 +18,17 @@ KernelRef prepare_parts(const core::Step& step) {
   const std::int64_t n = stack.rows;
   const bool vectors = step.op == core::OpId::eig;
   const double cube = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
-  const Effort effort{
+  const WorkEstimate estimate{
       (vectors ? 200 : 80) * cube, n,
-      (vectors ? 4 : 2) * n * n + 2 * n + std::max(general_room(n, vectors), real_general_room(n, vectors)), 0};
+      (vectors ? 4 : 2) * n * n + 2 * n + std::max(general_workspace(n, vectors), real_general_workspace(n, vectors)),
+      0};
   return for_each_matrix<T>(
-      stack.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
-        T* room = desk.room;
+      stack.count, estimate,
+      [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
+        T* workspace = mine.workspace;
         const auto matrix = [&] {
-          const Matrix<T> made = dense(room, n, n);
-          room += n * n;
+          const Matrix<T> made = dense(workspace, n, n);
+          workspace += n * n;
           return made;
         };
         const Parts<T> a{matrix(), matrix()};
@@ -37,12 +39,13 @@ KernelRef prepare_parts(const core::Step& step) {
         scale_by(a, -exponent);
         Parts<T> v;
         if (vectors) v = {matrix(), matrix()};
-        T* const values_re = room;
-        T* const values_im = room + n;
+        T* const values_re = workspace;
+        T* const values_im = workspace + n;
         const Parts<T>* const wanted = vectors ? &v : nullptr;
         const bool found =
-            scaled && (real ? decompose_real_general<T>(desk.bench, a.re, values_re, values_im, wanted, room + 2 * n)
-                            : decompose_general<T>(desk.bench, a, values_re, values_im, wanted, room + 2 * n));
+            scaled &&
+            (real ? decompose_real_general<T>(mine.context, a.re, values_re, values_im, wanted, workspace + 2 * n)
+                  : decompose_general<T>(mine.context, a, values_re, values_im, wanted, workspace + 2 * n));
         constexpr T nan = std::numeric_limits<T>::quiet_NaN();
         T* const values = reinterpret_cast<T*>(outputs[0].pointer()) + 2 * index * n;
         for (std::int64_t i = 0; i < n; ++i) {

@@ -20,12 +20,12 @@ struct Panel {
 // are, and so are rows up to `first`, which no vector of the block depends on.
 template <class T>
 void reduce_panel(const VectorLoops<T>& loops, const Matrix<T>& a, std::int64_t first, const Panel<T>& panel,
-                  T* room) noexcept {
+                  T* workspace) noexcept {
   const auto& [block, y] = panel;
   const Matrix<T>& v = block.vectors;
   const Matrix<T>& t = block.triangle;
   const std::int64_t height = a.rows - first - 1, count = block.count();
-  T* const column = room;
+  T* const column = workspace;
   T* const shares = column + height;
   T* const turned = shares + count;
   bool turns = false;  // a matrix that is of this form already has no reflection
@@ -74,36 +74,37 @@ void reduce_panel(const VectorLoops<T>& loops, const Matrix<T>& a, std::int64_t 
 
 }  // namespace
 
-std::int64_t hessenberg_room(std::int64_t size) noexcept {
-  return 2 * reflection_block * size + size + 2 * reflection_block + block_room(size);
+std::int64_t hessenberg_workspace(std::int64_t size) noexcept {
+  return 2 * reflection_block * size + size + 2 * reflection_block + block_workspace(size);
 }
 
 template <class T>
-void reduce_to_hessenberg(const Bench<T>& bench, const Matrix<T>& a, const Matrix<T>& turned, T* room) noexcept {
+void reduce_to_hessenberg(const KernelContext<T>& context, const Matrix<T>& a, const Matrix<T>& turned,
+                          T* workspace) noexcept {
   const std::int64_t size = a.rows;
   if (turned.first != nullptr) set_identity(turned);
-  T* const triangle = room + 2 * reflection_block * size;
+  T* const triangle = workspace + 2 * reflection_block * size;
   T* const rest = triangle + reflection_block * reflection_block;
   for (std::int64_t first = 0; first + 2 < size; first += reflection_block) {
     const std::int64_t count = std::min(reflection_block, size - 2 - first), height = size - first - 1;
-    const Panel<T> panel{{dense(room, count, height), dense(triangle, count, count)},
-                         dense(room + reflection_block * size, count, height)};
-    reduce_panel(*bench.loops, a, first, panel, rest);
+    const Panel<T> panel{{dense(workspace, count, height), dense(triangle, count, count)},
+                         dense(workspace + reflection_block * size, count, height)};
+    reduce_panel(*context.loops, a, first, panel, rest);
     const auto& [block, y] = panel;
     bool turns = false;
     for (std::int64_t i = 0; i < count; ++i) turns = turns || block.triangle(i, i) != 0;
     if (!turns) continue;
     const std::int64_t behind = height - count + 1;
     const auto after = a.part(first + 1, first + count, height, behind);
-    apply_right(bench, block, false, a.part(0, first + 1, first + 1, height), rest);
-    add_product<T>(bench, y.transposed(), block.vectors.part(0, count - 1, count, behind), after, Sign::minus);
-    apply(bench, block, true, after, rest);
-    if (turned.first != nullptr) apply(bench, block, true, turned.part(first + 1, 1, height, size - 1), rest);
+    apply_right(context, block, false, a.part(0, first + 1, first + 1, height), rest);
+    add_product<T>(context, y.transposed(), block.vectors.part(0, count - 1, count, behind), after, Sign::minus);
+    apply(context, block, true, after, rest);
+    if (turned.first != nullptr) apply(context, block, true, turned.part(first + 1, 1, height, size - 1), rest);
   }
 }
 
 #define TYTO_INSTANTIATE(T) \
-  template void reduce_to_hessenberg<T>(const Bench<T>&, const Matrix<T>&, const Matrix<T>&, T*) noexcept;
+  template void reduce_to_hessenberg<T>(const KernelContext<T>&, const Matrix<T>&, const Matrix<T>&, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

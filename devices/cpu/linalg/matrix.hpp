@@ -54,9 +54,9 @@ bool is_identity(const Matrix<T>& a) noexcept {
   return true;
 }
 
-/// What one worker multiplies with: loops, tiles, threads that it may call up, and room for packed operands.
+/// What one worker multiplies with: loops, tiles, threads that it may call up, and workspace for packed operands.
 template <class T>
-struct Bench {
+struct KernelContext {
   const VectorLoops<T>* loops = nullptr;
   const TileSet<T>* tiles = nullptr;
   int threads = 1;
@@ -66,7 +66,7 @@ struct Bench {
 /// Steps of the inner dimension that are packed at a time: panels of them stay in the first or second cache.
 inline constexpr std::int64_t packed_depth = 256;
 
-/// Bytes of room that products with up to so many columns need in Bench::packed.
+/// Bytes of workspace that products with up to so many columns need in KernelContext::packed.
 template <class T>
 std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept;
 
@@ -74,12 +74,12 @@ enum class Sign { plus, minus };
 
 /// c += a b, or c -= a b. Rows of c are contiguous; it overlaps neither operand.
 template <class T>
-void add_product(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> a,
+void add_product(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> a,
                  Matrix<const std::type_identity_t<T>> b, Matrix<T> c, Sign sign = Sign::plus) noexcept;
 
 /// The lower triangle of c += or -= a b; some elements above it may be changed too.
 template <class T>
-void add_product_below(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> a,
+void add_product_below(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> a,
                        Matrix<const std::type_identity_t<T>> b, Matrix<T> c, Sign sign) noexcept;
 
 /// Which triangle of a square matrix is read.
@@ -87,11 +87,11 @@ enum class Triangle { lower, upper };
 
 /// b becomes t^-1 b. Rows of b are contiguous. A zero on the diagonal gives infinities and NaN.
 template <class T>
-void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle, bool unit,
-                      Matrix<T> b) noexcept;
+void solve_triangular(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> t, Triangle triangle,
+                      bool unit, Matrix<T> b) noexcept;
 
 /// b becomes b t^-1 for an upper triangle. Rows of b are contiguous.
 template <class T>
-void solve_upper_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Matrix<T> b) noexcept;
+void solve_upper_right(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> t, Matrix<T> b) noexcept;
 
 }  // namespace tyto::cpu::linalg

@@ -1,4 +1,4 @@
-// Kernels that do the same to each matrix of a stack: which threads take which, and the room that each has.
+// Kernels that do the same to each matrix of a stack: which threads take which, and the workspace that each has.
 #pragma once
 
 #include <algorithm>
@@ -63,50 +63,52 @@ void fill_with_nan(const Matrix<T>& to) noexcept {
 }
 
 /// What the work on one matrix takes.
-struct Effort {
+struct WorkEstimate {
   double operations = 0;
-  std::int64_t widest = 0;   ///< columns of the widest product
-  std::int64_t room = 0;     ///< elements of room
-  std::int64_t indices = 0;  ///< integers of room
+  std::int64_t widest = 0;     ///< columns of the widest product
+  std::int64_t workspace = 0;  ///< elements of workspace
+  std::int64_t indices = 0;    ///< integers of workspace
 };
 
 /// What a worker has for one matrix.
 template <class T>
-struct Desk {
-  Bench<T> bench;
-  T* room = nullptr;
+struct ThreadWorkspace {
+  KernelContext<T> context;
+  T* workspace = nullptr;
   std::int64_t* indices = nullptr;
 };
 
-/// A kernel that calls work(inputs, outputs, index, desk) for each matrix. Matrices are shared out among the threads;
+/// A kernel that calls work(inputs, outputs, index, mine) for each matrix. Matrices are shared out among the threads;
 /// where there are fewer of them than threads, each in its turn has all threads for its products. The work must not
 /// throw.
 template <class T, class Work>
-KernelRef for_each_matrix(std::int64_t count, const Effort& effort, Work work) {
+KernelRef for_each_matrix(std::int64_t count, const WorkEstimate& estimate, Work work) {
   // A thread makes some ten operations a nanosecond outside of its products.
-  const int wanted = threads_for(static_cast<double>(count) * effort.operations / 10);
+  const int wanted = threads_for(static_cast<double>(count) * estimate.operations / 10);
   const bool by_matrix = count >= wanted;
   const int team_size = by_matrix ? wanted : 1;
-  Bench<T> bench;
-  bench.loops = &vector_loops<T>(instruction_set());
-  bench.tiles = &tiles<T>(instruction_set());
-  bench.threads = by_matrix ? 1 : wanted;
+  KernelContext<T> context;
+  context.loops = &vector_loops<T>(instruction_set());
+  context.tiles = &tiles<T>(instruction_set());
+  context.threads = by_matrix ? 1 : wanted;
 
   WorkspaceLayout layout;
-  std::size_t packed_step = 0, room_step = 0, index_step = 0;
+  std::size_t packed_step = 0, number_step = 0, index_step = 0;
   const auto members = static_cast<std::size_t>(team_size);
-  const std::size_t packed = layout.reserve_each(members, packed_bytes<T>(*bench.tiles, effort.widest), packed_step);
-  const std::size_t room = layout.reserve_each(members, static_cast<std::size_t>(effort.room) * sizeof(T), room_step);
+  const std::size_t packed =
+      layout.reserve_each(members, packed_bytes<T>(*context.tiles, estimate.widest), packed_step);
+  const std::size_t numbers_at =
+      layout.reserve_each(members, static_cast<std::size_t>(estimate.workspace) * sizeof(T), number_step);
   const std::size_t indices =
-      layout.reserve_each(members, static_cast<std::size_t>(effort.indices) * sizeof(std::int64_t), index_step);
+      layout.reserve_each(members, static_cast<std::size_t>(estimate.indices) * sizeof(std::int64_t), index_step);
   const auto run = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
     run_team(team_size, [&](Team team) {
       const auto member = static_cast<std::size_t>(team.member);
-      Desk<T> desk{bench, at<T>(workspace.pointer(), room + member * room_step),
-                   at<std::int64_t>(workspace.pointer(), indices + member * index_step)};
-      desk.bench.packed = at<T>(workspace.pointer(), packed + member * packed_step);
-      const Range mine = share(count, team.member, team.size);
-      for (std::int64_t index = mine.begin; index < mine.end; ++index) work(inputs, outputs, index, desk);
+      ThreadWorkspace<T> mine{context, at<T>(workspace.pointer(), numbers_at + member * number_step),
+                              at<std::int64_t>(workspace.pointer(), indices + member * index_step)};
+      mine.context.packed = at<T>(workspace.pointer(), packed + member * packed_step);
+      const Range matrices = share(count, team.member, team.size);
+      for (std::int64_t index = matrices.begin; index < matrices.end; ++index) work(inputs, outputs, index, mine);
     });
   };
   return make_kernel(run, layout.bytes());

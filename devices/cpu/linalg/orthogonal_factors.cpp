@@ -8,25 +8,25 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-/// Cuts the room of factorise_qr and form_q.
+/// Cuts the workspace of factorise_qr and form_q.
 template <class T>
-struct QrRoom {
+struct QrWorkspace {
   T* vectors;   // reflection_block rows of the matrix' height
   T* triangle;  // reflection_block squared
   T* shares;    // for apply(); its start serves as one column and one row while a block is made
 
-  QrRoom(T* room, std::int64_t rows)
-      : vectors(room),
-        triangle(room + reflection_block * rows),
+  QrWorkspace(T* workspace, std::int64_t rows)
+      : vectors(workspace),
+        triangle(workspace + reflection_block * rows),
         shares(triangle + reflection_block * reflection_block) {}
 };
 
 /// The reflections of columns [begin, end) as rows over the matrix' rows from `begin` on.
 template <class T>
-ReflectionBlock<T> gather(const Bench<T>& bench, const Matrix<const T>& a, std::int64_t begin, std::int64_t end,
-                          const T* factors, const QrRoom<T>& room) noexcept {
+ReflectionBlock<T> gather(const KernelContext<T>& context, const Matrix<const T>& a, std::int64_t begin,
+                          std::int64_t end, const T* factors, const QrWorkspace<T>& workspace) noexcept {
   const std::int64_t count = end - begin, size = a.rows - begin;
-  const ReflectionBlock<T> block{dense(room.vectors, count, size), dense(room.triangle, count, count)};
+  const ReflectionBlock<T> block{dense(workspace.vectors, count, size), dense(workspace.triangle, count, count)};
   for (std::int64_t i = 0; i < count; ++i) {
     T* to = block.vectors.row(i);
     std::fill_n(to, i, T(0));
@@ -38,15 +38,15 @@ ReflectionBlock<T> gather(const Bench<T>& bench, const Matrix<const T>& a, std::
     const std::int64_t inside = std::min(count, row - begin);
     for (std::int64_t i = 0; i < inside; ++i) block.vectors(i, row - begin) = from[i];
   }
-  join(bench, block, factors + begin);
+  join(context, block, factors + begin);
   return block;
 }
 
 template <class T>
-void factorise_panel(const Bench<T>& bench, const Matrix<T>& a, std::int64_t begin, std::int64_t end, T* factors,
-                     const QrRoom<T>& room) noexcept {
-  T* column = room.vectors;  // free until the panel is done
-  T* row = room.shares;
+void factorise_panel(const KernelContext<T>& context, const Matrix<T>& a, std::int64_t begin, std::int64_t end,
+                     T* factors, const QrWorkspace<T>& workspace) noexcept {
+  T* column = workspace.vectors;  // free until the panel is done
+  T* row = workspace.shares;
   for (std::int64_t k = begin; k < end; ++k) {
     const std::int64_t height = a.rows - k, width = end - k - 1;
     for (std::int64_t i = 0; i < height; ++i) column[i] = a(k + i, k);
@@ -55,61 +55,62 @@ void factorise_panel(const Bench<T>& bench, const Matrix<T>& a, std::int64_t beg
     if (factors[k] == 0 || width == 0) continue;
     column[0] = 1;
     std::fill_n(row, width, T(0));
-    bench.loops->add_rows(height, width, a.row(k) + k + 1, a.row_step, column, row);
+    context.loops->add_rows(height, width, a.row(k) + k + 1, a.row_step, column, row);
     for (std::int64_t i = 0; i < width; ++i) row[i] *= -factors[k];
-    bench.loops->add_outer(height, width, column, row, a.row(k) + k + 1, a.row_step);
+    context.loops->add_outer(height, width, column, row, a.row(k) + k + 1, a.row_step);
   }
 }
 
 }  // namespace
 
-std::int64_t qr_room(std::int64_t rows, std::int64_t columns, std::int64_t width) noexcept {
-  return reflection_block * rows + block_room(std::max(columns, width));
+std::int64_t qr_workspace(std::int64_t rows, std::int64_t columns, std::int64_t width) noexcept {
+  return reflection_block * rows + block_workspace(std::max(columns, width));
 }
 
 template <class T>
-void factorise_qr(const Bench<T>& bench, Matrix<T> a, T* factors, T* room) noexcept {
-  const QrRoom<T> cut(room, a.rows);
+void factorise_qr(const KernelContext<T>& context, Matrix<T> a, T* factors, T* workspace) noexcept {
+  const QrWorkspace<T> cut(workspace, a.rows);
   for (std::int64_t begin = 0; begin < a.columns; begin += reflection_block) {
     const std::int64_t end = std::min(begin + reflection_block, a.columns);
-    factorise_panel(bench, a, begin, end, factors, cut);
+    factorise_panel(context, a, begin, end, factors, cut);
     if (end == a.columns) break;
     if (!any_turns(factors + begin, end - begin)) continue;
-    const ReflectionBlock<T> block = gather<T>(bench, a, begin, end, factors, cut);
-    apply(bench, block, true, a.part(begin, end, a.rows - begin, a.columns - end), cut.shares);
+    const ReflectionBlock<T> block = gather<T>(context, a, begin, end, factors, cut);
+    apply(context, block, true, a.part(begin, end, a.rows - begin, a.columns - end), cut.shares);
   }
 }
 
 template <class T>
-void multiply_by_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T> c, T* room) noexcept {
-  const QrRoom<T> cut(room, a.rows);
+void multiply_by_q(const KernelContext<T>& context, Matrix<const T> a, const T* factors, Matrix<T> c,
+                   T* workspace) noexcept {
+  const QrWorkspace<T> cut(workspace, a.rows);
   const std::int64_t blocks = (a.columns + reflection_block - 1) / reflection_block;
   for (std::int64_t number = blocks; number-- > 0;) {
     const std::int64_t begin = number * reflection_block, end = std::min(begin + reflection_block, a.columns);
     if (!any_turns(factors + begin, end - begin)) continue;
-    const ReflectionBlock<T> block = gather(bench, a, begin, end, factors, cut);
-    apply(bench, block, false, c.part(begin, 0, c.rows - begin, c.columns), cut.shares);
+    const ReflectionBlock<T> block = gather(context, a, begin, end, factors, cut);
+    apply(context, block, false, c.part(begin, 0, c.rows - begin, c.columns), cut.shares);
   }
 }
 
 template <class T>
-void form_q(const Bench<T>& bench, Matrix<const T> a, const T* factors, Matrix<T> q, T* room) noexcept {
-  const QrRoom<T> cut(room, a.rows);
+void form_q(const KernelContext<T>& context, Matrix<const T> a, const T* factors, Matrix<T> q, T* workspace) noexcept {
+  const QrWorkspace<T> cut(workspace, a.rows);
   set_identity(q);
   // The columns before a block are still those of the identity, zero where it would change them.
   const std::int64_t blocks = (a.columns + reflection_block - 1) / reflection_block;
   for (std::int64_t number = blocks; number-- > 0;) {
     const std::int64_t begin = number * reflection_block, end = std::min(begin + reflection_block, a.columns);
     if (!any_turns(factors + begin, end - begin)) continue;
-    const ReflectionBlock<T> block = gather(bench, a, begin, end, factors, cut);
-    apply(bench, block, false, q.part(begin, begin, q.rows - begin, q.columns - begin), cut.shares);
+    const ReflectionBlock<T> block = gather(context, a, begin, end, factors, cut);
+    apply(context, block, false, q.part(begin, begin, q.rows - begin, q.columns - begin), cut.shares);
   }
 }
 
-#define TYTO_INSTANTIATE(T)                                                                           \
-  template void factorise_qr<T>(const Bench<T>&, Matrix<T>, T*, T*) noexcept;                         \
-  template void multiply_by_q<T>(const Bench<T>&, Matrix<const T>, const T*, Matrix<T>, T*) noexcept; \
-  template void form_q<T>(const Bench<T>&, Matrix<const T>, const T*, Matrix<T>, T*) noexcept;
+#define TYTO_INSTANTIATE(T)                                                                                   \
+  template void factorise_qr<T>(const KernelContext<T>&, Matrix<T>, T*, T*) noexcept;                         \
+  template void multiply_by_q<T>(const KernelContext<T>&, Matrix<const T>, const T*, Matrix<T>, T*) noexcept; \
+  template void form_q<T>(const KernelContext<T>&, Matrix<const T>, const T*, Matrix<T>, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

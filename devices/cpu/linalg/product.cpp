@@ -67,15 +67,15 @@ void multiply_rows(const TileSet<T>& tiles, const Matrix<const T>& a, const T* p
 }
 
 template <class T>
-void add_product(const Bench<T>& bench, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c,
-                 Sign sign, bool below) noexcept {
+void add_product(const KernelContext<T>& context, const Matrix<const T>& a, const Matrix<const T>& b,
+                 const Matrix<T>& c, Sign sign, bool below) noexcept {
   if (c.rows == 0 || c.columns == 0) return;
-  const TileSet<T>& tiles = *bench.tiles;
+  const TileSet<T>& tiles = *context.tiles;
   const std::int64_t width = tiles.width(), panels = (c.columns + width - 1) / width;
   const double operations =
       2.0 * static_cast<double>(c.rows) * static_cast<double>(c.columns) * static_cast<double>(a.columns);
   // One nanosecond for some thirty operations.
-  const int threads = bench.threads == 1 ? 1 : std::min(bench.threads, threads_for(operations / 30));
+  const int threads = context.threads == 1 ? 1 : std::min(context.threads, threads_for(operations / 30));
   run_team(threads, [&](Team team) {
     for (std::int64_t first = 0; first < a.columns; first += packed_depth) {
       const std::int64_t depth = std::min(packed_depth, a.columns - first);
@@ -84,10 +84,10 @@ void add_product(const Bench<T>& bench, const Matrix<const T>& a, const Matrix<c
       for (std::int64_t panel = mine.begin; panel < mine.end; ++panel) {
         const std::int64_t column = panel * width, columns = std::min(width, c.columns - column);
         pack_panel<T>(b.part(first, column, depth, columns), sign, rounded_up(columns, tiles.lanes),
-                      bench.packed + column * depth);
+                      context.packed + column * depth);
       }
       team.barrier();
-      multiply_rows<T>(tiles, a.part(0, first, a.rows, depth), bench.packed, c,
+      multiply_rows<T>(tiles, a.part(0, first, a.rows, depth), context.packed, c,
                        share(c.rows, team.member, team.size, tile_rows), below);
     }
   });
@@ -101,20 +101,20 @@ std::size_t packed_bytes(const TileSet<T>& tiles, std::int64_t columns) noexcept
 }
 
 template <class T>
-void add_product(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> a,
+void add_product(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> a,
                  Matrix<const std::type_identity_t<T>> b, Matrix<T> c, Sign sign) noexcept {
-  add_product<T>(bench, a, b, c, sign, false);
+  add_product<T>(context, a, b, c, sign, false);
 }
 
 template <class T>
-void add_product_below(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> a,
+void add_product_below(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> a,
                        Matrix<const std::type_identity_t<T>> b, Matrix<T> c, Sign sign) noexcept {
-  add_product<T>(bench, a, b, c, sign, true);
+  add_product<T>(context, a, b, c, sign, true);
 }
 
 template <class T>
-void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Triangle triangle, bool unit,
-                      Matrix<T> b) noexcept {
+void solve_triangular(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> t, Triangle triangle,
+                      bool unit, Matrix<T> b) noexcept {
   const std::int64_t size = t.rows;
   if (size == 0 || b.columns == 0) return;
   const bool lower = triangle == Triangle::lower;
@@ -126,7 +126,7 @@ void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T
         if (b.columns == 1) {
           here[0] -= t(row, other) * b(other, 0);
         } else {
-          bench.loops->add_scaled(b.columns, -t(row, other), b.row(other), here);
+          context.loops->add_scaled(b.columns, -t(row, other), b.row(other), here);
         }
       }
       if (!unit) {
@@ -139,25 +139,25 @@ void solve_triangular(const Bench<T>& bench, Matrix<const std::type_identity_t<T
   const auto above = b.part(0, 0, half, b.columns), beneath = b.part(half, 0, rest, b.columns);
   const auto update = [&](Matrix<const T> left, const Matrix<T>& from, const Matrix<T>& to) {
     if (b.columns > 1 || b.row_step != 1 || left.column_step != 1) {
-      return linalg::add_product<T>(bench, left, from, to, Sign::minus);
+      return linalg::add_product<T>(context, left, from, to, Sign::minus);
     }
     for (std::int64_t row = 0; row < to.rows; ++row) {
-      to.first[row] -= bench.loops->dot(left.columns, left.row(row), from.first);
+      to.first[row] -= context.loops->dot(left.columns, left.row(row), from.first);
     }
   };
   if (lower) {
-    solve_triangular(bench, t.part(0, 0, half, half), triangle, unit, above);
+    solve_triangular(context, t.part(0, 0, half, half), triangle, unit, above);
     update(t.part(half, 0, rest, half), above, beneath);
-    solve_triangular(bench, t.part(half, half, rest, rest), triangle, unit, beneath);
+    solve_triangular(context, t.part(half, half, rest, rest), triangle, unit, beneath);
   } else {
-    solve_triangular(bench, t.part(half, half, rest, rest), triangle, unit, beneath);
+    solve_triangular(context, t.part(half, half, rest, rest), triangle, unit, beneath);
     update(t.part(0, half, half, rest), beneath, above);
-    solve_triangular(bench, t.part(0, 0, half, half), triangle, unit, above);
+    solve_triangular(context, t.part(0, 0, half, half), triangle, unit, above);
   }
 }
 
 template <class T>
-void solve_upper_right(const Bench<T>& bench, Matrix<const std::type_identity_t<T>> t, Matrix<T> b) noexcept {
+void solve_upper_right(const KernelContext<T>& context, Matrix<const std::type_identity_t<T>> t, Matrix<T> b) noexcept {
   const std::int64_t size = t.rows;
   if (size == 0 || b.rows == 0) return;
   if (size <= small_triangle) {
@@ -167,21 +167,22 @@ void solve_upper_right(const Bench<T>& bench, Matrix<const std::type_identity_t<
       for (std::int64_t column = row + 1; column < size; ++column)
         triangle[row * small_triangle + column] = t(row, column);
     }
-    return bench.loops->solve_right(b.rows, size, triangle, inverses, b.first, b.row_step);
+    return context.loops->solve_right(b.rows, size, triangle, inverses, b.first, b.row_step);
   }
   const std::int64_t half = rounded_up(size / 2, small_triangle / 2), rest = size - half;
   const auto left = b.part(0, 0, b.rows, half), right = b.part(0, half, b.rows, rest);
-  solve_upper_right(bench, t.part(0, 0, half, half), left);
-  linalg::add_product<T>(bench, left, t.part(0, half, half, rest), right, Sign::minus);
-  solve_upper_right(bench, t.part(half, half, rest, rest), right);
+  solve_upper_right(context, t.part(0, 0, half, half), left);
+  linalg::add_product<T>(context, left, t.part(0, half, half, rest), right, Sign::minus);
+  solve_upper_right(context, t.part(half, half, rest, rest), right);
 }
 
-#define TYTO_INSTANTIATE(T)                                                                                        \
-  template std::size_t packed_bytes<T>(const TileSet<T>&, std::int64_t) noexcept;                                  \
-  template void add_product<T>(const Bench<T>&, Matrix<const T>, Matrix<const T>, Matrix<T>, Sign) noexcept;       \
-  template void add_product_below<T>(const Bench<T>&, Matrix<const T>, Matrix<const T>, Matrix<T>, Sign) noexcept; \
-  template void solve_triangular<T>(const Bench<T>&, Matrix<const T>, Triangle, bool, Matrix<T>) noexcept;         \
-  template void solve_upper_right<T>(const Bench<T>&, Matrix<const T>, Matrix<T>) noexcept;
+#define TYTO_INSTANTIATE(T)                                                                                          \
+  template std::size_t packed_bytes<T>(const TileSet<T>&, std::int64_t) noexcept;                                    \
+  template void add_product<T>(const KernelContext<T>&, Matrix<const T>, Matrix<const T>, Matrix<T>, Sign) noexcept; \
+  template void add_product_below<T>(const KernelContext<T>&, Matrix<const T>, Matrix<const T>, Matrix<T>,           \
+                                     Sign) noexcept;                                                                 \
+  template void solve_triangular<T>(const KernelContext<T>&, Matrix<const T>, Triangle, bool, Matrix<T>) noexcept;   \
+  template void solve_upper_right<T>(const KernelContext<T>&, Matrix<const T>, Matrix<T>) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

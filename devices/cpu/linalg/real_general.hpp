@@ -5,15 +5,16 @@
 
 namespace tyto::cpu::linalg {
 
-/// Elements of room for reduce_to_hessenberg.
-std::int64_t hessenberg_room(std::int64_t size) noexcept;
+/// Elements of workspace for reduce_to_hessenberg.
+std::int64_t hessenberg_workspace(std::int64_t size) noexcept;
 
 /// Q^T a Q with zeros below the first subdiagonal, in place of a. `turned` becomes Q^T where it has an address.
 template <class T>
-void reduce_to_hessenberg(const Bench<T>& bench, const Matrix<T>& a, const Matrix<T>& turned, T* room) noexcept;
+void reduce_to_hessenberg(const KernelContext<T>& context, const Matrix<T>& a, const Matrix<T>& turned,
+                          T* workspace) noexcept;
 
-/// Elements of room for reduce_to_schur.
-std::int64_t schur_room() noexcept;
+/// Elements of workspace for reduce_to_schur.
+std::int64_t schur_workspace() noexcept;
 
 /// A Hessenberg matrix to a block triangle: its diagonal has numbers, which are eigenvalues, and blocks of two rows for
 /// pairs of complex ones, the one with the positive imaginary part first. Where `turned` has an address, which holds
@@ -21,7 +22,7 @@ std::int64_t schur_room() noexcept;
 /// converge.
 template <class T>
 bool reduce_to_schur(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, T* values_re,
-                     T* values_im, T* room) noexcept;
+                     T* values_im, T* workspace) noexcept;
 
 /// Rows of x become the eigenvectors of a block triangle with these eigenvalues: one row for a real one; for a pair the
 /// real and the imaginary part of the vector of its first. They are of any length.

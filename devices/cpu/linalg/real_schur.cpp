@@ -71,8 +71,8 @@ T reflect_triple(const T (&x)[3], TripleReflection<T>& r) noexcept {
 template <class T>
 class SchurIteration {
  public:
-  SchurIteration(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, T* floors, T* room)
-      : loops_(loops), h_(h), turned_(turned), whole_(turned.first != nullptr), floors_(floors), room_(room) {
+  SchurIteration(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, T* floors, T* workspace)
+      : loops_(loops), h_(h), turned_(turned), whole_(turned.first != nullptr), floors_(floors), workspace_(workspace) {
     find_floors<T>(
         h.rows, [&](Index row, Index column) { return std::abs(h(row, column)); }, floors);
   }
@@ -165,13 +165,13 @@ class SchurIteration {
     }
     // The eigenvalues of the last rows and columns.
     const Index count = 2 * bulges;
-    const auto corner = dense(room_, count, count);
+    const auto corner = dense(workspace_, count, count);
     for (Index row = 0; row < count; ++row) {
       for (Index column = 0; column < count; ++column) {
         corner(row, column) = h_(last - count + 1 + row, last - count + 1 + column);
       }
     }
-    T* const re = room_ + count * count;
+    T* const re = workspace_ + count * count;
     T* const im = re + count;
     if (!reduce_to_schur(loops_, corner, Matrix<T>{}, re, im, im + count)) return choose_other_shifts(last, shifts);
     Index pairs = 0;
@@ -250,7 +250,7 @@ class SchurIteration {
         }
       }
       loops_.reflect_rows(count, list, end - window_end, h_.first + window_end, h_.row_step);
-      loops_.reflect_columns(count, list, window - top, window, window_end, h_.row(top), h_.row_step, room_);
+      loops_.reflect_columns(count, list, window - top, window, window_end, h_.row(top), h_.row_step, workspace_);
       if (turned_.first != nullptr) {
         loops_.reflect_rows(count, list, turned_.columns, turned_.first, turned_.row_step);
       }
@@ -272,22 +272,22 @@ class SchurIteration {
   Matrix<T> h_, turned_;
   bool whole_;
   T* floors_;
-  T* room_;
+  T* workspace_;
 };
 
 }  // namespace
 
-Index schur_room() noexcept {
+Index schur_workspace() noexcept {
   return reflected_together * (steps_together + 3 * most_bulges + 8) +
          most_shifts * (most_shifts + 2 + reflected_together);
 }
 
 template <class T>
 bool reduce_to_schur(const VectorLoops<T>& loops, const Matrix<T>& h, const Matrix<T>& turned, T* values_re,
-                     T* values_im, T* room) noexcept {
+                     T* values_im, T* workspace) noexcept {
   const Index size = h.rows;
   // Until there are values, the floors of rows stand in their place.
-  if (!SchurIteration<T>(loops, h, turned, values_re, room).run()) return false;
+  if (!SchurIteration<T>(loops, h, turned, values_re, workspace).run()) return false;
   for (Index k = 0; k < size; ++k) {
     if (k + 1 == size || h(k + 1, k) == 0) {
       values_re[k] = h(k, k);

@@ -62,15 +62,15 @@ T reflect(T* x, std::int64_t step, std::int64_t count, std::int64_t head) noexce
   return factor;
 }
 
-std::int64_t block_room(std::int64_t width) noexcept {
+std::int64_t block_workspace(std::int64_t width) noexcept {
   return reflection_block * reflection_block + 2 * reflection_block * width;
 }
 
 template <class T>
-void join(const Bench<T>& bench, const ReflectionBlock<T>& block, const T* factors) noexcept {
+void join(const KernelContext<T>& context, const ReflectionBlock<T>& block, const T* factors) noexcept {
   const Matrix<T>& t = block.triangle;
   for (std::int64_t row = 0; row < t.rows; ++row) std::fill_n(t.row(row), t.columns, T(0));
-  add_product<T>(bench, block.vectors, block.vectors.transposed(), t);
+  add_product<T>(context, block.vectors, block.vectors.transposed(), t);
   // Column j holds u_i . u_j above the diagonal; T's column is -factor_j T (U^T u_j).
   for (std::int64_t j = 0; j < t.columns; ++j) {
     for (std::int64_t i = 0; i < j; ++i) {
@@ -84,33 +84,34 @@ void join(const Bench<T>& bench, const ReflectionBlock<T>& block, const T* facto
 }
 
 template <class T>
-void apply(const Bench<T>& bench, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c, T* room) noexcept {
+void apply(const KernelContext<T>& context, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c,
+           T* workspace) noexcept {
   if (c.columns == 0) return;
-  const auto shares = dense(room, block.count(), c.columns);
-  const auto turned = dense(room + block.count() * c.columns, block.count(), c.columns);
-  std::fill_n(room, 2 * block.count() * c.columns, T(0));
-  add_product<T>(bench, block.vectors, c, shares);
-  add_product<T>(bench, transposed ? block.triangle.transposed() : block.triangle, shares, turned);
-  add_product<T>(bench, block.vectors.transposed(), turned, c, Sign::minus);
+  const auto shares = dense(workspace, block.count(), c.columns);
+  const auto turned = dense(workspace + block.count() * c.columns, block.count(), c.columns);
+  std::fill_n(workspace, 2 * block.count() * c.columns, T(0));
+  add_product<T>(context, block.vectors, c, shares);
+  add_product<T>(context, transposed ? block.triangle.transposed() : block.triangle, shares, turned);
+  add_product<T>(context, block.vectors.transposed(), turned, c, Sign::minus);
 }
 
 template <class T>
-void apply_right(const Bench<T>& bench, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c,
-                 T* room) noexcept {
-  const auto shares = dense(room, c.rows, block.count());
-  const auto turned = dense(room + block.count() * c.rows, c.rows, block.count());
-  std::fill_n(room, 2 * block.count() * c.rows, T(0));
-  add_product<T>(bench, c, block.vectors.transposed(), shares);
-  add_product<T>(bench, shares, transposed ? block.triangle.transposed() : block.triangle, turned);
-  add_product<T>(bench, turned, block.vectors, c, Sign::minus);
+void apply_right(const KernelContext<T>& context, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c,
+                 T* workspace) noexcept {
+  const auto shares = dense(workspace, c.rows, block.count());
+  const auto turned = dense(workspace + block.count() * c.rows, c.rows, block.count());
+  std::fill_n(workspace, 2 * block.count() * c.rows, T(0));
+  add_product<T>(context, c, block.vectors.transposed(), shares);
+  add_product<T>(context, shares, transposed ? block.triangle.transposed() : block.triangle, turned);
+  add_product<T>(context, turned, block.vectors, c, Sign::minus);
 }
 
-#define TYTO_INSTANTIATE(T)                                                                         \
-  template T length_of<T>(const T*, std::int64_t, std::int64_t) noexcept;                           \
-  template T reflect<T>(T*, std::int64_t, std::int64_t, std::int64_t) noexcept;                     \
-  template void join<T>(const Bench<T>&, const ReflectionBlock<T>&, const T*) noexcept;             \
-  template void apply<T>(const Bench<T>&, const ReflectionBlock<T>&, bool, Matrix<T>, T*) noexcept; \
-  template void apply_right<T>(const Bench<T>&, const ReflectionBlock<T>&, bool, Matrix<T>, T*) noexcept;
+#define TYTO_INSTANTIATE(T)                                                                                 \
+  template T length_of<T>(const T*, std::int64_t, std::int64_t) noexcept;                                   \
+  template T reflect<T>(T*, std::int64_t, std::int64_t, std::int64_t) noexcept;                             \
+  template void join<T>(const KernelContext<T>&, const ReflectionBlock<T>&, const T*) noexcept;             \
+  template void apply<T>(const KernelContext<T>&, const ReflectionBlock<T>&, bool, Matrix<T>, T*) noexcept; \
+  template void apply_right<T>(const KernelContext<T>&, const ReflectionBlock<T>&, bool, Matrix<T>, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

@@ -37,20 +37,21 @@ struct ReflectionBlock {
   std::int64_t count() const noexcept { return vectors.rows; }
 };
 
-/// Elements of room for a block's triangle and for what apply() holds in between, for matrices `width` wide.
-std::int64_t block_room(std::int64_t width) noexcept;
+/// Elements of workspace for a block's triangle and for what apply() holds in between, for matrices `width` wide.
+std::int64_t block_workspace(std::int64_t width) noexcept;
 
 /// Fills in the triangle from the vectors and factors.
 template <class T>
-void join(const Bench<T>& bench, const ReflectionBlock<T>& block, const T* factors) noexcept;
+void join(const KernelContext<T>& context, const ReflectionBlock<T>& block, const T* factors) noexcept;
 
-/// c becomes (H_0 H_1 ..) c, or its transpose times c; `room` is for 2 * count * c.columns elements.
+/// c becomes (H_0 H_1 ..) c, or its transpose times c; `workspace` is for 2 * count * c.columns elements.
 template <class T>
-void apply(const Bench<T>& bench, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c, T* room) noexcept;
+void apply(const KernelContext<T>& context, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c,
+           T* workspace) noexcept;
 
-/// c becomes c (H_0 H_1 ..), or c times its transpose; `room` is for 2 * count * c.rows elements.
+/// c becomes c (H_0 H_1 ..), or c times its transpose; `workspace` is for 2 * count * c.rows elements.
 template <class T>
-void apply_right(const Bench<T>& bench, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c,
-                 T* room) noexcept;
+void apply_right(const KernelContext<T>& context, const ReflectionBlock<T>& block, bool transposed, Matrix<T> c,
+                 T* workspace) noexcept;
 
 }  // namespace tyto::cpu::linalg

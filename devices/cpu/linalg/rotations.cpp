@@ -29,14 +29,14 @@ void RotationSweeps<T>::flush() noexcept {
     rows += static_cast<double>(groups_[group].last - groups_[group].first);
   }
   const double nanoseconds = rows * static_cast<double>(target_.columns) / 2;
-  const int threads = bench_.threads == 1 ? 1 : std::min(bench_.threads, threads_for(nanoseconds));
+  const int threads = context_.threads == 1 ? 1 : std::min(context_.threads, threads_for(nanoseconds));
   run_team(threads, [&](Team team) {
     const Range mine = share(target_.columns, team.member, team.size, strip);
     for (std::int64_t column = mine.begin; column < mine.end; column += strip) {
       const std::int64_t width = std::min(strip, mine.end - column);
       for (std::int64_t group = 0; group <= group_; ++group) {
         const auto [first, last] = groups_[group];
-        bench_.loops->rotate(first, last, width, table(group), target_.first + column, target_.row_step);
+        context_.loops->rotate(first, last, width, table(group), target_.first + column, target_.row_step);
       }
     }
   });

@@ -36,11 +36,11 @@ class RotationSweeps {
   /// Groups of sweeps that are kept before they are applied.
   static constexpr std::int64_t most_groups = 12;
 
-  static std::int64_t room(std::int64_t rows) noexcept { return most_groups * table_size(rows); }
+  static std::int64_t workspace(std::int64_t rows) noexcept { return most_groups * table_size(rows); }
 
   /// Sweeps over the rows of `target`; without an address nothing is kept.
-  RotationSweeps(const Bench<T>& bench, Matrix<T> target, T* room) noexcept
-      : bench_(bench), target_(target), room_(room) {}
+  RotationSweeps(const KernelContext<T>& context, Matrix<T> target, T* workspace) noexcept
+      : context_(context), target_(target), workspace_(workspace) {}
 
   /// Begins a sweep whose first rotation turns rows `first` and `first + 1`.
   void begin(std::int64_t first) noexcept {
@@ -83,12 +83,12 @@ class RotationSweeps {
   static constexpr std::int64_t table_size(std::int64_t rows) noexcept {
     return (rows + sweeps_at_once) * rotation_row;
   }
-  T* table(std::int64_t group) const noexcept { return room_ + group * table_size(target_.rows); }
+  T* table(std::int64_t group) const noexcept { return workspace_ + group * table_size(target_.rows); }
   void begin_group(std::int64_t first) noexcept;
 
-  const Bench<T>& bench_;
+  const KernelContext<T>& context_;
   Matrix<T> target_;
-  T* room_;
+  T* workspace_;
   Group groups_[most_groups];
   std::int64_t group_ = -1;
   int lane_ = sweeps_at_once;  // of the next sweep in its group

@@ -24,13 +24,13 @@ struct Bidiagonal {
 // Reflections turn a column and a row at a time. A block of them keeps what it does to the rest as two sums of outer
 // products, v y^T of columns and x u^T of rows, and changes the rest once. What needs no turning has no product.
 template <class T>
-void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, T* room) noexcept {
+void reduce(const KernelContext<T>& context, const Matrix<T>& a, const Bidiagonal<T>& to, T* workspace) noexcept {
   const std::int64_t rows = a.rows, columns = a.columns;
-  const auto vs = dense(room, reduction_block, rows), xs = dense(vs.row(reduction_block), reduction_block, rows);
+  const auto vs = dense(workspace, reduction_block, rows), xs = dense(vs.row(reduction_block), reduction_block, rows);
   const auto ys = dense(xs.row(reduction_block), reduction_block, columns);
   const auto us = dense(ys.row(reduction_block), reduction_block, columns);
   T* shares = us.row(reduction_block);
-  const VectorLoops<T>& loops = *bench.loops;
+  const VectorLoops<T>& loops = *context.loops;
   for (std::int64_t first = 0; first < columns; first += reduction_block) {
     const std::int64_t last = std::min(first + reduction_block, columns);
     std::int64_t turned_columns = 0, turned_rows = 0;
@@ -88,8 +88,8 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Bidiagonal<T>& to, 
     if (rest.columns == 0) continue;
     const auto take_off_rest = [&](const Matrix<T>& tall, const Matrix<T>& wide, std::int64_t count) {
       if (count == 0) return;
-      add_product<T>(bench, tall.part(0, last, count, rest.rows).transposed(), wide.part(0, last, count, rest.columns),
-                     rest, Sign::minus);
+      add_product<T>(context, tall.part(0, last, count, rest.rows).transposed(),
+                     wide.part(0, last, count, rest.columns), rest, Sign::minus);
     };
     take_off_rest(vs, ys, turned_columns);
     take_off_rest(xs, us, turned_rows);
@@ -199,45 +199,46 @@ struct Iteration {
 
 /// The reflections of columns [begin, end): rows over the elements from `begin + shift` on, one at the first of them.
 template <class T>
-ReflectionBlock<T> gather(const Bench<T>& bench, const Matrix<const T>& a, std::int64_t begin, std::int64_t end,
-                          std::int64_t shift, const T* factors, T* room) noexcept {
+ReflectionBlock<T> gather(const KernelContext<T>& context, const Matrix<const T>& a, std::int64_t begin,
+                          std::int64_t end, std::int64_t shift, const T* factors, T* workspace) noexcept {
   const std::int64_t count = end - begin, size = a.rows - begin - shift;
-  T* triangle = room + reflection_block * a.rows;
-  const ReflectionBlock<T> block{dense(room, count, size), dense(triangle, count, count)};
+  T* triangle = workspace + reflection_block * a.rows;
+  const ReflectionBlock<T> block{dense(workspace, count, size), dense(triangle, count, count)};
   for (std::int64_t i = 0; i < count; ++i) {
     T* to = block.vectors.row(i);
     std::fill_n(to, i, T(0));
     to[i] = 1;
     for (std::int64_t row = i + 1; row < size; ++row) to[row] = a(begin + shift + row, begin + i);
   }
-  join(bench, block, factors + begin);
+  join(context, block, factors + begin);
   return block;
 }
 
 /// Beyond so many rows a column, QR and the singular values of R take less time.
 constexpr bool is_tall(std::int64_t rows, std::int64_t columns) noexcept { return 5 * rows > 8 * columns; }
 
-std::int64_t direct_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
+std::int64_t direct_workspace(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
   const std::int64_t reduction = reduction_block * (2 * rows + 2 * columns) + reduction_block;
   if (u_columns == 0) return 4 * columns + reduction;
   return 4 * columns + u_columns * rows + columns * columns +
-         std::max({reduction, 2 * RotationSweeps<double>::room(u_columns), reflection_block * rows + block_room(rows)});
+         std::max({reduction, 2 * RotationSweeps<double>::workspace(u_columns),
+                   reflection_block * rows + block_workspace(rows)});
 }
 
 template <class T>
-bool decompose(const Bench<T>& bench, const Matrix<T>& a, T* values, const Matrix<T>& u, const Matrix<T>& v_transposed,
-               T* room) noexcept {
+bool decompose(const KernelContext<T>& context, const Matrix<T>& a, T* values, const Matrix<T>& u,
+               const Matrix<T>& v_transposed, T* workspace) noexcept {
   const std::int64_t size = a.columns;
   const bool vectors = u.first != nullptr;
-  const Bidiagonal<T> to{room, room + size, room + 2 * size, room + 3 * size};
-  T* rest = room + 4 * size;
+  const Bidiagonal<T> to{workspace, workspace + size, workspace + 2 * size, workspace + 3 * size};
+  T* rest = workspace + 4 * size;
   Matrix<T> lefts, rights;  // vectors as rows
   if (vectors) {
     lefts = dense(rest, u.columns, a.rows);
     rights = dense(lefts.row(u.columns), size, size);
     rest = rights.row(size);
   }
-  reduce(bench, a, to, rest);
+  reduce(context, a, to, rest);
   const std::int64_t blocks = vectors ? (size + reflection_block - 1) / reflection_block : 0;
   if (vectors) {
     // Rotations start from what the reflections make of the identity: its zeros would become numbers below the smallest
@@ -247,18 +248,18 @@ bool decompose(const Bench<T>& bench, const Matrix<T>& a, T* values, const Matri
     T* shares = rest + reflection_block * a.rows + reflection_block * reflection_block;
     for (std::int64_t number = blocks; number-- > 0;) {
       const std::int64_t begin = number * reflection_block, end = std::min(begin + reflection_block, size);
-      const auto block = gather<T>(bench, a, begin, end, 0, to.left_factors, rest);
-      apply_right(bench, block, true, lefts.part(begin, begin, lefts.rows - begin, a.rows - begin), shares);
+      const auto block = gather<T>(context, a, begin, end, 0, to.left_factors, rest);
+      apply_right(context, block, true, lefts.part(begin, begin, lefts.rows - begin, a.rows - begin), shares);
     }
     for (std::int64_t number = blocks; number-- > 0;) {
       const std::int64_t begin = number * reflection_block, end = std::min(begin + reflection_block, size - 1);
       if (begin >= end) continue;
       const auto turned = a.part(0, 0, size, size).transposed();
-      const auto block = gather<T>(bench, turned, begin, end, 1, to.right_factors, rest);
-      apply_right(bench, block, true, rights.part(begin + 1, begin + 1, size - begin - 1, size - begin - 1), shares);
+      const auto block = gather<T>(context, turned, begin, end, 1, to.right_factors, rest);
+      apply_right(context, block, true, rights.part(begin + 1, begin + 1, size - begin - 1, size - begin - 1), shares);
     }
   }
-  RotationSweeps<T> left(bench, lefts, rest), right(bench, rights, rest + RotationSweeps<T>::room(u.columns));
+  RotationSweeps<T> left(context, lefts, rest), right(context, rights, rest + RotationSweeps<T>::workspace(u.columns));
   if (!Iteration<T>{to.diagonal, to.above, left, right}.run(size)) return false;
   left.flush();
   right.flush();
@@ -291,39 +292,39 @@ bool decompose(const Bench<T>& bench, const Matrix<T>& a, T* values, const Matri
 
 }  // namespace
 
-std::int64_t singular_room(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
-  if (!is_tall(rows, columns)) return direct_room(rows, columns, u_columns);
-  return columns + 2 * columns * columns + qr_room(rows, columns, u_columns) +
-         direct_room(columns, columns, u_columns == 0 ? 0 : columns);
+std::int64_t singular_workspace(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept {
+  if (!is_tall(rows, columns)) return direct_workspace(rows, columns, u_columns);
+  return columns + 2 * columns * columns + qr_workspace(rows, columns, u_columns) +
+         direct_workspace(columns, columns, u_columns == 0 ? 0 : columns);
 }
 
 template <class T>
-bool decompose_singular(const Bench<T>& bench, Matrix<T> a, T* values, Matrix<T> u, Matrix<T> v_transposed,
-                        T* room) noexcept {
+bool decompose_singular(const KernelContext<T>& context, Matrix<T> a, T* values, Matrix<T> u, Matrix<T> v_transposed,
+                        T* workspace) noexcept {
   const std::int64_t size = a.columns;
   const bool vectors = u.first != nullptr;
   if (size == 0) {
     if (vectors) set_identity(u);
     return true;
   }
-  if (!is_tall(a.rows, size)) return decompose(bench, a, values, u, v_transposed, room);
-  T *factors = room, *qr = factors + size + 2 * size * size;
+  if (!is_tall(a.rows, size)) return decompose(context, a, values, u, v_transposed, workspace);
+  T *factors = workspace, *qr = factors + size + 2 * size * size;
   const auto r = dense(factors + size, size, size);
   const auto small = vectors ? dense(r.row(size), size, size) : Matrix<T>();
-  factorise_qr(bench, a, factors, qr);
+  factorise_qr(context, a, factors, qr);
   for (std::int64_t row = 0; row < size; ++row) {
     for (std::int64_t column = 0; column < size; ++column) r(row, column) = column < row ? T(0) : a(row, column);
   }
-  if (!decompose(bench, r, values, small, v_transposed, qr + qr_room(a.rows, size, u.columns))) return false;
+  if (!decompose(context, r, values, small, v_transposed, qr + qr_workspace(a.rows, size, u.columns))) return false;
   if (!vectors) return true;
   set_identity(u);
   for (std::int64_t row = 0; row < size; ++row) std::copy_n(small.row(row), size, u.row(row));
-  multiply_by_q<T>(bench, a, factors, u, qr);
+  multiply_by_q<T>(context, a, factors, u, qr);
   return true;
 }
 
 #define TYTO_INSTANTIATE(T) \
-  template bool decompose_singular<T>(const Bench<T>&, Matrix<T>, T*, Matrix<T>, Matrix<T>, T*) noexcept;
+  template bool decompose_singular<T>(const KernelContext<T>&, Matrix<T>, T*, Matrix<T>, Matrix<T>, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

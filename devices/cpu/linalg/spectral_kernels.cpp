@@ -49,7 +49,7 @@ double work_of(double factor, std::int64_t rows, std::int64_t columns) {
 /// neither overflow nor vanish. Returns what the results are to be multiplied by, or NaN where an element is not
 /// finite.
 template <class T>
-T bring_into_range(const Matrix<T>& a) noexcept {
+T scale_to_unit(const Matrix<T>& a) noexcept {
   // As integers the bits of numbers without a sign are in the same order, with infinity and NaN behind all others, and
   // compilers make vectors of the comparisons.
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -96,17 +96,18 @@ KernelRef prepare_qr(const core::Step& step) {
   if (no_matrices(a)) return no_work();
   const std::int64_t q_columns = step.outputs[0].view.shape.back();
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(4, a.rows, std::max(a.columns, q_columns)), std::max(a.columns, q_columns),
-                        a.rows * a.columns + a.columns + qr_room(a.rows, a.columns, q_columns), 0};
+    const WorkEstimate estimate{work_of(4, a.rows, std::max(a.columns, q_columns)), std::max(a.columns, q_columns),
+                                a.rows * a.columns + a.columns + qr_workspace(a.rows, a.columns, q_columns), 0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+        a.count, estimate,
+        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
           const auto q = Stack{0, a.count, a.rows, q_columns}.template at<T>(outputs[0], index);
           const auto r = Stack{0, a.count, q_columns, a.columns}.template at<T>(outputs[1], index);
-          const auto factored = dense(desk.room, a.rows, a.columns);
-          T *factors = factored.row(a.rows), *room = factors + a.columns;
+          const auto factored = dense(mine.workspace, a.rows, a.columns);
+          T *factors = factored.row(a.rows), *workspace = factors + a.columns;
           copy_matrix<T>(a.at<const T>(inputs[0], index), factored);
-          factorise_qr(desk.bench, factored, factors, room);
-          form_q<T>(desk.bench, factored, factors, q, room);
+          factorise_qr(mine.context, factored, factors, workspace);
+          form_q<T>(mine.context, factored, factors, q, workspace);
           for (std::int64_t row = 0; row < r.rows; ++row) {
             const std::int64_t below = std::min(row, r.columns);
             std::fill_n(r.row(row), below, T(0));
@@ -122,22 +123,23 @@ KernelRef prepare_eigh(const core::Step& step) {
   if (no_matrices(a)) return no_work();
   const bool vectors = step.outputs.size() > 1;
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(vectors ? 9 : 2, a.rows, a.rows), a.rows,
-                        eigen_room(a.rows, vectors) + (vectors ? 0 : a.rows * a.rows), 0};
+    const WorkEstimate estimate{work_of(vectors ? 9 : 2, a.rows, a.rows), a.rows,
+                                eigen_workspace(a.rows, vectors) + (vectors ? 0 : a.rows * a.rows), 0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
+        a.count, estimate,
+        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
           T* values = numbers<T>(outputs[0], index, a.rows);
           const auto work = vectors ? Stack{0, a.count, a.rows, a.rows}.template at<T>(outputs[1], index)
-                                    : dense(desk.room, a.rows, a.rows);
-          T* room = vectors ? desk.room : work.row(a.rows);
+                                    : dense(mine.workspace, a.rows, a.rows);
+          T* workspace = vectors ? mine.workspace : work.row(a.rows);
           // Above the diagonal may stand anything.
           const auto from = a.at<const T>(inputs[0], index);
           for (std::int64_t row = 0; row < a.rows; ++row) {
             std::copy_n(from.row(row), row + 1, work.row(row));
             std::fill(work.row(row) + row + 1, work.row(row) + a.rows, T(0));
           }
-          const T scale = bring_into_range(work);
-          if (scale != scale || !decompose_symmetric(desk.bench, work, vectors, values, room)) {
+          const T scale = scale_to_unit(work);
+          if (scale != scale || !decompose_symmetric(mine.context, work, vectors, values, workspace)) {
             std::fill_n(values, a.rows, std::numeric_limits<T>::quiet_NaN());
             return fill_with_nan(work);
           }
@@ -157,27 +159,29 @@ KernelRef prepare_svd(const core::Step& step) {
   const std::int64_t left = upright.turned ? v_rows : u_columns;
   const std::int64_t size = upright.columns;
   // The left vectors of the transpose are the right ones, as columns.
-  const std::int64_t turned_room = vectors && upright.turned ? upright.rows * left + size * size : 0;
+  const std::int64_t turned_workspace = vectors && upright.turned ? upright.rows * left + size * size : 0;
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(vectors ? 20 : 4, upright.rows, size), upright.rows,
-                        upright.rows * size + turned_room + singular_room(upright.rows, size, left), 0};
+    const WorkEstimate estimate{work_of(vectors ? 20 : 4, upright.rows, size), upright.rows,
+                                upright.rows * size + turned_workspace + singular_workspace(upright.rows, size, left),
+                                0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
-          const auto work = dense(desk.room, upright.rows, size);
+        a.count, estimate,
+        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
+          const auto work = dense(mine.workspace, upright.rows, size);
           const auto from = a.at<const T>(inputs[0], index);
           copy_matrix<T>(upright.turned ? from.transposed() : from, work);
           T* values = numbers<T>(outputs[vectors ? 1 : 0], index, size);
-          T* room = work.row(upright.rows);
+          T* workspace = work.row(upright.rows);
           Matrix<T> u, v, lefts, rights;
           if (vectors) {
             u = Stack{0, a.count, a.rows, u_columns}.template at<T>(outputs[0], index);
             v = Stack{0, a.count, v_rows, a.columns}.template at<T>(outputs[2], index);
-            lefts = upright.turned ? dense(room, upright.rows, left) : u;
+            lefts = upright.turned ? dense(workspace, upright.rows, left) : u;
             rights = upright.turned ? dense(lefts.row(upright.rows), size, size) : v;
-            room += turned_room;
+            workspace += turned_workspace;
           }
-          const T scale = bring_into_range(work);
-          if (scale != scale || !decompose_singular(desk.bench, work, values, lefts, rights, room)) {
+          const T scale = scale_to_unit(work);
+          if (scale != scale || !decompose_singular(mine.context, work, values, lefts, rights, workspace)) {
             std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
             fill_with_nan(u);
             return fill_with_nan(v);
@@ -199,18 +203,21 @@ KernelRef prepare_pinv(const core::Step& step) {
   const Upright upright(a);
   const std::int64_t size = upright.columns, offset = step.inputs[1].view.offset;
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(20, upright.rows, size), upright.rows,
-                        2 * upright.rows * size + size * size + singular_room(upright.rows, size, size), 0};
+    const WorkEstimate estimate{work_of(20, upright.rows, size), upright.rows,
+                                2 * upright.rows * size + size * size + singular_workspace(upright.rows, size, size),
+                                0};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
-          const auto work = dense(desk.room, upright.rows, size), u = dense(work.row(upright.rows), upright.rows, size);
+        a.count, estimate,
+        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
+          const auto work = dense(mine.workspace, upright.rows, size),
+                     u = dense(work.row(upright.rows), upright.rows, size);
           const auto v = dense(u.row(upright.rows), size, size);
           const auto from = a.at<const T>(inputs[0], index);
           copy_matrix<T>(upright.turned ? from.transposed() : from, work);
           T* values = numbers<T>(outputs[1], index, size);
           const auto inverse = Stack{0, a.count, a.columns, a.rows}.template at<T>(outputs[0], index);
-          const T scale = bring_into_range(work);
-          if (scale != scale || !decompose_singular(desk.bench, work, values, u, v, v.row(size))) {
+          const T scale = scale_to_unit(work);
+          if (scale != scale || !decompose_singular(mine.context, work, values, u, v, v.row(size))) {
             std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
             return fill_with_nan(inverse);
           }
@@ -222,9 +229,9 @@ KernelRef prepare_pinv(const core::Step& step) {
           }
           std::fill_n(inverse.first, a.rows * a.columns, T(0));
           if (upright.turned) {
-            add_product<T>(desk.bench, u, v, inverse);
+            add_product<T>(mine.context, u, v, inverse);
           } else {
-            add_product<T>(desk.bench, v.transposed(), u.transposed(), inverse);
+            add_product<T>(mine.context, v.transposed(), u.transposed(), inverse);
           }
         });
   });
@@ -234,11 +241,13 @@ KernelRef prepare_expm(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
   if (no_matrices(a)) return no_work();
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const Effort effort{work_of(20, a.rows, a.rows), a.rows, exponential_room(a.rows), a.rows};
+    const WorkEstimate estimate{work_of(20, a.rows, a.rows), a.rows, exponential_workspace(a.rows), a.rows};
     return for_each_matrix<T>(
-        a.count, effort, [=](Addresses inputs, Addresses outputs, std::int64_t index, const Desk<T>& desk) {
-          exponential<T>(desk.bench, a.at<const T>(inputs[0], index),
-                         Stack{0, a.count, a.rows, a.rows}.template at<T>(outputs[0], index), desk.indices, desk.room);
+        a.count, estimate,
+        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
+          exponential<T>(mine.context, a.at<const T>(inputs[0], index),
+                         Stack{0, a.count, a.rows, a.rows}.template at<T>(outputs[0], index), mine.indices,
+                         mine.workspace);
         });
   });
 }

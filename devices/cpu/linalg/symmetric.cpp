@@ -22,11 +22,11 @@ struct Tridiagonal {
 // the rows above is v w^T + w v^T. A block of rows keeps its v and w, but those of rows that need no turning, and
 // changes the rows above it once.
 template <class T>
-void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to, T* room) noexcept {
+void reduce(const KernelContext<T>& context, const Matrix<T>& a, const Tridiagonal<T>& to, T* workspace) noexcept {
   const std::int64_t size = a.rows;
-  const auto vs = dense(room, reduction_block, size), ws = dense(vs.row(reduction_block), reduction_block, size);
+  const auto vs = dense(workspace, reduction_block, size), ws = dense(vs.row(reduction_block), reduction_block, size);
   T* shares = ws.row(reduction_block);
-  const VectorLoops<T>& loops = *bench.loops;
+  const VectorLoops<T>& loops = *context.loops;
   for (std::int64_t bottom = size; bottom > 1;) {
     const std::int64_t count = std::min(reduction_block, bottom - 1), top = bottom - count;
     std::int64_t kept = 0;
@@ -58,8 +58,8 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to,
     }
     if (kept > 0) {
       const auto v = vs.part(0, 0, kept, top), w = ws.part(0, 0, kept, top), above = a.part(0, 0, top, top);
-      add_product_below<T>(bench, v.transposed(), w, above, Sign::minus);
-      add_product_below<T>(bench, w.transposed(), v, above, Sign::minus);
+      add_product_below<T>(context, v.transposed(), w, above, Sign::minus);
+      add_product_below<T>(context, w.transposed(), v, above, Sign::minus);
     }
     bottom = top;
   }
@@ -68,13 +68,14 @@ void reduce(const Bench<T>& bench, const Matrix<T>& a, const Tridiagonal<T>& to,
 
 /// x (rows are vectors) times the reflections in the order of their rows.
 template <class T>
-void turn_back(const Bench<T>& bench, const Matrix<T>& a, const T* factors, const Matrix<T>& x, T* room) noexcept {
+void turn_back(const KernelContext<T>& context, const Matrix<T>& a, const T* factors, const Matrix<T>& x,
+               T* workspace) noexcept {
   const std::int64_t size = a.rows;
-  T* triangle = room + reflection_block * size;
+  T* triangle = workspace + reflection_block * size;
   for (std::int64_t first = 1; first < size; first += reflection_block) {
     const std::int64_t last = std::min(first + reflection_block, size), count = last - first, width = last - 1;
     if (!any_turns(factors + first, count)) continue;
-    const ReflectionBlock<T> block{dense(room, count, width), dense(triangle, count, count)};
+    const ReflectionBlock<T> block{dense(workspace, count, width), dense(triangle, count, count)};
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t k = first + i;
       T* v = block.vectors.row(i);
@@ -82,40 +83,40 @@ void turn_back(const Bench<T>& bench, const Matrix<T>& a, const T* factors, cons
       v[k - 1] = 1;
       std::fill(v + k, v + width, T(0));
     }
-    join(bench, block, factors + first);
-    apply_right(bench, block, false, x.part(0, 0, size, width), triangle + reflection_block * reflection_block);
+    join(context, block, factors + first);
+    apply_right(context, block, false, x.part(0, 0, size, width), triangle + reflection_block * reflection_block);
   }
 }
 
 }  // namespace
 
-std::int64_t eigen_room(std::int64_t size, bool vectors) noexcept {
+std::int64_t eigen_workspace(std::int64_t size, bool vectors) noexcept {
   const std::int64_t reduction = 3 * size + 2 * reduction_block * size + reduction_block;
   if (!vectors) return reduction;
   return 3 * size + size * size +
-         std::max({reduction, division_room(size), reflection_block * size + block_room(size)});
+         std::max({reduction, division_workspace(size), reflection_block * size + block_workspace(size)});
 }
 
 template <class T>
-bool decompose_symmetric(const Bench<T>& bench, Matrix<T> a, bool vectors, T* values, T* room) noexcept {
+bool decompose_symmetric(const KernelContext<T>& context, Matrix<T> a, bool vectors, T* values, T* workspace) noexcept {
   const std::int64_t size = a.rows;
   if (size == 0) return true;
-  const Tridiagonal<T> to{room, room + size, room + 2 * size};
-  T* rest = room + 3 * size;
+  const Tridiagonal<T> to{workspace, workspace + size, workspace + 2 * size};
+  T* rest = workspace + 3 * size;
   Matrix<T> x;
   if (vectors) {
     x = dense(rest, size, size);
     rest += size * size;
   }
-  reduce(bench, a, to, rest);
+  reduce(context, a, to, rest);
   if (!vectors) {
     if (!tridiagonal_eigenvalues(size, to.diagonal, to.beside)) return false;
     std::copy_n(to.diagonal, size, values);
     std::sort(values, values + size);
     return true;
   }
-  if (!divide_tridiagonal(bench, to.diagonal, to.beside, x, rest)) return false;
-  turn_back(bench, a, to.factors, x, rest);
+  if (!divide_tridiagonal(context, to.diagonal, to.beside, x, rest)) return false;
+  turn_back(context, a, to.factors, x, rest);
   // Each vector goes to the column of its value's rank.
   T* order = to.beside;
   for (std::int64_t i = 0; i < size; ++i) order[i] = static_cast<T>(i);
@@ -134,7 +135,8 @@ bool decompose_symmetric(const Bench<T>& bench, Matrix<T> a, bool vectors, T* va
   return true;
 }
 
-#define TYTO_INSTANTIATE(T) template bool decompose_symmetric<T>(const Bench<T>&, Matrix<T>, bool, T*, T*) noexcept;
+#define TYTO_INSTANTIATE(T) \
+  template bool decompose_symmetric<T>(const KernelContext<T>&, Matrix<T>, bool, T*, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

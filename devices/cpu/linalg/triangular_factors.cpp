@@ -17,13 +17,13 @@ constexpr std::int64_t small = 16;
 /// Where half of the columns ends: a multiple of what the tiles like.
 std::int64_t half_of(std::int64_t size) noexcept { return (size / 2 + narrow - 1) / narrow * narrow; }
 
-/// As factorise_columns, of a strip: with columns that lie one after the other in the room for products meanwhile,
+/// As factorise_columns, of a strip: with columns that lie one after the other in the workspace for products meanwhile,
 /// since all that is done to it runs down columns.
 template <class T>
-std::int64_t factorise_strip(const Bench<T>& bench, const Matrix<T>& a, std::int64_t begin, std::int64_t end,
+std::int64_t factorise_strip(const KernelContext<T>& context, const Matrix<T>& a, std::int64_t begin, std::int64_t end,
                              std::int64_t* pivots) noexcept {
   const std::int64_t height = a.rows - begin, width = end - begin;
-  const auto column_of = [&](std::int64_t column) { return bench.packed + column * height; };
+  const auto column_of = [&](std::int64_t column) { return context.packed + column * height; };
   for (std::int64_t row = 0; row < height; ++row) {
     const T* from = a.row(begin + row) + begin;
     for (std::int64_t column = 0; column < width; ++column) column_of(column)[row] = from[column];
@@ -31,7 +31,7 @@ std::int64_t factorise_strip(const Bench<T>& bench, const Matrix<T>& a, std::int
   std::int64_t zero = 0;
   for (std::int64_t k = 0; k < width; ++k) {
     T* here = column_of(k);
-    const std::int64_t pivot = k + bench.loops->largest(height - k, here + k), below = height - k - 1;
+    const std::int64_t pivot = k + context.loops->largest(height - k, here + k), below = height - k - 1;
     pivots[begin + k] = begin + pivot;
     if (pivot != k) {
       std::swap_ranges(a.row(begin + k), a.row(begin + k) + a.columns, a.row(begin + pivot));
@@ -50,7 +50,7 @@ std::int64_t factorise_strip(const Bench<T>& bench, const Matrix<T>& a, std::int
     }
     for (std::int64_t column = k + 1; column < width; ++column) {
       T* other = column_of(column);
-      bench.loops->add_scaled(below, -other[k], here + k + 1, other + k + 1);
+      context.loops->add_scaled(below, -other[k], here + k + 1, other + k + 1);
     }
   }
   for (std::int64_t row = 0; row < height; ++row) {
@@ -62,20 +62,20 @@ std::int64_t factorise_strip(const Bench<T>& bench, const Matrix<T>& a, std::int
 
 /// The columns [begin, end) of a, from row `begin` on; exchanges whole rows of a.
 template <class T>
-std::int64_t factorise_columns(const Bench<T>& bench, const Matrix<T>& a, std::int64_t begin, std::int64_t end,
-                               std::int64_t* pivots) noexcept {
+std::int64_t factorise_columns(const KernelContext<T>& context, const Matrix<T>& a, std::int64_t begin,
+                               std::int64_t end, std::int64_t* pivots) noexcept {
   if (end - begin > narrow) {
     const std::int64_t middle = begin + half_of(end - begin);
-    const std::int64_t left = factorise_columns(bench, a, begin, middle, pivots);
+    const std::int64_t left = factorise_columns(context, a, begin, middle, pivots);
     if (middle >= a.rows) return left;
     const auto top = a.part(begin, middle, middle - begin, end - middle);
-    solve_triangular<T>(bench, a.part(begin, begin, middle - begin, middle - begin), Triangle::lower, true, top);
-    add_product<T>(bench, a.part(middle, begin, a.rows - middle, middle - begin), top,
+    solve_triangular<T>(context, a.part(begin, begin, middle - begin, middle - begin), Triangle::lower, true, top);
+    add_product<T>(context, a.part(middle, begin, a.rows - middle, middle - begin), top,
                    a.part(middle, middle, a.rows - middle, end - middle), Sign::minus);
-    const std::int64_t right = factorise_columns(bench, a, middle, end, pivots);
+    const std::int64_t right = factorise_columns(context, a, middle, end, pivots);
     return left != 0 ? left : right;
   }
-  return factorise_strip(bench, a, begin, end, pivots);
+  return factorise_strip(context, a, begin, end, pivots);
 }
 
 template <class T>
@@ -104,11 +104,11 @@ std::int64_t lu_width(std::int64_t rows, std::int64_t columns) noexcept {
 }
 
 template <class T>
-std::int64_t factorise_lu(const Bench<T>& bench, Matrix<T> a, std::int64_t* pivots) noexcept {
+std::int64_t factorise_lu(const KernelContext<T>& context, Matrix<T> a, std::int64_t* pivots) noexcept {
   const std::int64_t square = std::min(a.rows, a.columns);
-  const std::int64_t zero = factorise_columns(bench, a, 0, square, pivots);
+  const std::int64_t zero = factorise_columns(context, a, 0, square, pivots);
   if (a.columns > square) {
-    solve_triangular<T>(bench, a.part(0, 0, square, square), Triangle::lower, true,
+    solve_triangular<T>(context, a.part(0, 0, square, square), Triangle::lower, true,
                         a.part(0, square, square, a.columns - square));
   }
   return zero;
@@ -121,21 +121,21 @@ void permutation_of(const std::int64_t* pivots, std::int64_t exchanges, std::int
 }
 
 template <class T>
-std::int64_t factorise_cholesky(const Bench<T>& bench, Matrix<T> a) noexcept {
+std::int64_t factorise_cholesky(const KernelContext<T>& context, Matrix<T> a) noexcept {
   if (a.rows <= small) return factorise_block(a);
   const std::int64_t half = half_of(a.rows), rest = a.rows - half;
   const auto first = a.part(0, 0, half, half), below = a.part(half, 0, rest, half);
   const auto last = a.part(half, half, rest, rest);
-  if (const std::int64_t bad = factorise_cholesky(bench, first)) return bad;
-  solve_upper_right<T>(bench, first.transposed(), below);
-  add_product_below<T>(bench, below, below.transposed(), last, Sign::minus);
-  const std::int64_t bad = factorise_cholesky(bench, last);
+  if (const std::int64_t bad = factorise_cholesky(context, first)) return bad;
+  solve_upper_right<T>(context, first.transposed(), below);
+  add_product_below<T>(context, below, below.transposed(), last, Sign::minus);
+  const std::int64_t bad = factorise_cholesky(context, last);
   return bad == 0 ? 0 : half + bad;
 }
 
-#define TYTO_INSTANTIATE(T)                                                                  \
-  template std::int64_t factorise_lu<T>(const Bench<T>&, Matrix<T>, std::int64_t*) noexcept; \
-  template std::int64_t factorise_cholesky<T>(const Bench<T>&, Matrix<T>) noexcept;
+#define TYTO_INSTANTIATE(T)                                                                          \
+  template std::int64_t factorise_lu<T>(const KernelContext<T>&, Matrix<T>, std::int64_t*) noexcept; \
+  template std::int64_t factorise_cholesky<T>(const KernelContext<T>&, Matrix<T>) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

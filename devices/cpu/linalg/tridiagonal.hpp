@@ -16,11 +16,11 @@ bool iterate_tridiagonal(std::int64_t size, T* d, T* e, RotationSweeps<T>& rotat
 template <class T>
 bool tridiagonal_eigenvalues(std::int64_t size, T* d, T* e) noexcept;
 
-/// Elements of room for divide_tridiagonal.
-std::int64_t division_room(std::int64_t size) noexcept;
+/// Elements of workspace for divide_tridiagonal.
+std::int64_t division_workspace(std::int64_t size) noexcept;
 
 /// Eigenvalues, in no order, in place of the diagonal d, and their eigenvectors as the rows of x.
 template <class T>
-bool divide_tridiagonal(const Bench<T>& bench, T* d, T* e, Matrix<T> x, T* room) noexcept;
+bool divide_tridiagonal(const KernelContext<T>& context, T* d, T* e, Matrix<T> x, T* workspace) noexcept;
 
 }  // namespace tyto::cpu::linalg

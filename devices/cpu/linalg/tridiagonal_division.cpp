@@ -116,8 +116,8 @@ class SecularEquation {
 template <class T>
 class Division {
  public:
-  Division(const Bench<T>& bench, T* d, T* e, const Matrix<T>& x, T* room)
-      : bench_(bench), d_(d), e_(e), x_(x), size_(x.rows), gathered_(dense(room, size_, size_)) {
+  Division(const KernelContext<T>& context, T* d, T* e, const Matrix<T>& x, T* workspace)
+      : context_(context), d_(d), e_(e), x_(x), size_(x.rows), gathered_(dense(workspace, size_, size_)) {
     coefficients_ = gathered_.row(size_);
     T* lines = coefficients_ + size_ * size_;
     for (T** each : {&z_, &poles_, &squares_, &values_, &grouped_, &weights_}) {
@@ -131,8 +131,8 @@ class Division {
     rotations_ = lines;
   }
 
-  static std::int64_t room(std::int64_t size) noexcept {
-    return 2 * size * size + 10 * size + RotationSweeps<T>::room(leaf);
+  static std::int64_t workspace(std::int64_t size) noexcept {
+    return 2 * size * size + 10 * size + RotationSweeps<T>::workspace(leaf);
   }
 
   bool solve(std::int64_t begin, std::int64_t end) noexcept {
@@ -152,7 +152,7 @@ class Division {
   bool iterate(std::int64_t begin, std::int64_t end) noexcept {
     const auto block = x_.part(begin, begin, end - begin, end - begin);
     set_identity(block);
-    RotationSweeps<T> rotations(bench_, block, rotations_);
+    RotationSweeps<T> rotations(context_, block, rotations_);
     if (!iterate_tridiagonal(end - begin, d_ + begin, e_ + begin, rotations)) return false;
     rotations.flush();
     return true;
@@ -251,9 +251,9 @@ class Division {
       }
     }
     const auto in_first = starts[second_half], off_first = starts[both_halves];
-    add_product<T>(bench_, vectors.part(0, 0, count, in_first), gathered_.part(0, 0, in_first, left),
+    add_product<T>(context_, vectors.part(0, 0, count, in_first), gathered_.part(0, 0, in_first, left),
                    x_.part(begin, begin, count, left));
-    add_product<T>(bench_, vectors.part(0, off_first, count, count - off_first),
+    add_product<T>(context_, vectors.part(0, off_first, count, count - off_first),
                    gathered_.part(off_first, left, count - off_first, right), x_.part(begin, middle, count, right));
   }
 
@@ -284,12 +284,12 @@ class Division {
     for (std::int64_t i = 0; i < count; ++i) {
       T* row = vectors.row(i);
       for (std::int64_t j = 0; j < count; ++j) row[j] = weights_[j] / row[j];
-      const T inverse = 1 / std::sqrt(bench_.loops->dot(count, row, row));
+      const T inverse = 1 / std::sqrt(context_.loops->dot(count, row, row));
       for (std::int64_t j = 0; j < count; ++j) row[j] *= inverse;
     }
   }
 
-  const Bench<T>& bench_;
+  const KernelContext<T>& context_;
   T* d_;
   T* e_;
   Matrix<T> x_;
@@ -303,14 +303,15 @@ class Division {
 
 }  // namespace
 
-std::int64_t division_room(std::int64_t size) noexcept { return Division<double>::room(size); }
+std::int64_t division_workspace(std::int64_t size) noexcept { return Division<double>::workspace(size); }
 
 template <class T>
-bool divide_tridiagonal(const Bench<T>& bench, T* d, T* e, Matrix<T> x, T* room) noexcept {
-  return Division<T>(bench, d, e, x, room).solve(0, x.rows);
+bool divide_tridiagonal(const KernelContext<T>& context, T* d, T* e, Matrix<T> x, T* workspace) noexcept {
+  return Division<T>(context, d, e, x, workspace).solve(0, x.rows);
 }
 
-#define TYTO_INSTANTIATE(T) template bool divide_tridiagonal<T>(const Bench<T>&, T*, T*, Matrix<T>, T*) noexcept;
+#define TYTO_INSTANTIATE(T) \
+  template bool divide_tridiagonal<T>(const KernelContext<T>&, T*, T*, Matrix<T>, T*) noexcept;
 TYTO_INSTANTIATE(float)
 TYTO_INSTANTIATE(double)
 #undef TYTO_INSTANTIATE

@@ -68,16 +68,16 @@ struct VectorLoops {
   void (*reflect_rows)(std::int64_t count, const TripleReflection<T>* list, std::int64_t columns, T* matrix,
                        std::int64_t step) = nullptr;
   /// The same of columns from `begin` to before `end`, within which all reflections lie. Needs reflected_together times
-  /// as many elements of room.
+  /// as many elements of workspace.
   void (*reflect_columns)(std::int64_t count, const TripleReflection<T>* list, std::int64_t rows, std::int64_t begin,
-                          std::int64_t end, T* matrix, std::int64_t step, T* room) = nullptr;
+                          std::int64_t end, T* matrix, std::int64_t step, T* workspace) = nullptr;
   /// Complex rows, parts apart: x becomes c x + s y and y becomes c y - conj(s) x, c being real.
   void (*rotate_complex)(std::int64_t count, const ComplexTurn<T>& turn, T* x_re, T* x_im, T* y_re, T* y_im) = nullptr;
   /// The same of columns i and i+1 with turns[i] conjugated, for i from `first` to before `last`, one after the other,
   /// in rows from `top` to before `bottom` of an upper triangle: row r has nothing to turn left of column r-1. Needs
-  /// `rows_at_once` times the columns of room, twice.
+  /// `rows_at_once` times the columns of workspace, twice.
   void (*rotate_columns)(std::int64_t top, std::int64_t bottom, std::int64_t first, std::int64_t last,
-                         const ComplexTurn<T>* turns, T* re, T* im, std::int64_t step, T* room) = nullptr;
+                         const ComplexTurn<T>* turns, T* re, T* im, std::int64_t step, T* workspace) = nullptr;
 };
 
 /// The loops for an instruction set.

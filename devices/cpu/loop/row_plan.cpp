@@ -84,7 +84,7 @@ class RowPlanner {
     stored_.assign(program_.values(), false);
     copied_.assign(program_.values(), false);
     result_.assign(program_.values(), none);
-    lent_.assign(program_.outputs.size(), false);
+    output_in_use_.assign(program_.outputs.size(), false);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) result_[program_.outputs[i]] = i;
     for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       for (const Value operand : program_.operands_of(v)) {
@@ -227,25 +227,25 @@ class RowPlanner {
   /// The whole result in whose place the value may lie until the end, or none: a result its own, another value that of
   /// any result of its width.
   std::size_t free_result(Value value) const {
-    if (result_[value] != none) return lent_[result_[value]] ? none : result_[value];
+    if (result_[value] != none) return output_in_use_[result_[value]] ? none : result_[value];
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const Value output = program_.outputs[i];
-      if (whole_[output] && !lent_[i] && size_of(types_[output]) == size_of(types_[value])) return i;
+      if (whole_[output] && !output_in_use_[i] && size_of(types_[output]) == size_of(types_[value])) return i;
     }
     return none;
   }
 
-  /// Says where the value goes: whole results only at the end to their places, before that to a buffer, or, `lending`,
-  /// to the place of a result, which is memory that is written anyway.
-  void store(Value value, bool whole, bool last, bool lending = false) {
+  /// Says where the value goes: whole results only at the end to their places, before that to a buffer, or,
+  /// `may_use_output`, to the place of a result, which is memory that is written anyway.
+  void store(Value value, bool whole, bool last, bool may_use_output = false) {
     stored_[value] = true;
     const std::size_t width = size_of(types_[value]) * static_cast<std::size_t>(whole ? plan_.length : 1);
-    const std::size_t lent = lending ? free_result(value) : none;
+    const std::size_t output = may_use_output ? free_result(value) : none;
     if (result_[value] != none && (!whole || last)) {
       locations_[value] = {ValueLocation::Kind::output, result_[value], width};
-    } else if (lent != none) {
-      lent_[lent] = true;
-      locations_[value] = {ValueLocation::Kind::output, lent, width};
+    } else if (output != none) {
+      output_in_use_[output] = true;
+      locations_[value] = {ValueLocation::Kind::output, output, width};
     } else {
       locations_[value] = {ValueLocation::Kind::buffer,
                            layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
@@ -307,9 +307,9 @@ class RowPlanner {
     opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
     if (opened.stage.program == nullptr) return -1;
     for (const Value value : wanted) stored_[value] = true;
-    const bool lending = whole && !last && !exceeds_caches_ && !inputs_read_after(depth);
+    const bool may_use_output = whole && !last && !exceeds_caches_ && !inputs_read_after(depth);
     for (const Value value : wanted) {
-      store(value, whole, last, lending);
+      store(value, whole, last, may_use_output);
       opened.stage.outputs.push_back(locations_[value]);
     }
     for (std::size_t i = 0; i < folds.size(); ++i) {
@@ -414,7 +414,7 @@ class RowPlanner {
   std::vector<std::shared_ptr<const RangeProgram>> transposed_;  // by input: the program that copies it, if it lies so
   std::vector<bool> copied_;                                     // by value
   std::size_t copies_ = 0;
-  std::vector<bool> lent_;  // by result: whether another value lies in its place until the end
+  std::vector<bool> output_in_use_;  // by result: whether another value lies in its place until the end
   bool exceeds_caches_ = false;
   WorkspaceLayout layout_;
 };

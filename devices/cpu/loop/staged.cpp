@@ -70,7 +70,7 @@ class StageBuilder {
     operands_.resize(program_.values());
     places_.resize(program_.values());
     stored_.assign(program_.values(), false);
-    lent_.assign(program_.outputs.size(), false);
+    output_in_use_.assign(program_.outputs.size(), false);
     for (std::size_t v = 0; v < program_.values(); ++v) {
       operands_[v] = {types[v], core::View::dense(whole_[v] ? bound.loop.shape : reduced_)};
       if (v >= program_.inputs) continue;
@@ -123,14 +123,14 @@ class StageBuilder {
   }
 
   /// Lays a value that is kept in the place of a result of its width, which is memory that is written anyway.
-  bool lend(Value value) {
+  bool store_in_output(Value value) {
     const bool is_result = std::ranges::find(program_.outputs, value) != program_.outputs.end();
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const bool fits = size_of(bound_.outputs[i].dtype) == size_of(operands_[value].dtype);
-      if (!whole_[program_.outputs[i]] || !fits || lent_[i]) continue;
+      if (!whole_[program_.outputs[i]] || !fits || output_in_use_[i]) continue;
       // A result may lie in its own place only: in another's it would be lost when both are copied to theirs.
       if (is_result && program_.outputs[i] != value) continue;
-      lent_[i] = stored_[value] = true;
+      output_in_use_[i] = stored_[value] = true;
       operands_[value].view = bound_.outputs[i].view;
       places_[value] = {Place::Kind::output, i};
       return true;
@@ -169,13 +169,13 @@ class StageBuilder {
   }
 
   /// Computes these values into places of results, where they may lie there, or into buffers.
-  void compute(std::span<const Value> wanted, const Shape& shape, bool lending) {
+  void compute(std::span<const Value> wanted, const Shape& shape, bool may_use_outputs) {
     if (wanted.empty()) return;
     const core::LoopPart part = core::part_of(program_, wanted, stored_);
     std::vector<core::Operand> results;
     std::vector<Place> places;
     for (const Value value : wanted) {
-      if (!lending || !lend(value)) store(value);
+      if (!may_use_outputs || !store_in_output(value)) store(value);
       results.push_back(operands_[value]);
       places.push_back(places_[value]);
     }
@@ -228,7 +228,7 @@ class StageBuilder {
   std::vector<core::Operand> operands_;  // by value, as all that follows
   std::vector<Place> places_;
   std::vector<bool> whole_, stored_;
-  std::vector<bool> lent_;  // by result
+  std::vector<bool> output_in_use_;  // by result
   std::vector<core::LoopLevel> levels_;
   WorkspaceLayout layout_;
   Stages stages_;

@@ -164,7 +164,7 @@ FoldRules first_extreme_rules() {
 FoldRules truth_rules(bool all) {
   FoldRules rules;
   rules.first_size = 1;
-  rules.settled_by_one = true;
+  rules.short_circuits = true;
   rules.start = [](void* first, void*, std::int64_t width) {
     for (std::int64_t j = 0; j < width; ++j) static_cast<std::uint8_t*>(first)[j] = 0;
   };

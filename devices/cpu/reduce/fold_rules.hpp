@@ -20,7 +20,7 @@ struct FoldExtent {
 struct FoldRules {
   std::size_t first_size = 0;   ///< bytes of the components of a partial result
   std::size_t second_size = 0;  ///< 0 when there is only one
-  bool settled_by_one = false;  ///< a partial result (one byte) that is not zero tells what the whole one will be
+  bool short_circuits = false;  ///< a partial result (one byte) that is not zero tells what the whole one will be
   void (*start)(void* first, void* second, std::int64_t width) = nullptr;
   /// Joins `other_count` elements' partial results to those of `count` elements that come before them.
   void (*join)(void* first, void* second, std::int64_t count, const void* other_first, const void* other_second,

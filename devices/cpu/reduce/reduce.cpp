@@ -72,7 +72,7 @@ class ReduceKernel final : public core::Kernel {
     std::byte* partials = pieces_ > 1 ? workspace.pointer() : nullptr;
     const std::int64_t blocks = outer_.count() * chunks_;
     // One result: when a piece settles it, those behind are left as they start.
-    const bool settles = rules_.settled_by_one && results_ == 1;
+    const bool settles = rules_.short_circuits && results_ == 1;
     std::atomic<bool> settled = false;
     run_team(team_, [&](Team team) {
       Elements in{source_ == nullptr ? inputs[0].pointer() : nullptr, inputs, nullptr};

@@ -73,7 +73,7 @@ class IterationKernel final : public RegionKernel {
     Launch(*this, inputs, outputs, workspace).run();
   }
 
-  void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const override {
+  void list_moves(const std::string& path, const SharesAddress& over, std::vector<MovedBytes>& moved) const override {
     for (const PlacedChain& placed : places_.chains) list_carry_moves(placed, path, over, moved);
     for (const CopiedOutput& copied : copied_outputs(program_->executable())) {
       moved.push_back({path, name_of_output(copied.output), copied.why, copied.bytes, 0});
@@ -265,7 +265,7 @@ class IterationKernel final : public RegionKernel {
 
   // Before the first and after the last iteration. Where the count is not known, the most of all phases in which the
   // loop can end.
-  void list_carry_moves(const PlacedChain& placed, const std::string& path, const LiesOver& over,
+  void list_carry_moves(const PlacedChain& placed, const std::string& path, const SharesAddress& over,
                         std::vector<MovedBytes>& moved) const {
     const std::uint32_t first = placed.chain.members[0];
     const bool is_over = over(first, places_.first_carry + first);
@@ -316,7 +316,7 @@ class IterationKernel final : public RegionKernel {
     const Executable& program = program_->executable();
     for (const ExecutableStep& step : program.steps()) {
       const core::OpDef& def = core::definition(program.graph().nodes()[step.node].op);
-      if (step.copies || def.in_place != core::InPlace::first_input) continue;
+      if (step.copies || def.in_place != core::InPlace::update_first_input) continue;
       const std::uint32_t from = program.operands()[step.first_operand];
       const Storage& changed = program.storages()[from];
       if (changed.kind != StorageKind::input || changed.index >= static_cast<std::size_t>(loop_.carries)) continue;

@@ -61,7 +61,7 @@ class BranchKernel final : public RegionKernel {
     frame.run();
   }
 
-  void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const override {
+  void list_moves(const std::string& path, const SharesAddress& over, std::vector<MovedBytes>& moved) const override {
     for (std::size_t i = 0; i < arms_.size(); ++i) {
       const Executable& arm = arms_[i]->executable();
       for (const CopiedOutput& copied : copied_outputs(arm)) {
@@ -69,7 +69,7 @@ class BranchKernel final : public RegionKernel {
         if (copied.passes_on && over(copied.output, from.index + 1)) continue;
         moved.push_back({path, core::text("result ", copied.output, " of arm ", i), copied.why, 0, copied.bytes});
       }
-      const LiesOver inside = [&](std::size_t output, std::size_t input) { return over(output, input + 1); };
+      const SharesAddress inside = [&](std::size_t output, std::size_t input) { return over(output, input + 1); };
       tyto::run::list_moves(arm, core::text(path, "/arm ", i), inside, moved);
     }
   }

@@ -20,7 +20,7 @@ class RegionKernel : public core::Kernel {
   std::size_t workspace() const final { return workspace_; }
 
   /// Appends what a launch copies, this kernel's regions included. `path` names the region.
-  virtual void list_moves(const std::string& path, const LiesOver& over, std::vector<MovedBytes>& moved) const = 0;
+  virtual void list_moves(const std::string& path, const SharesAddress& over, std::vector<MovedBytes>& moved) const = 0;
   /// What a launch runs by, for the checker of contents.
   virtual PlannedRegion planned() const = 0;
 

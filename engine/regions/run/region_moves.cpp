@@ -29,7 +29,7 @@ std::string why_copied(const core::Graph& graph, core::Port port) {
 
 }  // namespace
 
-void list_moves(const Executable& executable, const std::string& path, const LiesOver& over,
+void list_moves(const Executable& executable, const std::string& path, const SharesAddress& over,
                 std::vector<MovedBytes>& moved) {
   const auto operands_of = [&](const ExecutableStep& step) {
     return executable.operands().subspan(step.first_operand, step.input_count + step.output_count);

@@ -12,11 +12,11 @@
 namespace tyto::run {
 
 /// Whether a result of a step, or an output of a program, lies where an operand or input does.
-using LiesOver = std::function<bool(std::size_t result, std::size_t operand)>;
+using SharesAddress = std::function<bool(std::size_t result, std::size_t operand)>;
 
 /// Appends what the steps of regions in this executable copy; `path` is that of the region that it is the program of,
 /// and `over` says which of its outputs lie where its inputs do.
-void list_moves(const Executable& executable, const std::string& path, const LiesOver& over,
+void list_moves(const Executable& executable, const std::string& path, const SharesAddress& over,
                 std::vector<MovedBytes>& moved);
 
 /// Whether the step only copies an input that is a result as it is, and has nothing to do where they share memory.

@@ -42,8 +42,8 @@ class TYTO_API AveragedWeights {
 ///
 ///     nn::GradientSum gradients;
 ///     auto gather = compile([&](Tensor x, Tensor t) {
-///       auto [loss, slopes] = value_and_grad(objective, model.parameters())(x, t);
-///       gradients.add(slopes);
+///       auto [loss, values] = value_and_grad(objective, model.parameters())(x, t);
+///       gradients.add(values);
 ///       return loss;
 ///     });
 ///     descent.update(model.parameters(), gradients.take_mean());  // after some batches

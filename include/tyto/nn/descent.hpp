@@ -87,10 +87,10 @@ class TYTO_API Descent {
   void update_where(const Tensor<C>& condition, const std::vector<Tensor<P>>& parameters,
                     const std::vector<Tensor<G>>& gradients) {
     std::vector<Tensor<Any>> states;
-    std::vector<Tensor<Any>> slopes;
+    std::vector<Tensor<Any>> values;
     for (const Tensor<P>& parameter : parameters) states.emplace_back(parameter.value());
-    for (const Tensor<G>& gradient : gradients) slopes.emplace_back(gradient.value());
-    apply(Tensor<Any>(condition.value()), states, slopes);
+    for (const Tensor<G>& gradient : gradients) values.emplace_back(gradient.value());
+    apply(Tensor<Any>(condition.value()), states, values);
   }
 
   /// The states under names, made if there were none yet: "count" of all updates, on which the rate depends, and

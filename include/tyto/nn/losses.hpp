@@ -134,7 +134,7 @@ Tensor<M> cosine_similarity(const Tensor<M>& a, const std::type_identity_t<Tenso
   return detail::with_mode<M>(detail::cosine_similarity(detail::modeless(a), detail::modeless(b), axis, epsilon));
 }
 /// Length of a - b along the last axis, in the norm of this p (infinity: the largest difference); `epsilon` is added to
-/// each difference, which keeps its slope finite.
+/// each difference, which keeps its gradient finite.
 template <class M>
 Tensor<M> pairwise_distance(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double epsilon = 1e-6,
                             double p = 2) {

@@ -58,10 +58,10 @@ class TYTO_API LossScale {
   /// Updates by the gradients over the scale where all of them are finite, else changes the scale alone.
   template <class P, class G>
   void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
-    std::vector<Tensor<Any>> slopes;
-    for (const Tensor<G>& gradient : gradients) slopes.push_back(over_scale(detail::modeless(gradient)));
-    const Tensor<Any> finite = all_finite(slopes);
-    descent.update_where(finite, parameters, slopes);
+    std::vector<Tensor<Any>> values;
+    for (const Tensor<G>& gradient : gradients) values.push_back(over_scale(detail::modeless(gradient)));
+    const Tensor<Any> finite = all_finite(values);
+    descent.update_where(finite, parameters, values);
     adjust(finite);
   }
 

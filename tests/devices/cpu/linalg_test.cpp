@@ -1,4 +1,4 @@
-// Factorisations for every instruction set and on several threads, inside the room that they ask for.
+// Factorisations for every instruction set and on several threads, inside the workspace that they ask for.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 
 /// Memory of exactly so many elements, behind which nothing may be written.
 template <class T>
-class Room {
+class Workspace {
  public:
-  explicit Room(std::int64_t count) : elements_(static_cast<std::size_t>(count) + guard, mark) {}
+  explicit Workspace(std::int64_t count) : elements_(static_cast<std::size_t>(count) + guard, mark) {}
   T* get() { return elements_.data(); }
   bool intact() const {
     return std::all_of(elements_.end() - guard, elements_.end(), [](T element) { return element == mark; });
@@ -58,12 +58,12 @@ double residual(const std::vector<T>& a, Matrix<T> b, Matrix<T> c) {
 
 template <class T>
 struct Setting {
-  Bench<T> bench;
-  Room<T> packed;
+  KernelContext<T> context;
+  Workspace<T> packed;
 
   Setting(InstructionSet set, int threads, std::int64_t widest)
       : packed(static_cast<std::int64_t>(packed_bytes<T>(tiles<T>(set), widest) / sizeof(T))) {
-    bench = {&vector_loops<T>(set), &tiles<T>(set), threads, packed.get()};
+    context = {&vector_loops<T>(set), &tiles<T>(set), threads, packed.get()};
   }
 };
 
@@ -78,8 +78,8 @@ void check(InstructionSet set, int threads, std::int64_t rows, std::int64_t colu
   Setting<T> setting(set, threads, rows);
   std::vector<T> work = a;
 
-  Room<T> values(columns), u(rows * rows), v(columns * columns), singular(singular_room(rows, columns, rows));
-  REQUIRE(decompose_singular<T>(setting.bench, dense(work.data(), rows, columns), values.get(),
+  Workspace<T> values(columns), u(rows * rows), v(columns * columns), singular(singular_workspace(rows, columns, rows));
+  REQUIRE(decompose_singular<T>(setting.context, dense(work.data(), rows, columns), values.get(),
                                 dense(u.get(), rows, rows), dense(v.get(), columns, columns), singular.get()));
   std::vector<T> scaled(u.get(), u.get() + rows * rows);
   for (std::int64_t i = 0; i < rows * rows; ++i) {
@@ -88,14 +88,15 @@ void check(InstructionSet set, int threads, std::int64_t rows, std::int64_t colu
   CHECK(residual(a, dense(scaled.data(), rows, rows).part(0, 0, rows, columns), dense(v.get(), columns, columns)) <
         close);
 
-  Room<T> factors(columns), qr(qr_room(rows, columns, columns)), q(rows * columns);
+  Workspace<T> factors(columns), qr(qr_workspace(rows, columns, columns)), q(rows * columns);
   work = a;
-  factorise_qr<T>(setting.bench, dense(work.data(), rows, columns), factors.get(), qr.get());
-  form_q<T>(setting.bench, dense(work.data(), rows, columns), factors.get(), dense(q.get(), rows, columns), qr.get());
+  factorise_qr<T>(setting.context, dense(work.data(), rows, columns), factors.get(), qr.get());
+  form_q<T>(setting.context, dense(work.data(), rows, columns), factors.get(), dense(q.get(), rows, columns), qr.get());
   const auto r = dense(work.data(), columns, columns);
   for (std::int64_t row = 1; row < columns; ++row) std::fill_n(r.row(row), row, T(0));
   CHECK(residual(a, dense(q.get(), rows, columns), r) < close);
-  for (const Room<T>* each : {&values, &u, &v, &singular, &factors, &qr, &q, &setting.packed}) CHECK(each->intact());
+  for (const Workspace<T>* each : {&values, &u, &v, &singular, &factors, &qr, &q, &setting.packed})
+    CHECK(each->intact());
 }
 
 template <class T>
@@ -113,11 +114,11 @@ void check_square(InstructionSet set, int threads, std::int64_t size) {
   std::vector<T> with_vectors;
   for (const bool vectors : {true, false}) {
     std::vector<T> work = a;
-    Room<T> values(size), room(eigen_room(size, vectors));
+    Workspace<T> values(size), workspace(eigen_workspace(size, vectors));
     const auto found = dense(work.data(), size, size);
-    REQUIRE(decompose_symmetric<T>(setting.bench, found, vectors, values.get(), room.get()));
+    REQUIRE(decompose_symmetric<T>(setting.context, found, vectors, values.get(), workspace.get()));
     CHECK(std::is_sorted(values.get(), values.get() + size));
-    CHECK((values.intact() && room.intact() && setting.packed.intact()));
+    CHECK((values.intact() && workspace.intact() && setting.packed.intact()));
     for (std::size_t i = 0; i < with_vectors.size(); ++i) {
       CHECK(std::abs(static_cast<double>(values.get()[i] - with_vectors[i])) < close);
     }
@@ -129,7 +130,7 @@ void check_square(InstructionSet set, int threads, std::int64_t size) {
   }
   std::vector<T> lu = a, permuted = a;
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(size)), permutation = pivots;
-  REQUIRE(factorise_lu<T>(setting.bench, dense(lu.data(), size, size), pivots.data()) == 0);
+  REQUIRE(factorise_lu<T>(setting.context, dense(lu.data(), size, size), pivots.data()) == 0);
   permutation_of(pivots.data(), size, permutation.data(), size);
   std::vector<T> lower(a.size()), upper(a.size());
   for (std::int64_t i = 0; i < size * size; ++i) {
@@ -150,12 +151,12 @@ void check_general(InstructionSet set, int threads, std::int64_t size, const std
   CAPTURE(size);
   const auto count = static_cast<std::size_t>(size * size);
   Setting<T> setting(set, threads, size);
-  Room<T> re(size), im(size), room(real_general_room(size, true)), only_re(size), only_im(size),
-      only_room(real_general_room(size, false));
+  Workspace<T> re(size), im(size), workspace(real_general_workspace(size, true)), only_re(size), only_im(size),
+      only_workspace(real_general_workspace(size, false));
   std::vector<T> work = a, v_re(count), v_im(count);
   const Parts<T> vectors{dense(v_re.data(), size, size), dense(v_im.data(), size, size)};
-  REQUIRE(decompose_real_general<T>(setting.bench, dense(work.data(), size, size), re.get(), im.get(), &vectors,
-                                    room.get()));
+  REQUIRE(decompose_real_general<T>(setting.context, dense(work.data(), size, size), re.get(), im.get(), &vectors,
+                                    workspace.get()));
   double norm = 0, worst = 0;
   for (const T element : a) norm += static_cast<double>(element) * static_cast<double>(element);
   norm = std::sqrt(norm);
@@ -178,8 +179,8 @@ void check_general(InstructionSet set, int threads, std::int64_t size, const std
   }
   CHECK(worst <= (sizeof(T) == 8 ? 2e-15 : 1e-6) * norm * std::sqrt(static_cast<double>(size)));
   work = a;
-  REQUIRE(decompose_real_general<T>(setting.bench, dense(work.data(), size, size), only_re.get(), only_im.get(),
-                                    nullptr, only_room.get()));
+  REQUIRE(decompose_real_general<T>(setting.context, dense(work.data(), size, size), only_re.get(), only_im.get(),
+                                    nullptr, only_workspace.get()));
   double sum = 0, sum_alone = 0, trace = 0;
   for (std::int64_t k = 0; k < size; ++k) {
     sum += static_cast<double>(re.get()[k]);
@@ -189,7 +190,8 @@ void check_general(InstructionSet set, int threads, std::int64_t size, const std
   for (const double each : {sum, sum_alone}) {
     CHECK(std::abs(each - trace) <= (sizeof(T) == 8 ? 1e-14 : 5e-6) * norm * static_cast<double>(size));
   }
-  for (const Room<T>* each : {&re, &im, &room, &only_re, &only_im, &only_room, &setting.packed}) CHECK(each->intact());
+  for (const Workspace<T>* each : {&re, &im, &workspace, &only_re, &only_im, &only_workspace, &setting.packed})
+    CHECK(each->intact());
 }
 
 }  // namespace

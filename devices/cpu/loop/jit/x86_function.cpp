@@ -251,12 +251,12 @@ void X86Function::emit_body(bool partial) {
     unlock_all();
     const Value value = body_.element[static_cast<std::size_t>(position_)];
     emit(value);
-    body_.operands(value, [&](Value read) { let_go_of(read); });
+    body_.operands(value, [&](Value read) { free_register(read); });
   }
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     unlock_all();
     accumulate(i);
-    for (const Value value : values_of(reduction(i))) let_go_of(body_.root[static_cast<std::size_t>(value)]);
+    for (const Value value : values_of(reduction(i))) free_register(body_.root[static_cast<std::size_t>(value)]);
     ++position_;
   }
   for (const Code::Store& store : spec_.code.stores) {
@@ -272,7 +272,7 @@ void X86Function::emit_body(bool partial) {
     } else if (!is_stored_with_real(to)) {
       emit_store(value, to, store.half);
     }
-    let_go_of(value);
+    free_register(value);
     ++position_;
   }
   forget_all();

@@ -153,7 +153,7 @@ class X86Function : public X86Encoder {
 
   /// Whether the register that holds the value may be overwritten by the instruction that reads it now.
   bool dies(Value value);
-  void let_go_of(Value value);
+  void free_register(Value value);
   int pinned_at(Value value) const {
     const auto found = pins_.find(value);
     return found == pins_.end() ? -1 : found->second;

@@ -76,7 +76,7 @@ bool X86Function::dies(Value value) {
          bank.next_use(value, position_ + 1) == RegisterFile::never;
 }
 
-void X86Function::let_go_of(Value value) {
+void X86Function::free_register(Value value) {
   RegisterFile& bank = file(value);
   const int which = bank.find(value);
   if (which < 0 || bank.is_pinned(which) || !in_element_) return;

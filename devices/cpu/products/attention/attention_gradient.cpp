@@ -79,7 +79,7 @@ class AttentionGradientKernel final : public core::Kernel {
     wide_values_ = reserve(q_.is_readable() ? 0 : key_block_ * w);
     rows_ = reserve(2 * with_room(q_.rows));
     weights_ = reserve(key_block_ * query_block);
-    slopes_ = reserve(key_block_ * query_block);
+    gradients_ = reserve(key_block_ * query_block);
     added_ = reserve(masked_ ? query_block : 0);
     sum_q_ = reserve(q_.rows * e);
     sum_k_ = reserve(key_block_ * e);
@@ -175,7 +175,7 @@ class AttentionGradientKernel final : public core::Kernel {
     right_keys.packed = packed_keys;
     const auto tables = row_tables<T>(at<std::byte>(call.space, tables_), std::max(key_block_, query_chunk_));
     T* const weights = at<T>(call.space, weights_);
-    T* const slopes = at<T>(call.space, slopes_);
+    T* const gradients = at<T>(call.space, gradients_);
     T* const sum_q = at<T>(call.space, sum_q_);
     // Queries before the first key do not see it.
     for (std::int64_t block = attributes_.causal ? first / query_block : 0; block < blocks_; ++block) {
@@ -183,16 +183,17 @@ class AttentionGradientKernel final : public core::Kernel {
       multiply_rows(scores_.of(is_whole(block)), keys.base, keys.row_stride, count,
                     packed(scores_, packed_scores_, call, block), weights, query_block, false, tables);
       multiply_rows(inner_.of(is_whole(block)), values.base, values.row_stride, count,
-                    packed(inner_, packed_inner_, call, block), slopes, query_block, false, tables);
+                    packed(inner_, packed_inner_, call, block), gradients, query_block, false, tables);
       for (std::int64_t r = 0; r < count; ++r) {
-        differentiate_row(call, matrix, first + r, query, queries, weights + r * query_block, slopes + r * query_block);
+        differentiate_row(call, matrix, first + r, query, queries, weights + r * query_block,
+                          gradients + r * query_block);
       }
       multiply_rows(for_values_.of(is_whole(block)), weights, query_block, count,
                     packed(for_values_, packed_for_values_, call, block), sum_v, v_.columns, true, tables);
-      multiply_rows(for_keys_.of(is_whole(block)), slopes, query_block, count,
+      multiply_rows(for_keys_.of(is_whole(block)), gradients, query_block, count,
                     packed(for_keys_, packed_for_keys_, call, block), sum_k, k_.columns, true, tables);
       for (std::int64_t part = 0; part < queries; part += query_chunk_) {
-        multiply_rows(for_queries, slopes + part, 1, std::min(query_chunk_, queries - part), right_keys,
+        multiply_rows(for_queries, gradients + part, 1, std::min(query_chunk_, queries - part), right_keys,
                       sum_q + (query + part) * q_.columns, q_.columns, true, tables);
       }
     }
@@ -203,7 +204,7 @@ class AttentionGradientKernel final : public core::Kernel {
   }
 
   void differentiate_row(const Call& call, std::int64_t matrix, std::int64_t key, std::int64_t query,
-                         std::int64_t queries, T* weights, T* slopes) const noexcept {
+                         std::int64_t queries, T* weights, T* gradients) const noexcept {
     const std::int64_t hidden = attributes_.causal ? std::clamp<std::int64_t>(key - query, 0, queries) : 0;
     const std::int64_t first = hidden / row_lanes * row_lanes, count = with_room(queries) - first;
     const T* added = nullptr;
@@ -214,10 +215,10 @@ class AttentionGradientKernel final : public core::Kernel {
       added = mask;
     }
     const T* const log_sums = at<T>(call.space, rows_) + query + first;
-    loops_.differentiate(count, weights + first, slopes + first, added, static_cast<T>(attributes_.scale), log_sums,
+    loops_.differentiate(count, weights + first, gradients + first, added, static_cast<T>(attributes_.scale), log_sums,
                          log_sums + with_room(q_.rows));
     std::fill_n(weights, hidden, T(0));
-    std::fill_n(slopes, hidden, T(0));
+    std::fill_n(gradients, hidden, T(0));
   }
 
   core::AttentionAttributes attributes_;
@@ -231,7 +232,7 @@ class AttentionGradientKernel final : public core::Kernel {
   WorkspaceLayout own_;  // of one thread
   std::size_t packed_scores_ = 0, packed_inner_ = 0, packed_for_values_ = 0, packed_for_keys_ = 0,
               packed_for_queries_ = 0, wide_ = 0, wide_keys_ = 0, wide_values_ = 0, rows_ = 0, weights_ = 0,
-              slopes_ = 0, added_ = 0, sum_q_ = 0, sum_k_ = 0, sum_v_ = 0, tables_ = 0;
+              gradients_ = 0, added_ = 0, sum_q_ = 0, sum_k_ = 0, sum_v_ = 0, tables_ = 0;
 };
 
 }  // namespace
