@@ -114,6 +114,24 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double
 }
 
 template <class M>
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins) {
+  core::require("histogram", x);
+  if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
+  // Integers and their edges are exact in f64.
+  const Tensor<M> numbers = is_floating(x.dtype()) && size_of(x.dtype()) > 2 ? x : cast(x, DType::f64);
+  Tensor<M> low = Tensor<M>::full({}, 0.0, numbers.dtype()), high = Tensor<M>::full({}, 1.0, numbers.dtype());
+  if (x.size() > 0) {
+    const Tensor<M> least = min(numbers), most = max(numbers);
+    const Tensor<M> margin = where(least == most, 0.5, 0.0);
+    low = least - margin;
+    high = most + margin;
+  }
+  const Tensor<M> steps = Tensor<M>::arange(0, bins, 1, numbers.dtype());
+  const Tensor<M> edges = concat({low + steps * ((high - low) / static_cast<double>(bins)), reshape(high, {1})});
+  return {histogram(numbers, edges), edges};
+}
+
+template <class M>
 Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,
                       const std::type_identity_t<Tensor<M>>& x_edges, const std::type_identity_t<Tensor<M>>& y_edges) {
   TYTO_ONCE(histogram2d, x, y, x_edges, y_edges);
@@ -147,6 +165,9 @@ TYTO_INSTANTIATE(histogram2d)
 template Tensor<Eager> histogramdd(const Tensor<Eager>&, const std::vector<Tensor<Eager>>&);
 template Tensor<Lazy> histogramdd(const Tensor<Lazy>&, const std::vector<Tensor<Lazy>>&);
 template Tensor<Any> histogramdd(const Tensor<Any>&, const std::vector<Tensor<Any>>&);
+template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t);
+template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t);
+template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t);
 template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t, double, double);
 template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t, double, double);
 template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t, double, double);

@@ -388,7 +388,7 @@ bool overwritten(const Value& x, const std::vector<Index>& entries, const Value&
 
 template <class M>
 Tensor<M> Tensor<M>::get(const std::vector<Index>& entries) const {
-  core::require("index", value_);
+  core::require("index", value());
   return Value(read_part(core::resolve(value_), entries));
 }
 template Tensor<Eager> Tensor<Eager>::get(const std::vector<Index>&) const;
@@ -404,7 +404,7 @@ TYTO_INSTANTIATE(set)
 
 namespace {
 
-// In lazy mode a mask can be assigned through but not read; the part then stays empty until someone wants it.
+// In lazy mode a mask can be assigned through but not read.
 bool readable(const Value& owner, const std::vector<Index>& entries) {
   core::require("index", owner);
   require_tensors(entries);
@@ -415,33 +415,42 @@ bool readable(const Value& owner, const std::vector<Index>& entries) {
 }  // namespace
 
 template <class M>
-Tensor<M>::Tensor(const IndexProxy<M>& part) : Tensor(part.read()) {}
-template Tensor<Eager>::Tensor(const IndexProxy<Eager>&);
-template Tensor<Lazy>::Tensor(const IndexProxy<Lazy>&);
-template Tensor<Any>::Tensor(const IndexProxy<Any>&);
-
-template <class M>
-IndexProxy<M>::IndexProxy(Tensor<M>& owner, std::vector<Index> entries)
-    : Tensor<M>(readable(owner.value(), entries) ? std::as_const(owner).get(entries) : Tensor<M>()),
-      owner_(&owner),
-      entries_(std::move(entries)) {}
-
-template <class M>
-const Tensor<M>& IndexProxy<M>::read() const {
-  if (!this->defined()) refuse_mask();
-  return *this;
+Tensor<M> Tensor<M>::part(std::vector<Index> entries) {
+  const bool read = readable(value(), entries);
+  Tensor out;
+  if (read) out.value_ = get(entries).value_;
+  out.part_ = std::make_unique<Part>(Part{this, std::move(entries), read ? Value() : value_});
+  return out;
 }
 
 template <class M>
-void IndexProxy<M>::operator=(const Tensor<M>& replacement) && {
+void Tensor<M>::refuse_unread() const {
+  static_cast<void>(read_part(core::resolve(part_->unread), part_->entries));  // throws where the mask does not fit
+  refuse_mask();
+}
+
+template <class M>
+void Tensor<M>::operator=(const Tensor& replacement) && {
+  if (!part_) {
+    throw GraphError(
+        "assign: what is assigned to has no name, so nobody would see the new value; name it first, or write x(i, j) = "
+        "v for x(i)(j) = v");
+  }
+  const Tensor<M> given = replacement;
   // The part that was read for the left side is wanted no more; it would share the owner's memory.
-  const Tensor<M> value = replacement;
-  static_cast<Tensor<M>&>(*this) = Tensor<M>();
-  if (overwritten(owner_->value(), entries_, value.value())) return;
-  owner_->renew(set(*owner_, entries_, value));
+  value_ = Value();
+  Tensor<M>& owner = *part_->owner;
+  if (overwritten(owner.value(), part_->entries, given.value())) return;
+  owner.renew(set(owner, part_->entries, given));
 }
-template class IndexProxy<Eager>;
-template class IndexProxy<Lazy>;
-template class IndexProxy<Any>;
+
+#define TYTO_PART(M)                                      \
+  template Tensor<M> Tensor<M>::part(std::vector<Index>); \
+  template void Tensor<M>::refuse_unread() const;         \
+  template void Tensor<M>::operator=(const Tensor& replacement)&&;
+TYTO_PART(Eager)
+TYTO_PART(Lazy)
+TYTO_PART(Any)
+#undef TYTO_PART
 
 }  // namespace TYTO_API

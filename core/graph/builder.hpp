@@ -66,8 +66,7 @@ Value constant(Mode mode, Array array);
 Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key);
 
 /// What an undefined tensor can have come from, for the errors that name one.
-inline constexpr std::string_view empty_tensor =
-    "an undefined tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
+inline constexpr std::string_view empty_tensor = "an undefined tensor (default-constructed or moved from)";
 
 /// Gradients of loops and branches: regions of their own. Defined in engine/front, which records them.
 std::vector<Value> branch_gradient(const GradientContext& context);

@@ -149,7 +149,9 @@ Value Tape::track_beside(const Value& value, const std::vector<Value>& beside) {
 void Tape::track_state(const Value& handle, const std::vector<Value>& beside) {
   core::require("value_and_grad", handle);
   if (handle.node()->op() != OpId::state) {
-    throw GraphError("value_and_grad: the parameters must be variables (Tensor::variable)");
+    throw GraphError(
+        "value_and_grad: the parameters must be variables (Tensor::variable); `w = ...` makes a plain tensor of such a "
+        "name: write w -= ... or assign(w, ...)");
   }
   const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
   const Value before = core::resolve(handle);

@@ -107,3 +107,11 @@ void convert_elements(std::string_view function, const void* source, DType from,
 }
 
 }  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+void Scalar::refuse_conversion() const {
+  throw TypeError(core::text("item: the type that it is read as does not hold ", core::to_string(*this)));
+}
+
+}  // namespace TYTO_API

@@ -357,13 +357,13 @@ Tensor<M> Tensor<M>::constant(const Tensor& value) {
 
 template <class M>
 const Value& Tensor<M>::checked() const {
-  if (!value_) throw GraphError(core::text(core::empty_tensor, " is used"));
+  if (!value()) throw GraphError(core::text(core::empty_tensor, " is used"));
   return value_;
 }
 
 template <class M>
 Tensor<M>::operator bool() const {
-  core::require("bool", value_);
+  core::require("bool", value());
   if (size() != 1)
     throw ValueError(core::text("bool: the truth of a tensor of shape ", shape(), " is ambiguous; use any() or all()"));
   return cast(*this, DType::boolean).template item<bool>();
@@ -460,7 +460,7 @@ Tensor<M> Tensor<M>::conj() const {
 
 template <class M>
 Tensor<M>& Tensor<M>::renew(Tensor value) {
-  if (!run::is_kept_state(value_)) return *this = std::move(value);
+  if (!run::is_kept_state(this->value())) return *this = std::move(value);
   run::assign_state(value_, core::fitted_to("assign", value, dtype()));
   return *this;
 }
@@ -473,7 +473,7 @@ std::int64_t Tensor<M>::row_count() const {
 
 template <class M>
 void Tensor<M>::read_item(void* target, DType wanted) const {
-  core::require("item", value_);
+  core::require("item", value());
   if (size() != 1)
     throw ShapeError(core::text("item: a tensor of shape ", shape(), " has ", size(), " elements, not one"));
   if (dtype() != wanted) {
@@ -485,7 +485,7 @@ void Tensor<M>::read_item(void* target, DType wanted) const {
 
 template <class M>
 Scalar Tensor<M>::item() const {
-  core::require("item", value_);
+  core::require("item", value());
   if (dtype() == DType::boolean) return item<bool>();
   if (dtype() == DType::u64) return item<std::uint64_t>();
   if (is_integer(dtype())) return item<std::int64_t>();
@@ -495,7 +495,7 @@ Scalar Tensor<M>::item() const {
 
 template <class M>
 Tensor<M> Tensor<M>::read_as(DType wanted) const {
-  core::require("to_vector", value_);
+  core::require("to_vector", value());
   if (dtype() == wanted) return *this;
   const core::Array array = run::new_array(run::cpu_device(), wanted, shape());
   run::convert_elements("to_vector", read_data(dtype()), dtype(), size(), array.buffer->memory(), wanted);
@@ -504,12 +504,12 @@ Tensor<M> Tensor<M>::read_as(DType wanted) const {
 
 template <class M>
 const void* Tensor<M>::read_data(DType wanted) const {
-  return elements_of(value_, wanted);
+  return elements_of(value(), wanted);
 }
 
 template <class M>
 std::string Tensor<M>::to_string() const {
-  return printed(value_);
+  return printed(value());
 }
 
 template <class M>

@@ -1,8 +1,11 @@
 // Compiled functions: one trace an input signature, kept in a bounded list, each with its session.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <optional>
+#include <unordered_set>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
@@ -25,10 +28,15 @@ class CompiledFunction;
 
 namespace {
 
+/// A name from outside that was given another value in a trace.
+struct Rebinding {
+  Value before, next;
+};
+
 // While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
 class TraceScope {
  public:
-  TraceScope() : generator_(generator()), since_(core::next_sequence()) {
+  TraceScope() : generator_(generator()), since_(core::next_sequence()), outer_(std::exchange(innermost, this)) {
     observation_.emplace(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
@@ -37,12 +45,28 @@ class TraceScope {
     observation_.reset();
     for (auto& [state, saved] : touched_) state->end_stand_in(std::move(saved.before));
     set_generator(generator_);
+    innermost = outer_;
   }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
   std::uint64_t since() const { return since_; }
   const Generator& sequence() const { return generator_; }
+
+  /// Of this thread, or null.
+  static thread_local TraceScope* innermost;
+
+  /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began; not of the
+  /// traced function's own variables, which lie on the stack between this scope and here.
+  void note_new_value(const void* name, const Value& before, const Value& next) {
+    if (!next.node()->symbolic() || before.node()->sequence() >= since_) return;
+    if (!is_kept_state(before) && (before.node()->symbolic() || before.node()->op() == core::OpId::state)) return;
+    const char here = 0;
+    const auto address = [](const void* of) { return reinterpret_cast<std::uintptr_t>(of); };
+    if (address(&here) < address(name) && address(name) < address(this)) return;
+    rebound_.push_back({before, next});
+  }
+  std::vector<Rebinding> rebound() { return std::move(rebound_); }
 
   std::vector<StateUpdate> updates() const {
     std::vector<StateUpdate> list;
@@ -70,9 +94,53 @@ class TraceScope {
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   Generator generator_;
   std::uint64_t since_;
+  TraceScope* outer_;
+  std::vector<Rebinding> rebound_;
   TraceInProgress in_progress_;
   std::optional<StateObservation> observation_;
 };
+
+thread_local constinit TraceScope* TraceScope::innermost = nullptr;
+
+bool depends_on(const Value& value, const Value& other) {
+  std::unordered_set<const core::Node*> seen;
+  std::vector<const core::Node*> stack{value.node()};
+  while (!stack.empty()) {
+    const core::Node* node = stack.back();
+    stack.pop_back();
+    if (node == other.node()) return true;
+    if (node->sequence() < other.node()->sequence() || !seen.insert(node).second) continue;
+    for (const Value& input : node->inputs()) stack.push_back(input.node());
+  }
+  return false;
+}
+
+// After a trace all that hangs on it is gone, unless a name from outside holds it: the name was rebound, and what later
+// calls compute never reaches it. A state always is meant to be assigned to. Another value may be kept for show, so
+// there it counts only if the new one was computed from the old one, which later calls would not see.
+void refuse_rebinding(std::vector<Rebinding> rebound) {
+  const auto age = [](const Rebinding& each) { return each.next.node()->sequence(); };
+  std::ranges::sort(rebound, {}, age);
+  while (!rebound.empty()) {
+    const Rebinding youngest = std::move(rebound.back());
+    do rebound.pop_back();
+    while (!rebound.empty() && rebound.back().next.node() == youngest.next.node());
+    if (youngest.next.node()->references() == 1) continue;
+    if (is_kept_state(youngest.before)) {
+      const std::string& name = state_behind(youngest.before, "compile")->name();
+      const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
+      throw GraphError(core::text("compile: '", name,
+                                  "' was rebound inside a compiled function, which leaves the state as it was; write ",
+                                  code, " -= ... or assign(", code, ", ...) instead of ", code, " = ..."));
+    }
+    if (!depends_on(youngest.next, youngest.before)) continue;
+    throw GraphError(
+        core::text("compile: a tensor of shape ", youngest.before.shape(),
+                   " from outside was rebound inside a compiled function, whose later calls would not see its new "
+                   "value; make it a "
+                   "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value"));
+  }
+}
 
 const core::TensorType& type_of(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
 
@@ -184,7 +252,10 @@ class CompiledFunction {
   }
 
   const CompiledTrace& last() const {
-    if (traces_.empty()) throw GraphError("compile: the function was not called yet, so it has no plan");
+    if (traces_.empty())
+      throw GraphError(
+          "compile: there is no plan: the function was not called in lazy mode yet (eager calls are computed line by "
+          "line)");
     return traces_.front();
   }
 
@@ -222,8 +293,9 @@ class CompiledFunction {
       states.push_back(state_behind(inputs.back(), "compile"));
     }
     Traced traced;
+    std::vector<Rebinding> rebound;
     {
-      const TraceScope scope;
+      TraceScope scope;
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (signature.arguments[i].weak) inputs[i] = scalar_operand(inputs[i], signature.arguments[i]);
       }
@@ -240,7 +312,9 @@ class CompiledFunction {
                            .bind_states = true,
                            .since = scope.since(),
                            .sequence = scope.sequence()});
+      rebound = scope.rebound();
     }
+    refuse_rebinding(std::move(rebound));
     // Other sizes of the same program follow the order and the plan that were found for the first.
     std::vector<std::shared_ptr<const Executable>> related;
     for (const CompiledTrace& other : traces_) related.push_back(other.session->session().shared_executable());
@@ -329,6 +403,29 @@ PlainCall::PlainCall() {
 }
 
 PlainCall::~PlainCall() { --plain_calls; }
+
+void note_new_value(const void* name, const Value& before, const Value& next) {
+  run::TraceScope* const trace = run::TraceScope::innermost;
+  if (trace != nullptr && next) trace->note_new_value(name, before, next);
+}
+
+std::string missing_input(const Value& x) {
+  if (!x || run::trace_in_progress()) return {};
+  std::unordered_set<const core::Node*> seen;
+  const Value root = core::resolve(x);
+  std::vector<const core::Node*> stack{root.node()};
+  while (!stack.empty()) {
+    const core::Node* node = stack.back();
+    stack.pop_back();
+    if (!node->symbolic() || !seen.insert(node).second) continue;
+    if (node->op() == core::OpId::read && node->inputs().empty()) {
+      const auto state = std::get<core::VersionAttributes>(node->attributes()).state.lock();
+      if (state != nullptr && !state->assigned()) return state->name();
+    }
+    for (const Value& input : node->inputs()) stack.push_back(input.node());
+  }
+  return {};
+}
 
 Value value_now(const Value& argument) { return run::is_kept_state(argument) ? core::resolve(argument) : argument; }
 

@@ -12,6 +12,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/executable_cache.hpp"
+#include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/prepare/lowering.hpp"
 #include "engine/run/arrays.hpp"
@@ -270,6 +271,7 @@ void evaluate(std::span<const Value> values) {
             "a value is read while the body of a loop or branch is recorded, which happens once; choose by cond() or "
             "where()");
       }
+      if (is_kept(*inputs[i].state) && !trace_in_progress()) refuse_leaked();
       throw GraphError(core::text("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
                                   trace_in_progress()
                                       ? " is read while a compiled function is recorded, which happens once for all "

@@ -193,11 +193,6 @@ class Tracer {
     return place_.at(value.node()) + value.output();
   }
 
-  [[noreturn]] static void refuse_leaked() {
-    throw GraphError(
-        "a tensor made while a function or the body of a loop or branch was recorded is used outside of it; return it");
-  }
-
   void build() {
     std::vector<Port> inputs;
     std::vector<core::TensorType> types;
@@ -254,6 +249,11 @@ class Tracer {
 };
 
 }  // namespace
+
+[[noreturn]] void refuse_leaked() {
+  throw GraphError(
+      "a tensor made while a function or the body of a loop or branch was recorded is used outside of it; return it");
+}
 
 Traced trace(const TraceRequest& request) { return Tracer(request).run(); }
 

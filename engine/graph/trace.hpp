@@ -47,6 +47,9 @@ Traced trace(const TraceRequest& request);
 /// no mode are part of the region instead.
 std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since, std::span<const Value> standing_in);
 
+/// Throws GraphError for a value of a trace that has ended.
+[[noreturn]] void refuse_leaked();
+
 /// True while a function, or the region of a loop or branch, is being traced on this thread.
 bool trace_in_progress();
 

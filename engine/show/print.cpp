@@ -354,7 +354,8 @@ std::ostream& print(std::ostream& out, const Value& value) {
   if (summarised || (x.size() == 0 && shape != Shape{0})) out << " shape=" << core::text(shape);
   const DType dtype = x.dtype();
   const bool plain = dtype == DType::f32 || dtype == DType::i64 || dtype == DType::boolean || dtype == DType::c64;
-  if (!plain) out << " dtype=" << name_of(dtype);
+  // A 0-d tensor is printed as a number, as NumPy does it.
+  if (!plain && shape.rank() > 0) out << " dtype=" << name_of(dtype);
   return out;
 }
 

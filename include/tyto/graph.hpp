@@ -318,10 +318,6 @@ A as_value(const A& argument) {
   else return A(value_now(argument));
 }
 template <class M>
-Tensor<M> as_value(const IndexProxy<M>& argument) {
-  return argument;
-}
-template <class M>
 std::vector<Tensor<M>> as_value(const std::vector<Tensor<M>>& list) {
   std::vector<Tensor<M>> values;
   for (const Tensor<M>& each : list) values.push_back(as_value(each));
@@ -347,6 +343,9 @@ struct Results {
 /// True while a compiled function called on this thread is part of something larger: of another one that is being
 /// traced, or of what a gradient is being taken of.
 bool inlined();
+
+/// The name of a placeholder without a value that x depends on, where no function is being traced; else nothing.
+std::string missing_input(const Value& x);
 
 /// A plain call of a compiled function's code, which may call compiled functions again. Throws GraphError where they
 /// call one another without an end, before the stack overflows.

@@ -4,7 +4,9 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "tyto/shape.hpp"
 #include "tyto/value.hpp"
@@ -26,6 +28,8 @@ struct Slice {
 inline Slice slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
   return {start, stop, step};
 }
+/// `slice(3)` is NumPy's `:3`.
+inline Slice slice(std::optional<std::int64_t> stop) { return {std::nullopt, stop, 1}; }
 
 /// The whole axis (as an index, NumPy's `:`), and the reduction that asks whether all elements are true.
 struct All {
@@ -62,5 +66,15 @@ class Index {
  private:
   std::variant<std::int64_t, Slice, All, NewAxis, Ellipsis, Value> entry_;
 };
+
+namespace detail {
+template <class... I>
+std::vector<Index> index_list(const I&... entries) {
+  constexpr bool all_fit = (std::is_constructible_v<Index, const I&> && ...);
+  static_assert(all_fit, "an index is an integer, a slice, all, newaxis, ellipsis, or a tensor");
+  if constexpr (all_fit) return {Index(entries)...};
+  else return {};
+}
+}  // namespace detail
 
 }  // namespace TYTO_API

@@ -4,9 +4,11 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "tyto/dtype.hpp"
+#include "tyto/error.hpp"
 
 namespace tyto TYTO_API {
 
@@ -74,6 +76,30 @@ class Scalar {
     constexpr DType types[] = {DType::boolean, DType::i64, DType::f32, DType::c64};
     return types[static_cast<int>(kind_)];
   }
+  /// `float f = x.item();`: the number in any type that holds it, floating-point numbers rounded; TypeError otherwise,
+  /// as for 2.5 read as int.
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr operator T() const {
+    if (imaginary_ != 0) refuse_conversion();
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(as_double());
+    } else {
+      constexpr bool holds_large = std::is_unsigned_v<T> && sizeof(T) == sizeof(std::uint64_t);
+      if (is_large_ && !holds_large) refuse_conversion();
+      if (is_large_) return static_cast<T>(as_unsigned());
+      const std::int64_t whole = as_int();
+      if (has_fraction() && (static_cast<double>(whole) != floating_ || floating_ == 9223372036854775808.0)) {
+        refuse_conversion();
+      }
+      const T value = static_cast<T>(whole);
+      if (static_cast<std::int64_t>(value) != whole || (std::is_unsigned_v<T> && whole < 0)) refuse_conversion();
+      return value;
+    }
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  friend constexpr bool operator==(const Scalar& a, T b) { return a == Scalar(b); }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
     // By bits: 0.0 and -0.0 are different numbers to fold with, and a NaN is the same as itself.
     if (a.kind_ != b.kind_) return false;
@@ -83,6 +109,7 @@ class Scalar {
   }
 
  private:
+  [[noreturn]] void refuse_conversion() const;
   constexpr bool has_fraction() const { return kind_ >= Kind::floating; }
 
   Kind kind_;

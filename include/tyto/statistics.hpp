@@ -97,6 +97,9 @@ struct Histogram {
 /// Counts of x's elements in `bins` intervals of one width from `low` to `high`.
 template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high);
+/// The same from the smallest to the largest element, or half a unit to both sides of them where they are equal.
+template <class M>
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins);
 /// Counts of points (x, y) in the fields between the edges of both.
 template <class M>
 Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,

@@ -21,6 +21,15 @@
 #include "tyto/shape.hpp"
 #include "tyto/value.hpp"
 
+// In C++20 `x[0, 1]` is `x[1]`. From C++23 on it is what it says; until then it is an error.
+#if !defined(__cpp_multidimensional_subscript)
+#if defined(__clang__)
+#pragma clang diagnostic error "-Wdeprecated-comma-subscript"
+#elif defined(__GNUC__)
+#pragma GCC diagnostic error "-Wcomma-subscript"
+#endif
+#endif
+
 namespace tyto TYTO_API {
 
 /// Every line is computed at once.
@@ -121,8 +130,11 @@ class PostponedDraws {
   bool outer_;
 };
 
-template <class Mode>
-class IndexProxy;
+namespace detail {
+/// Told of each new value of a name that had one. A function that is being traced must not leave a name from outside
+/// with a value that only the trace knows; see docs/adr/0161.
+void note_new_value(const void* name, const Value& before, const Value& next);
+}  // namespace detail
 
 /// Writes a tensor as NumPy prints it.
 std::ostream& print(std::ostream& out, const Value& x);
@@ -154,15 +166,22 @@ class Tensor {
       : Tensor(from(numbers, {static_cast<std::int64_t>(numbers.size())})) {}
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
-  Tensor(const Tensor&) = default;
+  Tensor(const Tensor& other) : value_(other.value()) {}
   Tensor(Tensor&&) noexcept = default;
-  /// The part that `x(index)` names. Throws GraphError where it was not read: through a mask in lazy mode.
-  Tensor(const IndexProxy<Mode>& part);
   ~Tensor() = default;
-  // Only to what has a name: `x(0)(1) = v` would write into something that nobody sees, so it does not compile.
-  Tensor& operator=(const Tensor&) & = default;
-  Tensor& operator=(Tensor&&) & noexcept = default;
-  Tensor& operator=(const IndexProxy<Mode>& part) & { return *this = Tensor(part); }
+  Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
+  Tensor& operator=(Tensor&& other) & {
+    Value next = std::move(other).value();
+    if (value_) detail::note_new_value(this, value_, next);
+    value_ = std::move(next);
+    part_.reset();
+    return *this;
+  }
+  /// `x(index) = v`: x gets a copy with that part replaced; a variable or persistent tensor is assigned to. Throws
+  /// GraphError for any other temporary, whose new value nobody would see.
+  void operator=(const Tensor& replacement) &&;
+  void operator=(const Tensor&) const& = delete;   // the name is const
+  void operator=(const Tensor&) const&& = delete;  // a part of a const name, or of a part
 
   // Creation, shapes by name: Tensor::zeros({2, 3}).
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
@@ -260,20 +279,29 @@ class Tensor {
   Tensor imag() const;
   Tensor conj() const;
 
-  /// Part of the tensor: `x(0, slice(1, 5), all, newaxis, ellipsis, tensor)`.
+  /// Part of the tensor: `x(0, slice(1, 5), all, newaxis, ellipsis, tensor)`. Of what cannot be assigned to it is
+  /// const, so that `x(0)(1) = v` does not compile.
   template <class... I>
-  Tensor operator()(const I&... entries) const& {
-    return get({Index(entries)...});
+  const Tensor operator()(const I&... entries) const& {
+    return get(detail::index_list(entries...));
   }
-  /// The same; in addition `x(index) = v` rebinds x to a copy with that part replaced.
+  /// The same; in addition `x(index) = v` gives x a copy with that part replaced.
   template <class... I>
-  IndexProxy<Mode> operator()(const I&... entries) & {
-    return IndexProxy<Mode>(*this, {Index(entries)...});
+  Tensor operator()(const I&... entries) & {
+    return part(detail::index_list(entries...));
   }
   Tensor get(const std::vector<Index>& entries) const;
   /// `x[i]` is `x(i)`: one index, of the first axis.
-  Tensor operator[](const Index& entry) const& { return get({entry}); }
-  IndexProxy<Mode> operator[](const Index& entry) & { return IndexProxy<Mode>(*this, {entry}); }
+  const Tensor operator[](const Index& entry) const& { return get({entry}); }
+  Tensor operator[](const Index& entry) & { return part({entry}); }
+#if defined(__cpp_multidimensional_subscript)
+  template <class... I>
+  requires(sizeof...(I) > 1) const Tensor operator[](const I&... entries) const& {
+    return get(detail::index_list(entries...));
+  }
+  template <class... I>
+  requires(sizeof...(I) > 1) Tensor operator[](const I&... entries) & { return part(detail::index_list(entries...)); }
+#endif
 
   /// The parts along the first axis, one after the other: `for (const Tensor& row : x)`.
   class Rows {
@@ -324,7 +352,7 @@ class Tensor {
   /// As NumPy prints it, with shape and type when they do not show.
   std::string to_string() const;
 
-  friend std::ostream& operator<<(std::ostream& out, const Tensor& x) { return print(out, x.value_); }
+  friend std::ostream& operator<<(std::ostream& out, const Tensor& x) { return print(out, x.value()); }
 
   // Arithmetic, element by element with broadcasting. For the matrix product see matmul.
   friend Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
@@ -353,14 +381,33 @@ class Tensor {
   Tensor& operator-=(const Tensor& b) & { return renew(subtract(*this, b)); }
   Tensor& operator*=(const Tensor& b) & { return renew(multiply(*this, b)); }
   Tensor& operator/=(const Tensor& b) & { return renew(divide(*this, b)); }
+  // `x(index) += v`.
+  void operator+=(const Tensor& b) && { std::move(*this) = add(*this, b); }
+  void operator-=(const Tensor& b) && { std::move(*this) = subtract(*this, b); }
+  void operator*=(const Tensor& b) && { std::move(*this) = multiply(*this, b); }
+  void operator/=(const Tensor& b) && { std::move(*this) = divide(*this, b); }
 
-  operator const Value&() const { return value_; }
-  const Value& value() const& { return value_; }
-  Value value() && { return std::move(value_); }
+  operator const Value&() const { return value(); }
+  const Value& value() const& {
+    if (part_ && part_->unread) refuse_unread();
+    return value_;
+  }
+  Value value() && {
+    if (part_ && part_->unread) refuse_unread();
+    return std::move(value_);
+  }
 
  private:
-  friend class IndexProxy<Mode>;
+  /// What `x(index)` was taken of, for `x(index) = v`; copies of the part do not have it. In lazy mode a mask can be
+  /// assigned through but not read: then the part has no value, and throws when it is asked for one.
+  struct Part {
+    Tensor* owner;
+    std::vector<Index> entries;
+    Value unread = {};  // the owner's value, where the part has none
+  };
 
+  Tensor part(std::vector<Index> entries);
+  [[noreturn]] void refuse_unread() const;
   const Value& checked() const;
   Tensor& renew(Tensor value);
   std::int64_t row_count() const;
@@ -369,31 +416,7 @@ class Tensor {
   const void* read_data(DType dtype) const;
 
   Value value_;
-};
-
-/// The proxy that `x(index)` yields for an x that can be assigned to: it reads as the part and assigns to it.
-template <class Mode>
-class IndexProxy : public Tensor<Mode> {
- public:
-  IndexProxy(Tensor<Mode>& owner, std::vector<Index> entries);
-  IndexProxy(const IndexProxy&) = default;
-  IndexProxy(IndexProxy&&) noexcept = default;
-  ~IndexProxy() = default;
-  /// `x(index) = v`: rebinds x. Only on the spot, so that a part kept in a variable is just a tensor.
-  void operator=(const Tensor<Mode>& replacement) &&;
-  void operator=(const IndexProxy& replacement) && { std::move(*this) = replacement.read(); }
-  void operator+=(const Tensor<Mode>& b) && { std::move(*this) = read() + b; }
-  void operator-=(const Tensor<Mode>& b) && { std::move(*this) = read() - b; }
-  void operator*=(const Tensor<Mode>& b) && { std::move(*this) = read() * b; }
-  void operator/=(const Tensor<Mode>& b) && { std::move(*this) = read() / b; }
-
- private:
-  friend class Tensor<Mode>;
-  /// The part, which a mask does not read in lazy mode.
-  const Tensor<Mode>& read() const;
-
-  Tensor<Mode>* owner_;
-  std::vector<Index> entries_;
+  std::unique_ptr<Part> part_;
 };
 
 /// `x` with the part at `index` replaced by `v`, which is broadcast to that part's shape. `x` itself stays as it is.

@@ -350,17 +350,14 @@ TEST_CASE("a mask of another shape is refused, and a mask reads in eager mode on
   CHECK_THROWS_WITH_AS(std::as_const(x)(mask), told, tyto::GraphError);
   CHECK_THROWS_WITH_AS(x.get({mask}), told, tyto::GraphError);
   // Of an x that can be assigned to as well, whatever becomes of the part.
-  CHECK_THROWS_WITH_AS(Lazy(x(mask)), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(Lazy(x(mask)).shape(), told, tyto::GraphError);
   Lazy y;
   CHECK_THROWS_WITH_AS(y = x(mask), told, tyto::GraphError);
-  CHECK_THROWS_WITH_AS(([](Lazy part) { return part; })(x(mask)), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(([](Lazy part) { return part + 1; })(x(mask)), told, tyto::GraphError);
   CHECK_THROWS_WITH_AS(x(mask) += 1, told, tyto::GraphError);
   CHECK_THROWS_WITH_AS((x(mask) = Lazy{4, 5}), told, tyto::GraphError);
-  // A function that takes the part as it is finds no tensor.
-  const char* none =
-      "sum: an operand is an undefined tensor (default-constructed, moved from, or what a mask picks in lazy mode)";
-  CHECK_THROWS_WITH_AS(sum(x(mask)), none, tyto::GraphError);
-  CHECK_THROWS_AS((void)x(mask).shape(), tyto::GraphError);
+  CHECK_THROWS_WITH_AS(sum(x(mask)), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS((void)x(mask).shape(), told, tyto::GraphError);
   x(mask) = 9;
   CHECK(numbers(x) == Numbers{9, 2, 9});
 }

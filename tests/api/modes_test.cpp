@@ -167,11 +167,14 @@ BOTH_MODES("errors come with the line that is wrong") {
   CHECK_THROWS_AS(Tensor::variable(Tensor()), tyto::GraphError);
 }
 
-// What would look like a write into a temporary does not compile.
-static_assert(!std::is_assignable_v<tyto::Tensor<tyto::Eager>, tyto::Tensor<tyto::Eager>>);
-static_assert(!std::is_assignable_v<tyto::Tensor<tyto::Lazy>, double>);
+// What would look like a write into a part of a constant, or into a part of a part, does not compile.
+template <class T>
+using Part = decltype(std::declval<T>()(0));
 static_assert(std::is_assignable_v<tyto::Tensor<tyto::Lazy>&, double>);
-static_assert(std::is_assignable_v<tyto::IndexProxy<tyto::Lazy>, double>);
+static_assert(std::is_assignable_v<Part<tyto::Tensor<tyto::Lazy>&>, double>);
+static_assert(!std::is_assignable_v<Part<const tyto::Tensor<tyto::Lazy>&>, double>);
+static_assert(!std::is_assignable_v<Part<tyto::Tensor<tyto::Lazy>>, double>);
+static_assert(!std::is_assignable_v<const tyto::Tensor<tyto::Eager>, tyto::Tensor<tyto::Eager>>);
 
 // The whole set of draws, after one seed.
 template <class Mode>

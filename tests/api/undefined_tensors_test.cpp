@@ -407,7 +407,7 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: reading, states, gra
   REFUSES("write_npy", write_npy("never.npy", none));
   REFUSES("write_npz", tyto::write_npz<Mode>("never.npz", {{"x", none}}));
   REFUSES("write_safetensors", tyto::write_safetensors<Mode>("never.safetensors", {{"x", none}}));
-  const char* told = "an undefined tensor (default-constructed, moved from, or what a mask picks in lazy mode) is used";
+  const char* told = "an undefined tensor (default-constructed or moved from) is used";
   CHECK_THROWS_WITH_AS(none.shape(), told, tyto::GraphError);
   CHECK_THROWS_WITH_AS(none.dtype(), told, tyto::GraphError);
 }

@@ -17,8 +17,6 @@ template <class T>
 struct is_tensor_like : std::false_type {};
 template <class M>
 struct is_tensor_like<tyto::Tensor<M>> : std::true_type {};
-template <class M>
-struct is_tensor_like<tyto::IndexProxy<M>> : std::true_type {};
 
 template <class T>
 std::string shown_value(const T& value) {

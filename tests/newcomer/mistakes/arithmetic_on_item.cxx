@@ -1,0 +1,7 @@
+// The compiler must say: Scalar
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+double f(Tensor x) { return x.item() * 2; }

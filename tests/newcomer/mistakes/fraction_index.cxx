@@ -1,0 +1,7 @@
+// The compiler must say: an index is an integer, a slice, all, newaxis, ellipsis, or a tensor
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+Tensor f(Tensor x) { return x(1.5); }

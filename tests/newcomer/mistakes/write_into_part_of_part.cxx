@@ -1,0 +1,7 @@
+// The compiler must say: deleted
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+void f(Tensor x) { x(0)(1) = 2; }

@@ -1,0 +1,72 @@
+// What a user of NumPy types first: slices, histograms, single numbers.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <sstream>
+#include <tyto/tyto.hpp>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+using namespace tyto;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+BOTH_MODES("slice(3) is :3") {
+  const Tensor<Mode> x = Tensor<Mode>::arange(6);
+  CHECK(numbers(x(slice(3))) == Numbers{0, 1, 2});
+  CHECK(numbers(x(slice(-2))) == Numbers{0, 1, 2, 3});
+}
+
+// np.histogram(v, bins), NumPy 1.24.
+BOTH_MODES("histogram(v, 4) makes edges from the smallest to the largest element") {
+  using T = Tensor<Mode>;
+  const Histogram<Mode> of_floats = histogram(T{1.0, 2.0, 2.0, 3.0, 9.0}, 4);
+  CHECK(numbers(of_floats.counts) == Numbers{3, 1, 0, 1});
+  CHECK(numbers(of_floats.edges) == Numbers{1, 3, 5, 7, 9});
+  const Histogram<Mode> of_integers = histogram(T{3, 1, 4, 1, 5, 9, 2, 6}, 4);
+  CHECK(numbers(of_integers.counts) == Numbers{3, 2, 2, 1});
+  CHECK(of_integers.edges.dtype() == DType::f64);
+  const Histogram<Mode> of_equal = histogram(T{2.0, 2.0}, 2);
+  CHECK(numbers(of_equal.counts) == Numbers{0, 2});
+  CHECK(numbers(of_equal.edges) == Numbers{1.5, 2, 2.5});
+  const Histogram<Mode> of_none = histogram(T::zeros(0), 2);
+  CHECK(numbers(of_none.counts) == Numbers{0, 0});
+  CHECK(numbers(of_none.edges) == Numbers{0, 0.5, 1});
+  CHECK_THROWS_WITH_AS(histogram(T{1.0}, 0), "histogram: 0 bins; at least one is needed", ValueError);
+}
+
+BOTH_MODES("float f = x.item() reads the number") {
+  using T = Tensor<Mode>;
+  const float single = T(2.5).item();
+  const double wide = T::full({}, 0.1, DType::f64).item();
+  const int whole = T(3.0).item();
+  const std::int64_t large = T::full({}, INT64_MAX).item();
+  const bool truth = T(true).item();
+  CHECK(single == 2.5F);
+  CHECK(wide == 0.1);
+  CHECK(whole == 3);
+  CHECK(large == INT64_MAX);
+  CHECK(truth);
+  CHECK(T(2.5).item() == 2.5);
+  CHECK_THROWS_WITH_AS(static_cast<int>(T(2.5).item()), "item: the type that it is read as does not hold 2.5",
+                       TypeError);
+  CHECK_THROWS_AS(static_cast<std::uint8_t>(T(-1).item()), TypeError);
+  CHECK_THROWS_AS(static_cast<std::uint8_t>(T(256).item()), TypeError);
+  CHECK_THROWS_AS(static_cast<std::int64_t>(T::full({}, 0x1p63, DType::f64).item()), TypeError);
+}
+
+BOTH_MODES("a 0-d tensor prints as a number, whatever its type") {
+  using T = Tensor<Mode>;
+  std::ostringstream out;
+  out << T::full({}, 0.1, DType::f64) << ' ' << T::full({}, 3, DType::u8) << ' ' << T(1.5);
+  CHECK(out.str() == "0.1 3 1.5");
+  CHECK(T{0.5}.astype(DType::f64).to_string() == "[0.5] dtype=f64");
+}
+
+BOTH_MODES("if (x > 0) of several elements says that it is ambiguous") {
+  const Tensor<Mode> x{1.0, -1.0};
+  CHECK_THROWS_WITH_AS(static_cast<void>(x > 0 ? 1 : 0),
+                       "bool: the truth of a tensor of shape (2,) is ambiguous; use any() or all()", ValueError);
+  CHECK((x(0) > 0 ? 1 : 0) == 1);
+}

@@ -1,0 +1,200 @@
+// Names that a compiled function gives other values: a state keeps none of them, so the trace refuses what it can tell.
+#include <doctest/doctest.h>
+
+#include <tyto/tyto.hpp>
+#include <utility>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+using namespace tyto;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+namespace {
+
+/// Half of the squared distance of w from 3, by which the derivative is w - 3 and a step at rate 0.5 halves the rest.
+template <class T>
+T distance(const T& w, const T& x) {
+  return sum(square(w - 3.0 * x)) / 2.0;
+}
+
+constexpr const char* rebound =
+    "compile: 'w' was rebound inside a compiled function, which leaves the state as it was; write w -= ... or "
+    "assign(w, ...) instead of w = ...";
+constexpr const char* no_variable =
+    "value_and_grad: the parameters must be variables (Tensor::variable); `w = ...` makes a plain tensor of such a "
+    "name: write w -= ... or assign(w, ...)";
+
+}  // namespace
+
+BOTH_MODES("w = w - rate * g in a compiled step is refused, by name and with the cure") {
+  using T = Tensor<Mode>;
+  T w = T::variable(0.0, "w");
+  const T one = 1.0;
+  auto step = compile([&](T x) {
+    auto [loss, g] = value_and_grad([&](T in) { return distance(w, in); }, {w})(x);
+    w = w - 0.5 * g[0];
+    return loss;
+  });
+  if constexpr (std::is_same_v<Mode, Lazy>) {
+    CHECK_THROWS_WITH_AS(step(one), rebound, GraphError);
+  } else {
+    CHECK(step(one).template item<double>() == 4.5);
+  }
+  // w is a plain tensor now.
+  CHECK_THROWS_WITH_AS(step(one), no_variable, GraphError);
+}
+
+BOTH_MODES("w -= rate * g and assign(w, ...) in a compiled step train") {
+  using T = Tensor<Mode>;
+  T w = T::variable(0.0, "w"), v = T::variable(0.0, "v");
+  auto step = compile([&](T x) {
+    auto [loss, g] = value_and_grad([&](T in) { return distance(w, in) + distance(v, in); }, {w, v})(x);
+    w -= 0.5 * g[0];
+    assign(v, v - 0.5 * g[1]);
+    return loss;
+  });
+  Numbers losses;
+  for (int i = 0; i < 3; ++i) losses.push_back(step(T(1.0)).template item<double>());
+  CHECK(losses == Numbers{9, 2.25, 0.5625});
+  CHECK(numbers(w) == Numbers{2.625});
+  CHECK(numbers(v) == Numbers{2.625});
+}
+
+TEST_CASE("a state that a list holds as well is refused all the same, and so is one without a name") {
+  using T = Tensor<Lazy>;
+  T w = T::variable(0.0, "w"), unnamed = T::variable(0.0);
+  const std::vector<T> parameters{w, unnamed};
+  auto step = compile([&](T x) {
+    auto [loss, g] = value_and_grad([&](T in) { return distance(w, in) + distance(unnamed, in); }, parameters)(x);
+    w = w - 0.5 * g[0];
+    return loss;
+  });
+  CHECK_THROWS_WITH_AS(step(T(1.0)), rebound, GraphError);
+  auto other = compile([&](T x) {
+    unnamed = unnamed * x;
+    return x;
+  });
+  CHECK_THROWS_WITH_AS(other(T(1.0)), doctest::Contains("write w -= ... or assign(w, ...) instead of w = ..."),
+                       GraphError);
+}
+
+TEST_CASE("elements of a list and members of an object are names as well") {
+  using T = Tensor<Lazy>;
+  struct Model {
+    T w = T::variable(1.0, "w");
+  } model;
+  std::vector<T> list{model.w};
+  CHECK_THROWS_WITH_AS(compile([&](T x) {
+                         list[0] = list[0] * x;
+                         return x;
+                       })(T(2.0)),
+                       rebound, GraphError);
+  CHECK_THROWS_WITH_AS(compile([&](T x) {
+                         model.w = (model.w + x) * 2.0;
+                         return x;
+                       })(T(2.0)),
+                       rebound, GraphError);
+}
+
+BOTH_MODES(
+    "a plain tensor that accumulates from call to call is refused in lazy mode, where later calls would not see it") {
+  using T = Tensor<Mode>;
+  T total = T::zeros(2);
+  auto add_up = compile([&](T x) {
+    total = total + x;
+    return total;
+  });
+  if constexpr (std::is_same_v<Mode, Lazy>) {
+    CHECK_THROWS_WITH_AS(
+        add_up(T::ones(2)),
+        "compile: a tensor of shape (2,) from outside was rebound inside a compiled function, whose "
+        "later calls would not see its new value; make it a Tensor::variable or Tensor::persistent and "
+        "write x += ... or assign(x, ...), or return the value",
+        GraphError);
+  } else {
+    CHECK(numbers(add_up(T::ones(2))) == Numbers{1, 1});
+    CHECK(numbers(add_up(T::ones(2))) == Numbers{2, 2});
+  }
+}
+
+BOTH_MODES("the function's own variables may begin with a state or a value from outside") {
+  using T = Tensor<Mode>;
+  const T w = T::variable(2.0, "w"), start = T::ones(2);
+  T kept;
+  auto f = compile([&](T x) {
+    T v = w;
+    v = v * x;
+    T sum_so_far = start;
+    for (int i = 0; i < 3; ++i) sum_so_far = sum_so_far + v;
+    kept = sum_so_far;  // a look at what was computed
+    std::vector<T> list{w, start};
+    list[0] = list[0] * x;
+    list[1] = list[1] + x;
+    assign(w, list[0]);
+    return sum_so_far + list[1];
+  });
+  CHECK(numbers(f(T(3.0))) == Numbers{23, 23});
+  CHECK(numbers(w) == Numbers{6});
+  CHECK(numbers(f(T(3.0))) == Numbers{59, 59});
+}
+
+BOTH_MODES("values kept for show are no error, whatever the name held before") {
+  using T = Tensor<Mode>;
+  struct Network {
+    T last, shown = T::zeros(1), log_of_first;
+    std::vector<T> all_of_them = {};
+    T operator()(const T& x) {
+      last = x * 2.0;
+      shown = exp(last);
+      all_of_them.push_back(shown);
+      return last + 1.0;
+    }
+  } network;
+  CHECK(numbers(network(T{1.0, 2.0})) == Numbers{3, 5});  // plainly, so that the names hold values
+  auto f = compile([&](T x) { return network(x); });
+  CHECK(numbers(f(T{1.0, 2.0})) == Numbers{3, 5});
+  CHECK(numbers(f(T{1.0, 2.0, 3.0})) == Numbers{3, 5, 7});  // traced again over what the first trace left
+  CHECK(numbers(f(T{2.0, 2.0})) == Numbers{5, 5});
+}
+
+BOTH_MODES("a member that begins anew in each call is no error") {
+  using T = Tensor<Mode>;
+  struct Cell {
+    T hidden = T::ones(2);
+    T run(const T& x) {
+      hidden = T::zeros(2);
+      for (int i = 0; i < 3; ++i) hidden = 0.5 * hidden + x;
+      return hidden;
+    }
+  } cell;
+  auto f = compile([&](T x) { return cell.run(x); });
+  for (int i = 0; i < 2; ++i) CHECK(numbers(f(T{4.0, 8.0})) == Numbers{7, 14});
+}
+
+BOTH_MODES("states may be exchanged, and made, inside of a compiled function") {
+  using T = Tensor<Mode>;
+  T a = T::variable(1.0, "a"), b = T::variable(2.0, "b"), made;
+  auto f = compile([&](T x) {
+    std::swap(a, b);
+    std::swap(a, b);
+    return a * x + b;
+  });
+  CHECK(numbers(f(T(10.0))) == Numbers{12});
+}
+
+TEST_CASE("what a trace leaves in a name says so when it is read") {
+  using T = Tensor<Lazy>;
+  const T w = T::variable(1.0, "w");
+  T seen;
+  auto f = compile([&](T) {
+    seen = w * 2.0;
+    return w + 1.0;
+  });
+  CHECK(numbers(f(T(1.0))) == Numbers{2});
+  CHECK_THROWS_WITH_AS(
+      seen.to_string(),
+      "a tensor made while a function or the body of a loop or branch was recorded is used outside of it; return it",
+      GraphError);
+}
