@@ -155,8 +155,8 @@ void inline_always(std::vector<Definition>& definitions) {
   for (Definition& each : definitions) each.text.insert(0, "__attribute__((always_inline)) ");
 }
 
-// Every function for a device of a style, those that others call first. Of two of one name the later one holds.
-std::vector<Definition> library(Style style, bool has_f64) {
+// Every function for a device, those that others call first.
+std::vector<Definition> library(bool has_f64) {
   std::vector<Definition> out;
   const auto add = [&](std::string_view section, Compute type) { split(out, instantiate(section, type)); };
   split(out, narrow_section);
@@ -169,13 +169,6 @@ std::vector<Definition> library(Style style, bool has_f64) {
   split(out, natural_section);
   add(builtin_section, Compute::f32);
   if (has_f64) add(builtin_section, Compute::f64);
-  if (style == Style::cpu && has_f64) {
-    split(out, vector_f32_section);
-    split(out, vector_f64_section);
-    add(vector_real_section, Compute::f32);
-    add(vector_real_section, Compute::f64);
-    split(out, vector_wide_section);
-  }
   add(real_section, Compute::f32);
   if (has_f64) add(real_section, Compute::f64);
   split(out, ordering_section);
@@ -204,7 +197,7 @@ void collect_names(std::unordered_set<std::string_view>& names, std::string_view
 std::string mathematics_for(const std::string& kernels, const Context& context) {
   // Compiling costs more than anything else here, so a program gets just the functions it calls. A function is used
   // only by later ones, so one pass from the end finds all.
-  const std::vector<Definition> definitions = library(context.style, context.has_f64);
+  const std::vector<Definition> definitions = library(context.has_f64);
   std::unordered_set<std::string_view> needed;
   collect_names(needed, kernels);
   std::vector<const Definition*> used;

@@ -3,7 +3,7 @@
 
 namespace tyto::opencl {
 
-// The driver's own functions: what suits GPUs, and the rest everywhere.
+// The driver's own functions.
 const char* const builtin_section = R"CLC(
 static real exp@(real x) { return exp(x); }
 static real exp2@(real x) { return exp2(x); }

@@ -5,17 +5,13 @@ namespace tyto::opencl {
 
 // Each section is a run of `static` function definitions; a function calls only those before it, in its own section or
 // in one that mathematics.cpp puts before.
-extern const char* const narrow_section;      // f16 and bf16 within f32
-extern const char* const index_section;       // positions that index tensors name
-extern const char* const integer_section;     // for i32, i64 and u64
-extern const char* const signed_section;      // for i32 and i64: what the sign takes part in
-extern const char* const natural_section;     // the same for u64
-extern const char* const builtin_section;     // for f32 and f64: the driver's functions
-extern const char* const vector_f32_section;  // series and constants of our own ones
-extern const char* const vector_f64_section;
-extern const char* const vector_real_section;    // for f32 and f64: functions of those series
-extern const char* const vector_wide_section;    // f32 functions that work in f64, and f64 ones
-extern const char* const real_section;           // for f32 and f64: what builds on either
+extern const char* const narrow_section;         // f16 and bf16 within f32
+extern const char* const index_section;          // positions that index tensors name
+extern const char* const integer_section;        // for i32, i64 and u64
+extern const char* const signed_section;         // for i32 and i64: what the sign takes part in
+extern const char* const natural_section;        // the same for u64
+extern const char* const builtin_section;        // for f32 and f64: the driver's functions
+extern const char* const real_section;           // for f32 and f64: what builds on them
 extern const char* const ordering_section;       // keys of f32
 extern const char* const wide_ordering_section;  // and of f64
 extern const char* const resizing_section;       // for f32 and f64
