@@ -33,6 +33,7 @@ extern const Command run_command;
 extern const Command show_command;
 extern const Command devices_command;
 extern const Command completion_command;
+extern const Command environment_command;
 extern const Command manual_command;
 extern const Command help_command;
 

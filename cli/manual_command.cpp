@@ -5,6 +5,7 @@
 
 #include <tyto/version.hpp>
 
+#include <tyto/environment.hpp>
 #include "cli/commands.hpp"
 
 namespace tyto::cli {
@@ -21,18 +22,6 @@ std::string escaped(std::string_view text) {
   if (!written.empty() && (written[0] == '.' || written[0] == '\'')) written.insert(0, "\\&");
   return written;
 }
-
-struct EnvironmentRow {
-  std::string_view name, meaning;
-};
-
-constexpr EnvironmentRow environment[] = {
-    {"TYTO_THREADS", "threads of the CPU, where no option says how many"},
-    {"TYTO_OPENCL_DEVICE", "part of the name of the OpenCL device or driver to use"},
-    {"TYTO_OPENCL_STYLE", "cpu or gpu: kernels made for a device of that type, whatever the device is"},
-    {"TYTO_OPENCL_OPTIONS", "further options for the compiler of OpenCL programs, such as -cl-opt-disable"},
-    {"TYTO_CACHE_DIR", "where compiled OpenCL kernels are kept; empty: nowhere"},
-};
 
 void print_command(const Command& command) {
   std::cout << ".SS \"tyto " << command.name << " " << escaped(command.operands) << "\"\n"
@@ -57,8 +46,8 @@ int print_manual(const Arguments& arguments) {
       << "\nit was understood, but cannot be done, an output differs from what is expected, or what was printed is "
          "lost\n.TP\n.B "
       << misused << "\nthe command line or a file is wrong\n.SH ENVIRONMENT\n";
-  for (const EnvironmentRow& row : environment) {
-    std::cout << ".TP\n.B " << row.name << "\n" << escaped(row.meaning) << "\n";
+  for (const EnvironmentEntry& entry : environment()) {
+    std::cout << ".TP\n.B " << entry.name << "\n" << escaped(entry.meaning + " (" + entry.values + ")") << "\n";
   }
   std::cout << ".SH EXAMPLES\n.nf\n"
             << "tyto show model.onnx \\-\\-shape image=1,3,224,224\n"

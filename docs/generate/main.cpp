@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   int stale = 0;
   for (const tyto::docs::Page& page :
        {tyto::docs::numpy_page(folder), tyto::docs::pytorch_page(folder), tyto::docs::operators_page(),
-        tyto::docs::owl_page(), tyto::docs::rules_page(), tyto::docs::onnx_page()}) {
+        tyto::docs::owl_page(), tyto::docs::rules_page(), tyto::docs::onnx_page(), tyto::docs::environment_page()}) {
     if (page.file.empty()) continue;
     const std::string path = folder + '/' + page.file;
     if (!check) {

@@ -20,6 +20,7 @@ Page operators_page();
 Page owl_page();
 Page rules_page();
 Page onnx_page();
+Page environment_page();
 
 /// One row of a Markdown table; bars inside the cells are escaped.
 std::string table_row(const std::vector<std::string>& cells);

@@ -1,11 +1,11 @@
 // The last step of building: every storage gets its place in an arena.
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/contents_check.hpp"
 #include "engine/prepare/executable_builder.hpp"
@@ -18,21 +18,16 @@ namespace tyto::run {
 
 namespace {
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
-
 std::string memory_strategy(const CompileOptions& options) {
-  const char* chosen = std::getenv("TYTO_MEMORY");
-  return chosen != nullptr && options.memory_strategy == "best" ? chosen : options.memory_strategy;
+  const auto chosen = core::environment("TYTO_MEMORY");
+  return chosen && options.memory_strategy == "best" ? std::string(*chosen) : options.memory_strategy;
 }
 
 }  // namespace
 
 bool checks_plans(const CompileOptions& options) {
 #ifdef NDEBUG
-  return options.check_plan || is_set("TYTO_CHECK_PLANS");
+  return options.check_plan || core::environment_flag("TYTO_CHECK_PLANS");
 #else
   (void)options;
   return true;
@@ -40,7 +35,7 @@ bool checks_plans(const CompileOptions& options) {
 }
 
 void ExecutableBuilder::plan_memory() {
-  target_.poisoned_ = options_.poison || is_set("TYTO_POISON");
+  target_.poisoned_ = options_.poison || core::environment_flag("TYTO_POISON");
   for (Storage& storage : target_.storages_) {
     if (storage.kind != StorageKind::kept) continue;
     storage.offset =

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <ostream>
 
 #include "core/graph/op_ids.hpp"
+#include "core/system/environment.hpp"
 #include "engine/prepare/device_support.hpp"
 #include "engine/prepare/lowering.hpp"
 #include "engine/run/devices.hpp"
@@ -115,7 +115,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   if (options.passes == as_recorded) return graph;
   optimiser::PassOptions passes;
   passes.passes.push_back(options.passes);
-  if (const char* chosen = std::getenv("TYTO_PASSES"); chosen != nullptr) passes.passes.push_back(chosen);
+  if (const auto chosen = core::environment("TYTO_PASSES")) passes.passes.emplace_back(*chosen);
   LeftOvers left_overs;
   passes.evaluate = [&left_overs](core::Graph part) { return evaluate_constants(std::move(part), left_overs); };
   passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {

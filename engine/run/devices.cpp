@@ -9,6 +9,7 @@
 #include "devices/opencl/device.hpp"
 #endif
 #include "core/graph/op_ids.hpp"
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/kernel_cache.hpp"
 #include "tyto/device.hpp"
@@ -20,11 +21,15 @@ namespace {
 thread_local core::Device* chosen_device = nullptr;
 }
 
-core::Device& cpu_device() { return cpu::device(); }
+core::Device& cpu_device() {
+  // What the environment says holds from here on.
+  static core::Device& device = (core::check_environment(), cpu::device());
+  return device;
+}
 
 const std::vector<core::Device*>& all_devices() {
   static const std::vector<core::Device*> list = [] {
-    std::vector<core::Device*> found{&cpu::device()};
+    std::vector<core::Device*> found{&cpu_device()};
 #ifdef TYTO_HAVE_OPENCL
     for (core::Device* device : opencl::devices()) found.push_back(device);
 #endif

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/run/arrays.hpp"
@@ -53,10 +52,7 @@ core::Array copy_of(core::Device& device, const core::Array& array) {
 
 }  // namespace
 
-bool asks_for_verification() {
-  const char* value = std::getenv("TYTO_VERIFY");
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
+bool asks_for_verification() { return core::environment_flag("TYTO_VERIFY"); }
 
 bool can_be_verified(const Executable& executable) {
   if (executable.options().memory_strategy == "bump" && executable.is_poisoned()) return false;

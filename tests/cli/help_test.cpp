@@ -26,7 +26,7 @@ std::vector<std::string> commands() {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("  ")) names.push_back(line.substr(2, line.find(' ', 2) - 2));
   }
-  REQUIRE(names.size() == 8);
+  REQUIRE(names.size() == 9);
   return names;
 }
 
@@ -170,6 +170,22 @@ TEST_CASE("names that are nearly right are guessed") {
     says(command + (" " + path), path + ": cannot be opened for reading: there is no such file (did you mean '" +
                                      place.path("resnet.onnx") + "'?)");
   }
+}
+
+TEST_CASE("the environment is listed with its values, and nonsense in it is refused") {
+  const Ran listed = run("environment", "TYTO_THREADS=2 TYTO_JIT=");
+  CHECK(listed.status == 0);
+  CHECK(contains(listed.output, "TYTO_THREADS=2\n  threads of the CPU device"));
+  CHECK(contains(run("manual").output, ".B TYTO_VERIFY\n"));
+  const Ran wrong = run("environment", "TYTO_POISON=banana");
+  CHECK(wrong.status == 1);
+  CHECK(contains(wrong.output, "TYTO_POISON=banana\n"));
+  CHECK(contains(wrong.output, "  this value is not accepted\n"));
+  CHECK(run("devices", "TYTO_THREADS=banana").output ==
+        "tyto: the environment has TYTO_THREADS=banana; it takes 1 to 1024\n");
+  const std::string told = run("devices", "TYTO_TRHEADS=2").output;
+  CHECK(told.starts_with("tyto: nothing reads the environment variable TYTO_TRHEADS; `tyto environment` lists"));
+  CHECK(told.find("TYTO_TRHEADS") == told.rfind("TYTO_TRHEADS"));
 }
 
 TEST_CASE("manual and completion say what they take") {

@@ -218,7 +218,7 @@ TEST_CASE("mistakes on the command line exit with status 2") {
 }
 
 TEST_CASE("help, version and the list of strategies are there") {
-  CHECK(run("--help").output.find("  plan        plans the memory") != std::string::npos);
+  CHECK(run("--help").output.find("  plan         plans the memory") != std::string::npos);
   CHECK(run("plan --help").output.find("--budget-ms N") != std::string::npos);
   CHECK(run("--version").output.starts_with("tyto "));
   CHECK(run("plan --list").output.find("nnc2018") != std::string::npos);

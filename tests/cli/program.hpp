@@ -46,8 +46,8 @@ class Workplace {
 /// result unless it says otherwise.
 inline Ran run(const std::string& arguments, const std::string& environment = "",
                const std::string& redirection = "2>&1") {
-  const char* program = std::getenv("TYTO_PROGRAM");
-  REQUIRE_MESSAGE(program != nullptr, "TYTO_PROGRAM names the program under test; ctest sets it");
+  const char* program = std::getenv("PROGRAM_UNDER_TEST");
+  REQUIRE_MESSAGE(program != nullptr, "PROGRAM_UNDER_TEST names the program under test; ctest sets it");
   std::FILE* pipe =
       popen((environment + " '" + std::string(program) + "' " + arguments + " " + redirection).c_str(), "r");
   REQUIRE(pipe != nullptr);

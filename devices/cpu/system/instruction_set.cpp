@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string_view>
 
 #include <tyto/error.hpp>
 
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::cpu {
@@ -39,10 +39,10 @@ InstructionSet detect() noexcept {
 
 InstructionSet chosen() noexcept {
   const InstructionSet widest = widest_instruction_set();
-  const char* wish = std::getenv("TYTO_ISA");
-  if (wish == nullptr || only_compiled_set()) return widest;
+  const auto wish = core::environment("TYTO_ISA");
+  if (!wish || only_compiled_set()) return widest;
   for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
-    if (set <= widest && std::string_view(wish) == name_of(set)) return set;
+    if (set <= widest && *wish == name_of(set)) return set;
   }
   return widest;
 }

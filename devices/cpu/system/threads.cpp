@@ -29,9 +29,8 @@ constexpr int most_threads = 1024;
 
 int read_initial_threads() noexcept {
   if (const char* wish = std::getenv("TYTO_THREADS")) {
-    char* end = nullptr;
-    const long count = std::strtol(wish, &end, 10);
-    if (*end == '\0' && count >= 1 && count <= most_threads) return static_cast<int>(count);
+    const long count = std::strtol(wish, nullptr, 10);
+    if (count >= 1 && count <= most_threads) return static_cast<int>(count);
   }
 #if defined(_OPENMP)
   return std::max(1, omp_get_max_threads());

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <thread>
 
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "tyto/version.hpp"
 
@@ -76,7 +76,7 @@ Context::Context(std::string called, cl_device_id device, Style wanted, std::fil
   options = "-cl-std=CL1.2";
   const auto single = value_of<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG);
   if ((single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0) options += " -cl-fp32-correctly-rounded-divide-sqrt";
-  if (const char* further = std::getenv("TYTO_OPENCL_OPTIONS")) options += core::text(' ', further);
+  if (const auto further = core::environment("TYTO_OPENCL_OPTIONS")) options += core::text(' ', *further);
 }
 
 }  // namespace tyto::opencl

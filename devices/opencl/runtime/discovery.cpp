@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "devices/opencl/device.hpp"
 #include "devices/opencl/opencl_device.hpp"
@@ -69,12 +69,8 @@ bool wanted(const std::string& wish, std::size_t number, cl_device_id device) {
 
 // That of the device's type, unless TYTO_OPENCL_STYLE names one.
 Style style_of(cl_device_id device) {
-  const char* variable = std::getenv("TYTO_OPENCL_STYLE");
-  const std::string_view chosen = variable == nullptr ? "" : variable;
-  if (chosen.empty()) return natural_style(device);
-  if (chosen == "cpu") return Style::cpu;
-  if (chosen == "gpu") return Style::gpu;
-  throw DeviceError(text("TYTO_OPENCL_STYLE is cpu or gpu, not '", chosen, "'"));
+  const std::string_view chosen = core::environment("TYTO_OPENCL_STYLE").value_or("");
+  return chosen == "cpu" ? Style::cpu : chosen == "gpu" ? Style::gpu : natural_style(device);
 }
 
 // Why a device cannot even be opened; nothing if it may be tried.
@@ -87,8 +83,7 @@ std::string hindrance(cl_device_id device) {
 // Never destroyed, as its devices: tensors with static lifetime may be released after everything else.
 const Discovery& discovered() {
   static const Discovery* const found = [] {
-    const char* variable = std::getenv("TYTO_OPENCL_DEVICE");
-    return new Discovery(discover(variable == nullptr ? "" : variable));
+    return new Discovery(discover(std::string(core::environment("TYTO_OPENCL_DEVICE").value_or(""))));
   }();
   return *found;
 }

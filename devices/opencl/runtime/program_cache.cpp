@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "devices/opencl/runtime/text_hash.hpp"
 #include "tyto/error.hpp"
@@ -58,8 +59,8 @@ bool keeps_translations(cl_device_id device) {
 }  // namespace
 
 std::filesystem::path default_cache_directory(cl_device_id device) {
-  if (const char* own = std::getenv("TYTO_CACHE_DIR")) {
-    return *own == '\0' ? std::filesystem::path() : std::filesystem::path(own) / "opencl";
+  if (const auto own = core::environment("TYTO_CACHE_DIR")) {
+    return own->empty() ? std::filesystem::path() : std::filesystem::path(*own) / "opencl";
   }
   if (keeps_translations(device)) return {};
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {

@@ -1,12 +1,11 @@
 // A cache of machine code by program and forms, and what code costs.
 #include "devices/cpu/loop/jit/compile.hpp"
 
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "core/system/environment.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/halves.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
@@ -98,8 +97,7 @@ bool is_available() {
   return false;
 #endif
   static const bool available = [] {
-    const char* const wish = std::getenv("TYTO_JIT");
-    if (wish != nullptr && std::strcmp(wish, "0") == 0) return false;
+    if (core::environment("TYTO_JIT") == "0") return false;
     if (instruction_set() < InstructionSet::avx2) return false;
     const std::byte nothing[] = {std::byte{0xc3}};
     return static_cast<bool>(MachineCode(nothing));

@@ -1,0 +1,24 @@
+// The environment variables that change what the library does.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tyto/error.hpp"
+
+namespace tyto TYTO_API {
+
+/// A variable: what values it takes, what it is for, and the value that it has now.
+struct EnvironmentEntry {
+  std::string name;
+  std::string values;
+  std::string meaning;
+  std::optional<std::string> value;
+  bool is_accepted;
+};
+
+/// All variables that the library reads. A value that is not accepted is a ValueError when a device is first used.
+std::vector<EnvironmentEntry> environment();
+
+}  // namespace TYTO_API
