@@ -2,6 +2,7 @@
 #include "tyto/nn/containers.hpp"
 
 #include "core/value/text.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -14,7 +15,10 @@ struct FunctionLayer final : Layer {
   Step::PhasedFunction function;
 
   explicit FunctionLayer(Step::PhasedFunction f) : function(std::move(f)) {}
-  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override { return function(x, phase); }
+  Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override {
+    const CallsUnchecked unchecked;  // a function has no members() to list what it calls
+    return function(x, phase);
+  }
 };
 
 Members members_of(const std::vector<Step>& steps) {
@@ -25,6 +29,10 @@ Members members_of(const std::vector<Step>& steps) {
   return list;
 }
 
+void copy_layers(std::vector<Step>& steps) {
+  for (Step& step : steps) step.copy_layer();
+}
+
 }  // namespace
 
 Step::Step(Tensor<Any> (*function)(const Tensor<Any>&)) : Step(Function(function)) {}
@@ -32,7 +40,12 @@ Step::Step(Tensor<Any> (*function)(const Tensor<Any>&)) : Step(Function(function
 Step::Step(Function function)
     : Step(PhasedFunction([f = std::move(function)](const Tensor<Any>& x, Phase) { return f(x); })) {}
 
-Step::Step(PhasedFunction function) : layer_(std::make_shared<const FunctionLayer>(std::move(function))) {}
+Step::Step(PhasedFunction function) : Step(FunctionLayer(std::move(function))) {}
+
+void Step::copy_layer() {
+  if (copy_ == nullptr) throw ValueError("clone: a step is of a class that cannot be copied");
+  layer_ = copy_(*layer_);
+}
 
 Tensor<Any> Sequential::forward(const Tensor<Any>& x, Phase phase) const {
   Tensor<Any> y = x;
@@ -41,6 +54,8 @@ Tensor<Any> Sequential::forward(const Tensor<Any>& x, Phase phase) const {
 }
 
 Members Sequential::members() const { return members_of(steps); }
+
+void Sequential::copy_pointed_to() { copy_layers(steps); }
 
 Residual::Residual(Step function) : body(std::move(function)), shortcut(Identity()) {}
 
@@ -56,6 +71,11 @@ Tensor<Any> Residual::forward(const Tensor<Any>& x, Phase phase) const {
 
 Members Residual::members() const { return {{"body", body.layer()}, {"shortcut", shortcut.layer()}}; }
 
+void Residual::copy_pointed_to() {
+  body.copy_layer();
+  shortcut.copy_layer();
+}
+
 Parallel::Parallel(std::vector<Step> list, Combine function) : branches(std::move(list)), combine(std::move(function)) {
   if (branches.empty()) throw ValueError("Parallel: at least one branch is needed");
 }
@@ -67,6 +87,8 @@ Tensor<Any> Parallel::forward(const Tensor<Any>& x, Phase phase) const {
 }
 
 Members Parallel::members() const { return members_of(branches); }
+
+void Parallel::copy_pointed_to() { copy_layers(branches); }
 
 Concatenate::Concatenate(std::vector<Step> list, std::int64_t axis)
     : Parallel(std::move(list), [axis](const std::vector<Tensor<Any>>& results) { return concat(results, axis); }) {}

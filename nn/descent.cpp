@@ -2,9 +2,11 @@
 #include "tyto/nn/descent.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "nn/distinct_states.hpp"
 #include "nn/layer_parts.hpp"
+#include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/shaping.hpp"
 
@@ -139,13 +141,17 @@ NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) 
 }
 
 void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
-                    const std::vector<Tensor<Any>>& gradients) {
+                    const std::vector<Tensor<Any>>& gradients, std::vector<Update>* instead) {
+  if (parameters.empty() && gradients.empty()) {
+    throw ValueError(core::text(name(), ": the list of parameters is empty; a layer's are those of its members()"));
+  }
   if (condition.defined() && (condition.dtype() != DType::boolean || condition.ndim() != 0)) {
     throw ShapeError(core::text(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
                                 condition.shape(), "; one bool is expected"));
   }
   const auto give = [&](const Tensor<Any>& state, const Tensor<Any>& next) {
-    assign(state, !condition.defined() ? next : where(condition, next, state));
+    if (instead != nullptr) instead->push_back({state.value(), cast(next, state.dtype()).value()});
+    else assign(state, !condition.defined() ? next : where(condition, next, state));
   };
   if (parameters.size() != gradients.size()) {
     throw ValueError(core::text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
@@ -155,6 +161,13 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
                                 " is given a gradient of shape ", gradients[i].shape()));
   }
+  for (const Tensor<Any>& gradient : gradients) {
+    const std::string missing = instead == nullptr ? tyto::detail::missing_input(gradient) : std::string();
+    if (missing.empty()) continue;
+    throw GraphError(core::text(name(), ": a gradient depends on the placeholder '", missing,
+                                "', which has no value; compile() the step, or give an explicit Graph the updates: "
+                                ".updates = descent.updates(parameters, gradients)"));
+  }
   DistinctStates updated;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (updated.add(parameters[i])) continue;
@@ -162,7 +175,21 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
                                 " is given twice; its gradient is that of all places that read it"));
   }
   const std::vector<std::size_t> found = trained(parameters);
-  const Tensor<Any> before = cast(count_, rate_type(parameters));
+  // In an explicit graph states are read anew by each run: what is computed of them alone is recorded as well.
+  std::optional<tyto::detail::Tape> recording;
+  Tensor<Any> updates_before = count_;
+  if (instead != nullptr) {
+    recording.emplace();
+    const std::vector<Value> beside{Tensor<Lazy>::zeros({}).value()};
+    const auto record = [&](const std::vector<Tensor<Any>>& states) {
+      for (const Tensor<Any>& state : states) recording->track_state(state, beside);
+    };
+    record(parameters);
+    record(joint_states_);
+    for (const std::size_t each : found) record(trained_[each].states);
+    updates_before = count_ + Tensor<Any>(Tensor<Lazy>::zeros({}, DType::i64).value());
+  }
+  const Tensor<Any> before = cast(updates_before, rate_type(parameters));
   std::vector<Tensor<Any>> rates;
   for (const DescentRule& rule : rules_) rates.push_back(rule.rate.at(before));
   // Computes in `type` what one rule subtracts, and gives its states their next values.
@@ -200,7 +227,7 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     const Tensor<Any> parameter = cast(parameters[i], type);
     subtract(i, parameter, change_of(own.rule, own.states, parameter, cast(gradients[i], type)));
   }
-  give(count_, count_ + 1);
+  give(count_, updates_before + 1);
 }
 
 }  // namespace nn

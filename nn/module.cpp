@@ -46,13 +46,17 @@ bool within(const std::string& path, std::string_view part) {
 }  // namespace
 
 Member::Member(std::string name) : name_(std::move(name)) {}
-Member::Member(std::string name, Tensor<Any> state, StateKind kind, IntList pytorch_axes)
+Member::Member(std::string name, const Tensor<Any>& state, StateKind kind, IntList pytorch_axes)
+    : name_(std::move(name)), state_(state), place_(&state), kind_(kind), pytorch_axes_(std::move(pytorch_axes)) {}
+Member::Member(std::string name, Tensor<Any>&& state, StateKind kind, IntList pytorch_axes)
     : name_(std::move(name)), state_(std::move(state)), kind_(kind), pytorch_axes_(std::move(pytorch_axes)) {}
 Member::Member(std::string name, const Module& module) : name_(std::move(name)), modules_{&module} {}
 
 Module::~Module() = default;
 
 Members Module::members() const { return {}; }
+
+void Module::copy_pointed_to() {}
 
 NamedList<Tensor<Any>> Module::named_parameters() const {
   DistinctStates passed_over;
@@ -108,8 +112,8 @@ void Module::set_frozen(const char* function, std::string_view part, bool frozen
   }
   visit_states([&](const std::string&, const Module& owner, const Member& state) {
     if (!meant.contains(state.state())) return;
-    if (frozen) owner.frozen_->insert(state.name());
-    else owner.frozen_->erase(state.name());
+    if (frozen) owner.common_->frozen.insert(state.name());
+    else owner.common_->frozen.erase(state.name());
   });
 }
 

@@ -1,43 +1,22 @@
 // A model looked at from outside: its calls are observed while it is recorded, its plan and its steps tell the rest.
 #include "tyto/nn/summary.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iomanip>
 #include <map>
-#include <memory>
 #include <ostream>
 #include <set>
-#include <string_view>
-#include <typeinfo>
 
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
 
 namespace {
-
-/// The name of its class, without namespaces, functions or template arguments around it.
-std::string type_of(const Layer& layer) {
-  const char* const mangled = typeid(layer).name();
-  const std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
-                                                              &std::free);
-  const std::string_view whole = demangled ? demangled.get() : mangled;
-  std::size_t begin = 0;
-  int depth = 0;  // of brackets, in which other classes are named
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (std::string_view("<({").find(whole[i]) != std::string_view::npos) ++depth;
-    else if (std::string_view(">)}").find(whole[i]) != std::string_view::npos) --depth;
-    else if (whole[i] == ':' && depth == 0) begin = i + 1;
-  }
-  const std::string_view name = whole.substr(begin);
-  return std::string(name.substr(0, name.find('<')));
-}
 
 struct RecordedCall {
   const Layer* layer;
@@ -132,7 +111,7 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
     LayerSummary& row = out.layers[i];
     const auto path = paths.find(calls[i].layer);
     row.name = path == paths.end() ? std::string() : path->second;
-    row.kind = type_of(*calls[i].layer);
+    row.kind = class_name(*calls[i].layer);
     row.depth = calls[i].depth;
     row.output = calls[i].output;
     row.parameters = parameter_count(*calls[i].layer);

@@ -21,11 +21,13 @@ rounding: values, gradients and states after training are held against PyTorch's
 constexpr const char* pytorch_general = R"(```
 
 What differs in general: channels and classes lie along the last axis, sequences are (batch, time, features); whether a
-layer is trained is told in the call, nothing is switched; gradients are results of a function, not left in the
+layer is trained is told in the outermost call, nothing is switched; gradients are results of a function, not left in the
 parameters; weights are drawn by Glorot's rule unless another initialiser is given. What torch.save wrote
 of a state_dict is loaded as it is, under PyTorch's names and layouts; PyTorch's weights in a safetensors file want
 `nn::load(model, path, {.layout = nn::WeightLayout::pytorch})`. `.rename` gives the model's name for each name of a file.
-In attention masks, true always means *may look*.
+In attention masks, true always means *may look*. Copies of a layer share its states: `std::vector<nn::Linear>(2, layer)` is
+one layer twice. `nn::repeat(n, make)` makes layers with states of their own, `nn::clone(layer)` is PyTorch's deepcopy. A
+layer that is called inside of another without a phase has the phase of the outer call.
 
 The rows use `from torch import nn, optim`, `import torch.nn.functional as F`, and these:
 

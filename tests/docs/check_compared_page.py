@@ -9,6 +9,7 @@ try:
     import numpy as np
 except ImportError:
     sys.exit(77)
+import copy
 import functools
 import warnings
 
@@ -23,7 +24,7 @@ def packed(text):
 
 def names_of(page):
     """What the rows of a page may use."""
-    names = {"np": np, "functools": functools}
+    names = {"np": np, "copy": copy, "functools": functools}
     if "| PyTorch |" in page:
         try:
             import torch

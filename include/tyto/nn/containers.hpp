@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -21,7 +22,13 @@ class TYTO_API Step {
   using PhasedFunction = std::function<Tensor<Any>(const Tensor<Any>&, Phase)>;
 
   template <class L>
-  requires std::is_base_of_v<Layer, L> Step(L layer) : layer_(std::make_shared<const L>(std::move(layer))) {}
+  requires std::is_base_of_v<Layer, L> Step(L layer) : layer_(std::make_shared<L>(std::move(layer))) {
+    if constexpr (std::is_copy_constructible_v<L>) {
+      copy_ = [](const Layer& other) -> std::shared_ptr<Layer> {
+        return std::make_shared<L>(static_cast<const L&>(other));
+      };
+    }
+  }
   template <class F>
   requires(!std::is_base_of_v<Layer, F> && std::is_invocable_r_v<Tensor<Any>, const F&, const Tensor<Any>&>)
       Step(F function)
@@ -40,9 +47,12 @@ class TYTO_API Step {
   const Layer& layer() const { return *layer_; }
   /// Empty where it is named by its place.
   const std::string& name() const { return name_; }
+  /// From now on a copy of the layer, whose states are those of the original.
+  void copy_layer();
 
  private:
-  std::shared_ptr<const Layer> layer_;
+  std::shared_ptr<Layer> layer_;
+  std::shared_ptr<Layer> (*copy_)(const Layer& layer) = nullptr;
   std::string name_;
 };
 
@@ -54,8 +64,16 @@ struct TYTO_API Sequential : Layer {
 
   Sequential(std::initializer_list<Step> list) : steps(list) {}
   explicit Sequential(std::vector<Step> list) : steps(std::move(list)) {}
+  /// Layers of one kind: nn::Sequential(nn::repeat(2, [] { return nn::Linear({.in = 3, .out = 3}); })).
+  template <class L>
+  requires std::is_base_of_v<Layer, L>
+  explicit Sequential(std::vector<L> list)
+      : steps(std::make_move_iterator(list.begin()), std::make_move_iterator(list.end())) {}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
+
+ protected:
+  void copy_pointed_to() override;
 };
 
 /// x plus what `body` makes of it; where that has another shape, plus what `shortcut` makes of x.
@@ -71,6 +89,9 @@ struct TYTO_API Residual : Layer {
   Residual(Step function, Step other) : body(std::move(function)), shortcut(std::move(other)) {}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
+
+ protected:
+  void copy_pointed_to() override;
 };
 
 /// Branches that are all given the same input, and a function that makes one tensor of their results.
@@ -82,6 +103,9 @@ struct TYTO_API Parallel : Layer {
   Parallel(std::vector<Step> list, Combine function);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
+
+ protected:
+  void copy_pointed_to() override;
 };
 
 /// The results of branches joined along `axis`, that of channels if nothing is said.

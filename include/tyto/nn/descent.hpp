@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tyto/graph.hpp"
 #include "tyto/named.hpp"
 #include "tyto/nn/rates.hpp"
 #include "tyto/tensor.hpp"
@@ -66,9 +67,7 @@ class TYTO_API Descent {
   ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), head.parameters());
   template <class P>
   Descent& use(Descent other, const std::vector<Tensor<P>>& parameters) & {
-    std::vector<Tensor<Any>> states;
-    for (const Tensor<P>& parameter : parameters) states.emplace_back(parameter.value());
-    add_group(std::move(other), states);
+    add_group(std::move(other), modeless(parameters));
     return *this;
   }
   template <class P>
@@ -78,6 +77,7 @@ class TYTO_API Descent {
 
   /// Assigns every parameter its next value. A parameter that was not there before, unfrozen say, begins with states of
   /// its own; one that is left out keeps them until it comes back. Rules of all parameters together want the same ones.
+  /// Throws ValueError for an empty list, and GraphError for gradients that hang on a placeholder: see updates().
   template <class P, class G>
   void update(const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
     update_where(Tensor<Any>(), parameters, gradients);
@@ -86,11 +86,15 @@ class TYTO_API Descent {
   template <class C, class P, class G>
   void update_where(const Tensor<C>& condition, const std::vector<Tensor<P>>& parameters,
                     const std::vector<Tensor<G>>& gradients) {
-    std::vector<Tensor<Any>> states;
-    std::vector<Tensor<Any>> values;
-    for (const Tensor<P>& parameter : parameters) states.emplace_back(parameter.value());
-    for (const Tensor<G>& gradient : gradients) values.emplace_back(gradient.value());
-    apply(Tensor<Any>(condition.value()), states, values);
+    apply(Tensor<Any>(condition.value()), modeless(parameters), modeless(gradients), nullptr);
+  }
+  /// The next values, for an explicit graph that assigns them at the end of each run: `.updates =
+  /// descent.updates(model.parameters(), gradients)` of its GraphSpec.
+  template <class P, class G>
+  std::vector<Update> updates(const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
+    std::vector<Update> list;
+    apply(Tensor<Any>(), modeless(parameters), modeless(gradients), &list);
+    return list;
   }
 
   /// The states under names, made if there were none yet: "count" of all updates, on which the rate depends, and
@@ -101,10 +105,16 @@ class TYTO_API Descent {
   const std::string& name() const { return rules_[0].name; }
 
  private:
+  template <class M>
+  static std::vector<Tensor<Any>> modeless(const std::vector<Tensor<M>>& tensors) {
+    std::vector<Tensor<Any>> list;
+    for (const Tensor<M>& each : tensors) list.emplace_back(each.value());
+    return list;
+  }
   void add_group(Descent other, const std::vector<Tensor<Any>>& parameters);
   std::size_t rule_of(const Tensor<Any>& parameter) const;
   void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
-             const std::vector<Tensor<Any>>& gradients);
+             const std::vector<Tensor<Any>>& gradients, std::vector<Update>* instead);
   bool is_joint() const { return rules_[0].joint; }
 
   /// A parameter, and its state tensors, numbers and, of a counted rule, the count. `rule` is its number: rules move

@@ -66,7 +66,7 @@ struct TYTO_API EmbeddingBag : Layer {
   using Layer::operator();
   template <class M>
   Tensor<M> operator()(const Tensor<M>& indices, const std::type_identity_t<BagOptions<M>>& bags,
-                       Phase phase = inference) const {
+                       Phase phase = current_phase()) const {
     return detail::with_mode<M>(
         gathered(detail::modeless(indices), {detail::modeless(bags.offsets), detail::modeless(bags.weights)}, phase));
   }

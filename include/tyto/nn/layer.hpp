@@ -11,8 +11,8 @@ namespace nn TYTO_API {
 ///
 ///     struct Residual : nn::Layer {
 ///       nn::Linear first{{.in = 8, .out = 8}}, second{{.in = 8, .out = 8}};
-///       tyto::Tensor<Any> forward(const tyto::Tensor<Any>& x, nn::Phase phase) const override {
-///         return x + second(relu(first(x, phase)), phase);
+///       tyto::Tensor<Any> forward(const tyto::Tensor<Any>& x, nn::Phase) const override {
+///         return x + second(relu(first(x)));  // in the phase of this call
 ///       }
 ///       nn::Members members() const override { return {{"first", first}, {"second", second}}; }
 ///     };
@@ -22,7 +22,7 @@ class TYTO_API Layer : public Module {
   virtual Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const = 0;
 
   template <class M>
-  Tensor<M> operator()(const Tensor<M>& x, Phase phase = inference) const {
+  Tensor<M> operator()(const Tensor<M>& x, Phase phase = current_phase()) const {
     return detail::with_mode<M>(run(detail::modeless(x), phase));
   }
 

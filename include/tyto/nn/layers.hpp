@@ -5,6 +5,7 @@
 #include "tyto/nn/attention.hpp"
 #include "tyto/nn/containers.hpp"
 #include "tyto/nn/convolution.hpp"
+#include "tyto/nn/copies.hpp"
 #include "tyto/nn/embedding.hpp"
 #include "tyto/nn/linear.hpp"
 #include "tyto/nn/noise.hpp"

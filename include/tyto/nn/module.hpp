@@ -1,6 +1,7 @@
 // What holds states between runs: named parameters, which are trained, and buffers, which are not, as a tree.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <set>
@@ -14,22 +15,29 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// Whether a module is being trained or used: it decides what dropout and batch norm do. Using is the default
-/// everywhere.
+/// Whether a module is being trained or used: it decides what dropout and batch norm do. A call without a phase inside
+/// of another layer's call has that layer's phase; any other one is inference.
 enum class Phase : std::uint8_t { inference, training };
 inline constexpr Phase inference = Phase::inference;
 inline constexpr Phase training = Phase::training;
+/// The phase of the innermost call of a layer that runs on this thread; inference outside of one.
+Phase current_phase();
 
 /// What is done with a state: a parameter is trained; a buffer (a running statistic, a counter) is only kept.
 enum class StateKind : std::uint8_t { parameter, buffer };
 
 class Module;
+namespace detail {
+class Cloning;
+}
 
 /// One of the things that a module consists of, under a name: a state of its own, another module, or a list of modules.
 class TYTO_API Member {
  public:
   /// A state; an undefined tensor is passed over. Axis i of it is axis `pytorch_axes[i]` of what PyTorch saves.
-  Member(std::string name, Tensor<Any> state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
+  Member(std::string name, const Tensor<Any>& state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
+  /// A state that the module does not hold as a Tensor<Any>, so that clone() cannot give a copy its own.
+  Member(std::string name, Tensor<Any>&& state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
   Member(std::string name, const Module& module);
   /// Modules named "NAME.0", "NAME.1", ...
   template <class M>
@@ -40,6 +48,8 @@ class TYTO_API Member {
 
   const std::string& name() const { return name_; }
   const Tensor<Any>& state() const { return state_; }
+  /// Where the module holds the state; null for one that was handed over.
+  const Tensor<Any>* place() const { return place_; }
   StateKind kind() const { return kind_; }
   const IntList& pytorch_axes() const { return pytorch_axes_; }
   const std::vector<const Module*>& modules() const { return modules_; }
@@ -50,6 +60,7 @@ class TYTO_API Member {
 
   std::string name_;
   Tensor<Any> state_;
+  const Tensor<Any>* place_ = nullptr;
   StateKind kind_ = StateKind::parameter;
   IntList pytorch_axes_;
   std::vector<const Module*> modules_;
@@ -57,9 +68,9 @@ class TYTO_API Member {
 };
 using Members = std::vector<Member>;
 
-/// Base of everything that holds states. Copies of a module share its states; lists name a shared state once, where
-/// it comes first, but for named_states(). A module of one tensor is a Layer; one of several inputs has functions of
-/// its own:
+/// Base of everything that holds states. Copies of a module share its states (clone() in <tyto/nn/copies.hpp> makes one
+/// that does not); lists name a shared state once, where it comes first, but for named_states(). A module of one tensor
+/// is a Layer; one of several inputs has functions of its own:
 ///
 ///     struct Scorer : nn::Module {
 ///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
@@ -96,18 +107,29 @@ class TYTO_API Module {
   void visit_states(
       const std::function<void(const std::string& path, const Module& owner, const Member& state)>& seen) const;
   /// Whether a parameter of its own is frozen.
-  bool is_frozen(const std::string& own_name) const { return frozen_->count(own_name) != 0; }
+  bool is_frozen(const std::string& own_name) const { return common_->frozen.count(own_name) != 0; }
 
  protected:
-  Module() : frozen_(std::make_shared<std::set<std::string>>()) {}
+  Module() : common_(std::make_shared<Common>()) {}
+  /// Of a copy: replaces modules that it holds by pointers, and so shares with the original, by copies of them.
+  virtual void copy_pointed_to();
   // A module that was moved from keeps its states, as it would if it were copied.
   Module(const Module&) = default;
   Module& operator=(const Module&) = default;
 
  private:
+  friend class Layer;
+  friend class detail::Cloning;
+
+  /// What copies of a module have in common beside their states.
+  struct Common {
+    std::set<std::string> frozen = {};
+    std::atomic<bool> calls_checked = false;  // see nn/running_call.hpp
+  };
+
   void set_frozen(const char* function, std::string_view part, bool frozen) const;
 
-  std::shared_ptr<std::set<std::string>> frozen_;
+  std::shared_ptr<Common> common_;
 };
 
 /// How many numbers the parameters are, frozen ones included, shared ones once.

@@ -50,7 +50,7 @@ struct TYTO_API Recurrent : Layer {
 
   template <class M>
   Recurrence<M> run(const Tensor<M>& x, const std::type_identity_t<RecurrentState<M>>& initial = {},
-                    Phase phase = inference) const {
+                    Phase phase = current_phase()) const {
     const Recurrence<Any> y =
         read(detail::modeless(x), {detail::modeless(initial.hidden), detail::modeless(initial.cell)}, phase);
     return {detail::with_mode<M>(y.output), {detail::with_mode<M>(y.state.hidden), detail::with_mode<M>(y.state.cell)}};

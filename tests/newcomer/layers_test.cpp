@@ -1,0 +1,141 @@
+// Layers of one's own: what is forgotten is told, copies are copies, and the phase reaches inner layers.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+using namespace tyto;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+using AnyTensor = Tensor<Any>;
+
+namespace {
+
+struct Forgetful : nn::Layer {
+  nn::Linear a{{.in = 3, .out = 3}};
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return a(x); }
+};
+struct HalfForgetful : nn::Layer {
+  nn::Linear a{{.in = 3, .out = 3}}, b{{.in = 3, .out = 3}};
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return b(a(x)); }
+  nn::Members members() const override { return {{"a", a}}; }
+};
+struct Careful : nn::Layer {
+  nn::Linear a{{.in = 3, .out = 3}}, teacher{{.in = 3, .out = 3}};
+  nn::Sequential steps{nn::ReLU(), [this](const AnyTensor& x) { return x + teacher(x); }};
+  Careful() { teacher.freeze(); }
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return a(x) + teacher(x); }
+  nn::Members members() const override { return {{"a", a}}; }
+};
+struct Dropping : nn::Layer {  // hands no phase on
+  nn::Dropout d{0.5};
+  nn::BatchNorm1d norm{{.channels = 6}};
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return norm(d(x)); }
+  nn::Members members() const override { return {{"d", d}, {"norm", norm}}; }
+};
+struct Quiet : nn::Layer {
+  nn::Dropout d{0.5};
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return d(x, nn::inference); }
+};
+
+}  // namespace
+
+BOTH_MODES("a layer that members() does not list is told of in the first call") {
+  const Tensor<Mode> x = Tensor<Mode>::ones({1, 3});
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_WITH_AS(Forgetful()(x),
+                         "Forgetful: forward() calls a Linear that members() does not list, so its parameters would be "
+                         "neither trained nor saved; list it, {\"name\", layer}, or freeze() it",
+                         ValueError);
+  }
+  const nn::Sequential outer{nn::ReLU(), HalfForgetful()};
+  CHECK_THROWS_WITH_AS(outer(x), doctest::Contains("HalfForgetful: forward() calls a Linear that members()"),
+                       ValueError);
+}
+
+BOTH_MODES("frozen layers, layers without states and functions of a Sequential may call what they do not list") {
+  using T = Tensor<Mode>;
+  CHECK(Careful()(T::ones({1, 3})).shape() == Shape{1, 3});
+  const nn::Linear elsewhere({.in = 3, .out = 2});
+  const nn::Sequential with_function{[&](const AnyTensor& x) { return elsewhere(x); }, nn::ReLU()};
+  CHECK(with_function(T::ones({1, 3})).shape() == Shape{1, 2});
+  // Listed by the outermost, though not by the layer in between, as tied weights are.
+  struct Reader : nn::Layer {
+    const nn::Linear* shared;
+    explicit Reader(const nn::Linear& of) : shared(&of) {}
+    AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return (*shared)(x); }
+  };
+  const nn::Sequential tied{elsewhere, nn::Linear({.in = 2, .out = 3}), Reader(elsewhere)};
+  CHECK(tied(T::ones({1, 3})).shape() == Shape{1, 2});
+}
+
+BOTH_MODES("an update without parameters is refused") {
+  nn::Descent descent = nn::sgd({.rate = 0.1});
+  const std::vector<Tensor<Mode>> none;
+  CHECK_THROWS_WITH_AS(descent.update(none, none),
+                       "sgd: the list of parameters is empty; a layer's are those of its members()", ValueError);
+  CHECK(descent.count() == 0);
+}
+
+BOTH_MODES("an inner call has the phase of the outer one unless it says another") {
+  using T = Tensor<Mode>;
+  const T x = T::ones({4, 6}) * T::arange(4).reshape({4, 1}).astype(DType::f32);
+  seed(1);
+  const Dropping model;
+  const Numbers trained = numbers(model(x, nn::training));
+  double mean_of_column = 0;
+  for (std::size_t i = 0; i < 4; ++i) mean_of_column += trained[6 * i];
+  CHECK(std::abs(mean_of_column) < 1e-5);  // normalised by the batch
+  CHECK(numbers(model.norm.running_mean) != Numbers(6, 0));
+  CHECK(numbers(Quiet()(x, nn::training)) == numbers(x));
+  CHECK(numbers(nn::Sequential{[](const AnyTensor& in) { return nn::Dropout(0.5)(in); }}(
+            T::ones({1, 64}), nn::training)) != Numbers(64, 1));
+  CHECK(numbers(nn::Dropout(0.5)(x)) == numbers(x));  // outside of any call: inference
+  CHECK(nn::current_phase() == nn::inference);
+}
+
+BOTH_MODES("repeat makes layers with states of their own, a vector of copies one layer several times") {
+  using T = Tensor<Mode>;
+  const std::vector<nn::Linear> two = nn::repeat(2, [] { return nn::Linear({.in = 3, .out = 3}); });
+  CHECK(nn::parameter_count(nn::Sequential(two)) == 24);
+  CHECK(nn::parameter_count(nn::Sequential(std::vector<nn::Linear>(2, two[0]))) == 12);
+  assign(two[0].weight, AnyTensor::ones({3, 3}));
+  CHECK(numbers(two[1].weight) != Numbers(9, 1));
+  CHECK(nn::Sequential(two)(T::ones({1, 3})).shape() == Shape{1, 3});
+}
+
+BOTH_MODES("clone gives the same values in states of its own; tied ones stay tied") {
+  using T = Tensor<Mode>;
+  const T x = T::ones({2, 3});
+  const nn::Step shared = nn::Linear({.in = 3, .out = 3});
+  const nn::Sequential original{shared, shared, nn::Residual(nn::Linear({.in = 3, .out = 3})),
+                                nn::BatchNorm1d({.channels = 3}), nn::WeightNorm(nn::Linear({.in = 3, .out = 2}))};
+  original.freeze("0");
+  const nn::Sequential copy = nn::clone(original);
+  CHECK(nn::parameter_count(copy) == nn::parameter_count(original));
+  CHECK(copy.parameters().size() == original.parameters().size());  // those frozen are frozen
+  CHECK(numbers(copy(x)) == numbers(original(x)));
+  const Numbers before = numbers(original(x));
+  for (const auto& state : copy.named_states()) assign(state.value, AnyTensor::full(state.value.shape(), 0.25));
+  CHECK(numbers(original(x)) == before);
+  CHECK(numbers(copy(x)) != before);
+  copy.unfreeze();
+  CHECK(copy.parameters().size() == original.parameters().size() + 2);
+}
+
+TEST_CASE("clone refuses what it cannot copy") {
+  struct Pointing : nn::Layer {
+    std::shared_ptr<nn::Linear> held = std::make_shared<nn::Linear>(nn::LinearOptions{.in = 2, .out = 2});
+    AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return (*held)(x); }
+    nn::Members members() const override { return {{"held", *held}}; }
+  };
+  CHECK_THROWS_WITH_AS(
+      nn::clone(Pointing()),
+      "clone: the module 'held' is held by a pointer, which the copy shares; hold it by value or as an "
+      "nn::Step",
+      ValueError);
+}
