@@ -7,6 +7,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"
+#include "core/graph/in_f32.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "ops/define.hpp"
@@ -217,6 +218,10 @@ std::vector<Tensor<M>> CustomOp::call(const std::vector<Tensor<M>>& inputs, bool
   if (inputs.size() != options.inputs) {
     throw GraphError(core::text("'", options.name, "' takes ", options.inputs,
                                 options.inputs == 1 ? " input" : " inputs", ", given ", inputs.size()));
+  }
+  if (!options.half) {
+    const auto as_f32 = [&](const std::vector<Tensor<M>>& wide) { return call(wide, one_result); };
+    if (const auto found = core::in_f32(as_f32, inputs)) return *found;
   }
   std::vector<Value> operands;
   std::vector<ArrayType> types;

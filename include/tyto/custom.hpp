@@ -94,6 +94,9 @@ struct CustomOptions {
   /// Computes on the host. OpenCL devices use it where there is no kernel for them, with copies that are planned.
   std::function<void(HostInputs inputs, HostResults results)> host = {};
   OpenClKernel opencl = {};
+  /// Whether host function and kernel take f16 and bf16 as they are. Otherwise such inputs come as f32 and the results
+  /// are rounded back, as with functions made of operators: under an `Autocast` layers yield halves.
+  bool half = false;
   /// The inputs' gradients from the results'; an undefined tensor stands for zero. Works in either mode, hence `Any`.
   std::function<std::vector<Tensor<Any>>(const std::vector<Tensor<Any>>& inputs,
                                          const std::vector<Tensor<Any>>& results,

@@ -81,7 +81,8 @@ void record_at_once(const Program& program, std::size_t step, Slots& recorded, c
   const CustomOp op = custom_op({.name = std::string(node.operator_name),
                                  .inputs = inputs.size(),
                                  .results = [at_once](ArrayTypes) { return at_once->types; },
-                                 .host = [at_once](HostInputs in, HostResults out) { at_once->run(in, out); }});
+                                 .host = [at_once](HostInputs in, HostResults out) { at_once->run(in, out); },
+                                 .half = true});
   std::vector<Value> results;
   for (const Tensor<Lazy>& result : op.apply(inputs)) results.push_back(result.value());
   std::vector<Operand> operands = operands_from(at_once->results, results, false);

@@ -1,0 +1,86 @@
+// Training in explicit graphs, reports in either mode, and operators of one's own under an Autocast.
+#include <doctest/doctest.h>
+
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
+
+using namespace tyto;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+TEST_CASE("an update by gradients that hang on a placeholder is refused, and leaves the weights as they were") {
+  using T = Tensor<Lazy>;
+  const nn::Linear model({.in = 3, .out = 1});
+  nn::Descent descent = nn::sgd({.rate = 0.1});
+  const Numbers before = numbers(model.weight);
+  const T x = T::placeholder({4, 3}, DType::f32, "x");
+  auto [loss, g] = value_and_grad([&](T in) { return sum(square(model(in))); }, model.parameters())(x);
+  CHECK_THROWS_WITH_AS(
+      descent.update(model.parameters(), g),
+      "sgd: a gradient depends on the placeholder 'x', which has no value; compile() the step, or give "
+      "an explicit Graph the updates: .updates = descent.updates(parameters, gradients)",
+      GraphError);
+  CHECK(numbers(model.weight) == before);
+  CHECK(descent.count() == 0);
+}
+
+TEST_CASE("an explicit graph trains by descent.updates as a compiled step does") {
+  using T = Tensor<Lazy>;
+  const auto constant = [] { return nn::Linear({.in = 3, .out = 1, .initial = nn::constant_weights(0.5)}); };
+  const nn::Linear in_graph = constant(), compiled = constant();
+  nn::Descent by_graph = nn::adam({.rate = 0.1}), by_step = nn::adam({.rate = 0.1});
+  const T data = T::ones({4, 3});
+  const T x = T::placeholder({4, 3}, DType::f32, "x");
+  auto [loss, g] = value_and_grad([&](T in) { return sum(square(in_graph(in))); }, in_graph.parameters())(x);
+  Graph graph{{.inputs = {x}, .outputs = {loss}, .updates = by_graph.updates(in_graph.parameters(), g)}};
+  graph.set(x, data);
+  auto step = compile([&](T in) {
+    auto [l, slopes] = value_and_grad([&](T each) { return sum(square(compiled(each))); }, compiled.parameters())(in);
+    by_step.update(compiled.parameters(), slopes);
+    return l;
+  });
+  Numbers losses;
+  for (int i = 0; i < 3; ++i) {
+    graph.run();
+    losses.push_back(graph[loss].item<double>());
+    CHECK(losses.back() == step(data).item<double>());
+  }
+  CHECK(losses[0] == 9);  // 4 (3 / 2)^2
+  CHECK(losses[2] < losses[0]);
+  CHECK(numbers(in_graph.weight) == numbers(compiled.weight));
+  CHECK(by_graph.count() == 3);
+}
+
+TEST_CASE("plan() and report() of a function that was called in eager mode only say so") {
+  auto f = compile([](Tensor<Eager> x) { return x * 2.0; });
+  for (int i = 0; i < 3; ++i) f(Tensor<Eager>(1.0));
+  const char* told =
+      "compile: there is no plan: the function was not called in lazy mode yet (eager calls are computed line by line)";
+  CHECK_THROWS_WITH_AS(f.plan(), told, GraphError);
+  CHECK_THROWS_WITH_AS(f.report(), told, GraphError);
+}
+
+BOTH_MODES("an operator of one's own takes what layers yield under an Autocast") {
+  using T = Tensor<Mode>;
+  const auto cube = custom_op({
+      .name = "cube",
+      .results = [](ArrayTypes in) { return std::vector{in[0]}; },
+      .host =
+          [](HostInputs in, HostResults out) {
+            const auto x = in[0].data<float>();
+            const auto y = out[0].data<float>();
+            for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * x[i] * x[i];
+          },
+      .gradient = [](const auto& in, const auto&, const auto& g) { return std::vector{g[0] * 3 * square(in[0])}; },
+  });
+  const nn::Linear model({.in = 2, .out = 1, .initial = nn::constant_weights(1)});
+  const nn::Autocast half(DType::f16);
+  const T x{{1.0, 2.0}};
+  auto [loss, g] = value_and_grad([&](T in) { return sum(cube(model(in))); }, model.parameters())(x);
+  CHECK(loss.template item<double>() == 27);
+  CHECK(numbers(g[0]) == Numbers{27, 54});
+  CHECK(cube(x.astype(DType::f16)).dtype() == DType::f16);
+}
