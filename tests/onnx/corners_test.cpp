@@ -154,13 +154,16 @@ BOTH_MODES("MaxPool counts places down the columns where it is told to") {
 }
 
 BOTH_MODES("Resize by corners to one element takes the first") {
-  const Message resized =
-      node("Resize", {"x", "", "", "sizes"}, {"y"},
-           {text_attribute("mode", "linear"), text_attribute("coordinate_transformation_mode", "align_corners")});
-  const auto found =
-      given_by<Mode>({resized}, {{"x", E{5.0, 7.0, 9.0}.reshape({1, 1, 1, 3})}},
-                     {raw_tensor<std::int64_t>("sizes", {4}, {1, 1, 1, 1})}, {value("y", {"n", "c", "h", "w"})});
-  CHECK(numbers(found["y"]) == Numbers{5});
+  for (const char* mode : {"linear", "nearest", "cubic"}) {
+    CAPTURE(std::string(mode));
+    const Message resized =
+        node("Resize", {"x", "", "", "sizes"}, {"y"},
+             {text_attribute("mode", mode), text_attribute("coordinate_transformation_mode", "align_corners")});
+    const auto found =
+        given_by<Mode>({resized}, {{"x", E{5.0, 7.0, 9.0}.reshape({1, 1, 1, 3})}},
+                       {raw_tensor<std::int64_t>("sizes", {4}, {1, 1, 1, 1})}, {value("y", {"n", "c", "h", "w"})});
+    CHECK(numbers(found["y"]) == Numbers{5});
+  }
 }
 
 }  // namespace tyto::onnx_tests::corners

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -352,4 +353,17 @@ TEST_CASE("random graphs of rows give the bits of their operators, and settle") 
     CHECK(again.fired() == 0);
   }
   CHECK(rows > 60);
+}
+
+TEST_CASE("rows divided by a deviation of fewer degrees of freedom than elements are divided by just that") {
+  using L = Tensor<Lazy>;
+  constexpr std::int64_t columns = 64;
+  auto f = compile([](L x) { return x * rsqrt(var(x, 1, true, 1)); });
+  const L row = where(less(L::arange(columns), columns / 2), 0.0, 2.0);
+  const std::vector<float> found = f(broadcast_to(row, {40, columns})).to_vector<float>();
+  // Half of a row are 0, the others 2: squares of 1 from the mean, 64 of them over 63.
+  const double large = 2 / std::sqrt(64.0 / 63);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CHECK(std::abs(found[i] - (i % columns < columns / 2 ? 0 : large)) < 1e-5);
+  }
 }
