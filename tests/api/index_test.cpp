@@ -395,5 +395,6 @@ TEST_CASE("an eager index list is a view of the same memory, of views and parts 
   REQUIRE(parts.size() == 3);
   CHECK(numbers(parts[2]) == Numbers{8, 20, 9, 21, 10, 22, 11, 23});
   CHECK(unstack(T::zeros({0, 2})).empty());
-  CHECK(numbers(grad([](const T& y) { return y[1](0) * y[1](0); })(T{{1.0, 2.0}, {3.0, 4.0}})) == Numbers{0, 0, 6, 0});
+  CHECK(numbers(tyto::grad([](const T& y) { return y[1](0) * y[1](0); })(T{{1.0, 2.0}, {3.0, 4.0}})) ==
+        Numbers{0, 0, 6, 0});
 }
