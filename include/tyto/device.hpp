@@ -36,7 +36,7 @@ class DeviceScope {
 };
 
 /// Threads that the CPU device uses, also set by TYTO_THREADS; `threads(n)` sets the number, from 1 to 1024. Between
-/// steps they spin, or sleep while other programs want the processors (docs/adr/0011).
+/// steps they spin, or sleep while other programs want the processors (docs/performance/threads.md).
 int threads();
 void threads(int count);
 
