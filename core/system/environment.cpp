@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
 
 #include <tyto/error.hpp>
 
@@ -52,23 +53,43 @@ constexpr EnvironmentVariable variables[] = {
      "where built OpenCL programs are kept, else $XDG_CACHE_HOME/tyto or ~/.cache/tyto", is_any},
 };
 
-// What the script `dev`, examples and tests read, and the library does not.
-constexpr std::string_view names_of_tools[] = {"TYTO_DATA", "TYTO_PRESET", "TYTO_NO_INSTALL", "TYTO_INSTRUCTION_SETS"};
-
-bool is_known(std::string_view name) {
-  return std::ranges::find(variables, name, &EnvironmentVariable::name) != std::end(variables) ||
-         std::ranges::find(names_of_tools, name) != std::end(names_of_tools);
+// How many letters lie between two words: inserted, left out, replaced, or two that changed places.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> steps(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        steps[i][j] = i + j;
+        continue;
+      }
+      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, steps[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
+    }
+  }
+  return steps.back().back();
 }
 
-void warn_of_unknown_names() {
+// Names that are nearly one of ours; others with this beginning may be a program's own.
+void warn_of_misspelt_names() {
+  constexpr std::size_t near = 2;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view line = *entry;
     const std::string_view name = line.substr(0, line.find('='));
-    if (!name.starts_with("TYTO_") || is_known(name)) continue;
+    if (!name.starts_with("TYTO_")) continue;
+    const auto known = std::ranges::min(
+        variables, {}, [&](const EnvironmentVariable& variable) { return distance(name, variable.name); });
+    const std::size_t apart = distance(name, known.name);
+    if (apart == 0 || apart > near) continue;
     const std::string warning =
-        text("tyto: nothing reads the environment variable ", name, "; `tyto environment` lists those that are read\n");
+        text("tyto: nothing reads the environment variable ", name, " (did you mean ", known.name, "?)\n");
     std::fputs(warning.c_str(), stderr);
   }
+}
+
+void require_accepted(const EnvironmentVariable& variable, std::string_view value) {
+  if (variable.accepts(value)) return;
+  throw ValueError(text("the environment has ", variable.name, "=", value, "; it takes ", variable.values));
 }
 
 }  // namespace
@@ -77,19 +98,23 @@ std::span<const EnvironmentVariable> environment_variables() { return variables;
 
 std::optional<std::string_view> environment(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string_view>(value);
+  // An empty folder for OpenCL programs means none; elsewhere an empty value is as good as none.
+  if (value == nullptr || (*value == '\0' && name != "TYTO_CACHE_DIR")) return std::nullopt;
+  return std::string_view(value);
 }
 
-bool environment_flag(std::string_view name) { return environment(name) == "1"; }
+bool environment_flag(std::string_view name) {
+  const auto value = environment(name);
+  if (value) require_accepted(*std::ranges::find(variables, name, &EnvironmentVariable::name), *value);
+  return value == "1";
+}
 
 void check_environment() {
   for (const EnvironmentVariable& variable : variables) {
-    const auto value = environment(variable.name);
-    if (value && !value->empty() && !variable.accepts(*value))
-      throw ValueError(text("the environment has ", variable.name, "=", *value, "; it takes ", variable.values));
+    if (const auto value = environment(variable.name)) require_accepted(variable, *value);
   }
-  static std::once_flag told;
-  std::call_once(told, warn_of_unknown_names);
+  static std::once_flag reported;
+  std::call_once(reported, warn_of_misspelt_names);
 }
 
 }  // namespace tyto::core

@@ -19,14 +19,14 @@ struct EnvironmentVariable {
 /// All of them, in the order of the pages.
 std::span<const EnvironmentVariable> environment_variables();
 
-/// The value of a variable of the table; empty where it is not set. Values were checked by check_environment.
+/// The value of a variable of the table; empty where it is not set, or set to nothing (but for TYTO_CACHE_DIR).
 std::optional<std::string_view> environment(std::string_view name);
 
-/// Whether a variable that takes 0 or 1 is 1.
+/// Whether a variable that takes 0 or 1 is 1. Throws ValueError where it is neither.
 bool environment_flag(std::string_view name);
 
-/// Throws ValueError where a variable of the table has a value that it does not take; an empty one is none. Names that
-/// begin like ours but are in no table are told of once, on standard error.
+/// Throws ValueError where a variable of the table has a value that it does not take. Names that are nearly one of the
+/// table's are reported once, on standard error.
 void check_environment();
 
 }  // namespace tyto::core

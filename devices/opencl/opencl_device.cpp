@@ -245,7 +245,11 @@ LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
     throw DeviceError(text(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")"));
   }
-  LaunchPlan plan = family_of(step.op)->plan(context_, step);
+  const Family& family = *family_of(step.op);
+  if (family.plan == nullptr) {
+    throw DeviceError(text(context_.name, ": ", core::definition(step.op).name, " is prepared in another way"));
+  }
+  LaunchPlan plan = family.plan(context_, step);
   if (context_.ends_loops) watch_loops(plan, step.op);
   return plan;
 }

@@ -122,20 +122,26 @@ void refuse_rebinding(std::vector<Rebinding> rebound) {
   const auto age = [](const Rebinding& each) { return each.next.node()->sequence(); };
   std::ranges::sort(rebound, {}, age);
   while (!rebound.empty()) {
-    const Rebinding youngest = std::move(rebound.back());
-    do rebound.pop_back();
-    while (!rebound.empty() && rebound.back().next.node() == youngest.next.node());
-    if (youngest.next.node()->references() == 1) continue;
-    if (is_kept_state(youngest.before)) {
-      const std::string& name = state_behind(youngest.before, "compile")->name();
+    // All names that got one value; nobody else holds it where there are as many references.
+    std::vector<Rebinding> group;
+    do {
+      group.push_back(std::move(rebound.back()));
+      rebound.pop_back();
+    } while (!rebound.empty() && rebound.back().next.node() == group[0].next.node());
+    if (group[0].next.node()->references() == group.size()) continue;
+    const auto state = std::ranges::find_if(group, [](const Rebinding& each) { return is_kept_state(each.before); });
+    if (state != group.end()) {
+      const std::string& name = state_behind(state->before, "compile")->name();
       const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
       throw GraphError(core::text("compile: '", name,
                                   "' was rebound inside a compiled function, which leaves the state as it was; write ",
                                   code, " -= ... or assign(", code, ", ...) instead of ", code, " = ..."));
     }
-    if (!depends_on(youngest.next, youngest.before)) continue;
+    const auto old =
+        std::ranges::find_if(group, [](const Rebinding& each) { return depends_on(each.next, each.before); });
+    if (old == group.end()) continue;
     throw GraphError(
-        core::text("compile: a tensor of shape ", youngest.before.shape(),
+        core::text("compile: a tensor of shape ", old->before.shape(),
                    " from outside was rebound inside a compiled function, whose later calls would not see its new "
                    "value; make it a "
                    "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value"));

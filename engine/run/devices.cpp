@@ -22,7 +22,7 @@ thread_local core::Device* chosen_device = nullptr;
 }
 
 core::Device& cpu_device() {
-  // What the environment says holds from here on.
+  // Whoever computes comes by here: nonsense in the environment is refused before.
   static core::Device& device = (core::check_environment(), cpu::device());
   return device;
 }

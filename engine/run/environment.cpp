@@ -11,7 +11,7 @@ std::vector<EnvironmentEntry> environment() {
     const auto value = core::environment(variable.name);
     entries.push_back({std::string(variable.name), std::string(variable.values), std::string(variable.meaning),
                        value ? std::optional<std::string>(*value) : std::nullopt,
-                       !value || value->empty() || variable.accepts(*value)});
+                       !value || variable.accepts(*value)});
   }
   return entries;
 }

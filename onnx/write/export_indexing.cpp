@@ -111,7 +111,7 @@ Names sorted(const ExportedNode& n, std::int64_t axis, std::int64_t count, bool 
 Names first_k(const ExportedNode& n) { return sorted(n, n.integer("axis"), n.integer("k"), n.truth("largest")); }
 Names sorted_whole(const ExportedNode& n) {
   const std::int64_t axis = n.integer("axis");
-  return sorted(n, axis, n.input(0).shape[static_cast<std::size_t>(axis)], n.truth("flag"));
+  return sorted(n, axis, n.input(0).shape[static_cast<std::size_t>(axis)], n.truth("descending"));
 }
 Names in_order(const ExportedNode& n) { return {sorted_whole(n)[0]}; }
 Names order(const ExportedNode& n) { return {sorted_whole(n)[1]}; }
@@ -124,7 +124,7 @@ Name counted(const ExportedNode& n, Name truth, std::int64_t axis) {
 
 // A value's place is the number of elements that go before it. NaN goes behind all numbers.
 Names places_among(const ExportedNode& n) {
-  const bool after_equals = n.truth("flag");
+  const bool after_equals = n.truth("right");
   const Name value = with_axis(n, n[1], -1);
   Name before = n.add(after_equals ? "LessOrEqual" : "Less", {n[0], value});
   if (is_floating(n.input(0).dtype)) {

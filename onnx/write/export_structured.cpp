@@ -71,16 +71,15 @@ Names variance(const ExportedNode& n) {
 }
 
 Names place(const ExportedNode& n) {
-  // keepdims is what the operator's switch says.
   const Name x = n.input(0).dtype == DType::boolean ? n.as(0, DType::i32) : n[0];
-  const Name y = n.add(n.word_of_row(), {x}, {{"axis", n.integer("axis")}, {"keepdims", n.integer("flag")}});
+  const Name y = n.add(n.word_of_row(), {x}, {{"axis", n.integer("axis")}, {"keepdims", n.integer("keepdims")}});
   return {n.out().cast(y, DType::i64, n.result().dtype)};
 }
 
 Names running_total(const ExportedNode& n) {
   const Name axis = n.out().number(n.integer("axis"), DType::i64);
-  return {
-      n.add("CumSum", {n.as_result(0), axis}, {{"exclusive", n.integer("flag")}, {"reverse", n.integer("reverse")}})};
+  return {n.add("CumSum", {n.as_result(0), axis},
+                {{"exclusive", n.integer("exclusive")}, {"reverse", n.integer("reverse")}})};
 }
 
 // By doubling: after the step of distance d each element has met the 2 d - 1 before it.
@@ -103,7 +102,7 @@ Names running(const ExportedNode& n) {
     y = joined(n.part(y, axis, fixed, distance), met);
   }
   y = n.out().cast(y, met_in, type);
-  if (!n.truth("flag")) return {y};
+  if (!n.truth("exclusive")) return {y};
   Shape first = n.result().shape;
   first[static_cast<std::size_t>(axis)] = 1;
   return {joined(n.add("Expand", {n.number(1), n.out().integers(first)}), reached(y, 1))};

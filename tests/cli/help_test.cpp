@@ -184,7 +184,7 @@ TEST_CASE("the environment is listed with its values, and nonsense in it is refu
   CHECK(run("devices", "TYTO_THREADS=banana").output ==
         "tyto: the environment has TYTO_THREADS=banana; it takes 1 to 1024\n");
   const std::string told = run("devices", "TYTO_TRHEADS=2").output;
-  CHECK(told.starts_with("tyto: nothing reads the environment variable TYTO_TRHEADS; `tyto environment` lists"));
+  CHECK(told.starts_with("tyto: nothing reads the environment variable TYTO_TRHEADS (did you mean TYTO_THREADS?)\n"));
   CHECK(told.find("TYTO_TRHEADS") == told.rfind("TYTO_TRHEADS"));
 }
 

@@ -1,5 +1,8 @@
 // Environment variables are checked against their table: nonsense is refused by name, unknown names are told of once.
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include <doctest/doctest.h>
 #include <tyto/environment.hpp>
@@ -11,18 +14,22 @@ namespace {
 
 class Setting {
  public:
-  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Setting() { unsetenv(name_); }
+  Setting(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ~Setting() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
 
  private:
   const char* name_;
+  std::optional<std::string> before_;
 };
 
 TEST_CASE("a value that an environment variable does not take is refused with those that it takes") {
   {
-    const Setting wrong("TYTO_MEMORY", "bump");
+    const Setting right("TYTO_MEMORY", "bump");
     CHECK_NOTHROW(core::check_environment());
   }
   for (const auto& [name, value, wanted] :

@@ -62,6 +62,21 @@ BOTH_MODES("w -= rate * g and assign(w, ...) in a compiled step train") {
   CHECK(numbers(v) == Numbers{2.625});
 }
 
+TEST_CASE("a rebound state is refused though another name from outside has the same new value") {
+  using T = Tensor<Lazy>;
+  for (const bool state_first : {true, false}) {
+    T w = T::variable(0.0, "w"), last = 0.0;
+    auto step = compile([&](T x) {
+      const T next = w - 0.5 * x;
+      if (state_first) w = next;
+      last = next;
+      if (!state_first) w = next;
+      return sum(x);
+    });
+    CHECK_THROWS_WITH_AS(step(T(1.0)), rebound, GraphError);
+  }
+}
+
 TEST_CASE("a state that a list holds as well is refused all the same, and so is one without a name") {
   using T = Tensor<Lazy>;
   T w = T::variable(0.0, "w"), unnamed = T::variable(0.0);

@@ -55,7 +55,7 @@ BOTH_MODES("complex numbers print as NumPy prints them") {
   CHECK(some<T>().to_string() == "[ 1.+2.j   3.-0.5j -2.+0.j ]");
   CHECK(T(2.0 + 1.0i).to_string() == "(2+1j)");
   CHECK(T(2.5i).to_string() == "2.5j");
-  CHECK(T(1.0 - 0.5i).astype(DType::c128).to_string() == "(1-0.5j) dtype=c128");
+  CHECK(T(1.0 - 0.5i).astype(DType::c128).to_string() == "(1-0.5j)");
   CHECK(T{1e10 + 1.0i, 1.0 + 1.0i}.to_string() == "[1.e+10+1.j 1.e+00+1.j]");
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   CHECK(T{C128(nan, 1), C128(infinity, -infinity)}.to_string() == "[nan +1.j inf-infj]");

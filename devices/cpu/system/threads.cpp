@@ -28,9 +28,11 @@ namespace {
 constexpr int most_threads = 1024;
 
 int read_initial_threads() noexcept {
+  // A value that is no such number is refused when the device is first used.
   if (const char* wish = std::getenv("TYTO_THREADS")) {
-    const long count = std::strtol(wish, nullptr, 10);
-    if (count >= 1 && count <= most_threads) return static_cast<int>(count);
+    char* end = nullptr;
+    const long count = std::strtol(wish, &end, 10);
+    if (*end == '\0' && count >= 1 && count <= most_threads) return static_cast<int>(count);
   }
 #if defined(_OPENMP)
   return std::max(1, omp_get_max_threads());
