@@ -10,8 +10,7 @@ std::vector<EnvironmentEntry> environment() {
   for (const core::EnvironmentVariable& variable : core::environment_variables()) {
     const auto value = core::environment(variable.name);
     entries.push_back({std::string(variable.name), std::string(variable.values), std::string(variable.meaning),
-                       value ? std::optional<std::string>(*value) : std::nullopt,
-                       !value || variable.accepts(*value)});
+                       value ? std::optional<std::string>(*value) : std::nullopt, !value || variable.accepts(*value)});
   }
   return entries;
 }
