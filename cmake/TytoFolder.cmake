@@ -20,15 +20,11 @@ function(tyto_view name out)
   set(${out} "${view}" PARENT_SCOPE)
 endfunction()
 
-# tyto_sources(<out> <folder> [FLAT]): the sources and headers of a folder, watched for additions.
+# tyto_sources(<out> <folder>): the sources and headers of a folder and those below it, watched for additions.
 function(tyto_sources out folder)
-  set(how GLOB_RECURSE)
-  if("FLAT" IN_LIST ARGN)
-    set(how GLOB)
-  endif()
   set(root "${PROJECT_SOURCE_DIR}/${folder}")
-  file(${how} sources CONFIGURE_DEPENDS "${root}/*.cpp")
-  file(${how} headers CONFIGURE_DEPENDS "${root}/*.hpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${root}/*.hpp")
   if(sources)
     set(${out} ${sources} ${headers} PARENT_SCOPE)
   else()
@@ -61,27 +57,20 @@ function(tyto_optimise target option)
   endif()
 endfunction()
 
-# A FLAT folder is its own files only, not those of the folders below it. FAMILIES are sub-folders that may use the same
-# names, of a folder with options of its own.
+# FAMILIES are sub-folders that may use the same names, of a folder with options of its own.
 # SMALL code is optimised for size: it prepares work, and does none that takes time. SEARCHING code walks graphs once before
 # they run, within a few percent as fast at -O1 as at -O2, and is compiled in two thirds of the time. HOT files of a small
 # folder run at every operator that is recorded or computed eagerly: they are a target of their own, optimised as others are.
-# tyto_folder(<folder> [FLAT] [FAMILIES] [SMALL [HOT <files>] | SEARCHING] [SEES <folders or header patterns>]
+# tyto_folder(<folder> [FAMILIES] [SMALL [HOT <files>] | SEARCHING] [SEES <folders or header patterns>]
 #             [LINKS <targets>])
 function(tyto_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FLAT;FAMILIES;SMALL;SEARCHING" "" "HOT;SEES;LINKS")
-  set(flat "")
-  set(own "${folder}")
-  if(arg_FLAT)
-    set(flat FLAT)
-    set(own "${folder}/*.hpp")
-  endif()
-  tyto_sources(sources ${folder} ${flat})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FAMILIES;SMALL;SEARCHING" "" "HOT;SEES;LINKS")
+  tyto_sources(sources ${folder})
   if(NOT sources)
     return()
   endif()
   tyto_target_name(${folder} target)
-  tyto_view(${folder} view ${own} ${arg_SEES})
+  tyto_view(${folder} view ${folder} ${arg_SEES})
   set(targets ${target})
   if(arg_HOT)
     list(TRANSFORM arg_HOT PREPEND "${PROJECT_SOURCE_DIR}/${folder}/")

@@ -1,4 +1,4 @@
-// Environment variables are checked against their table: nonsense is refused by name, unknown names are told of once.
+// Environment variables are checked against their table: nonsense is refused by name.
 #include <cstdlib>
 #include <optional>
 #include <string>
