@@ -86,6 +86,30 @@ OnnxModel<Tensor<Lazy>> model_with(const NamedList<std::string>& wanted, const A
   }
 }
 
+/// Of a sequence's element, NAME[0], what is known is that of the sequence.
+bool is_text(const std::vector<ModelTensor>& outputs, const std::string& name) {
+  return std::ranges::any_of(outputs, [&](const ModelTensor& each) {
+    return each.stored_as == "string" && (each.name == name || (each.sequence && name.starts_with(each.name + "[")));
+  });
+}
+
+/// The numbers that stand for words mean nothing outside of the model: options that take numbers refuse them.
+void refuse_text(const std::vector<ModelTensor>& outputs, const NamedList<std::string>& wanted,
+                 const NamedList<Tensor<Lazy>>& expected, const Arguments& arguments) {
+  const auto check = [&](const std::string& name, const char* refusal) {
+    if (is_text(outputs, name))
+      throw UsageError("the output '" + name + "' is text, " + refusal + " --json prints its words");
+  };
+  for (const Named<std::string>& each : wanted) {
+    if (!each.value.empty()) check(each.name, "which .npy files of numbers do not hold:");
+  }
+  if (arguments.has("--outputs")) {
+    for (const ModelTensor& each : outputs)
+      check(each.name, "which .npz files of numbers do not hold: --output NAME=FILE.npy writes the other outputs,");
+  }
+  for (const Named<Tensor<Lazy>>& each : expected) check(each.name, "which --expect does not compare:");
+}
+
 NamedList<Tensor<Lazy>> outputs_of(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs,
                                    const Arguments& arguments) {
   const auto told = [&](const Error& error) {
@@ -145,13 +169,6 @@ void write_outputs(const NamedList<Tensor<Lazy>>& outputs, const NamedList<std::
   if (const auto path = arguments.text("--outputs")) write_npz(*path, outputs);
 }
 
-/// Of a sequence's element, NAME[0], what is known is that of the sequence.
-bool is_text(const std::vector<ModelTensor>& outputs, const std::string& name) {
-  return std::ranges::any_of(outputs, [&](const ModelTensor& each) {
-    return each.stored_as == "string" && (each.name == name || (each.sequence && name.starts_with(each.name + "[")));
-  });
-}
-
 int run_model(const Arguments& arguments) {
   const NamedList<std::string> wanted = wanted_outputs(arguments);
   if (arguments.has("--json") && arguments.has("--profile")) {
@@ -167,6 +184,7 @@ int run_model(const Arguments& arguments) {
   const auto start = Clock::now();
   auto model = model_with(wanted, arguments);
   const NamedList<Tensor<Lazy>> expected = expected_values(model.outputs(), arguments);
+  refuse_text(model.outputs(), wanted, expected, arguments);
   const NamedList<Tensor<Lazy>> inputs = input_values(model, arguments);
   const NamedList<Tensor<Lazy>> outputs = outputs_of(model, inputs, arguments);
   const double first = milliseconds_since(start);

@@ -202,6 +202,21 @@ TEST_CASE("tyto run prints outputs of text as words") {
   CHECK(contains(printed(twelve).output, "\"cat\", \"cat\" and 2 more\n"));
   CHECK(contains(printed({2, 0}, " --json").output,
                  "{\"name\":\"y\",\"dtype\":\"string\",\"shape\":[2],\"words\":[\"caf\xc3\xa9\",\"cat\"]}"));
+
+  // Files and comparisons take numbers, and those of words mean nothing.
+  const auto refused = [&](const std::string& option, const std::string& why) {
+    const Ran ran = printed({2, 0}, " " + option);
+    CHECK(ran.status == 2);
+    CHECK_MESSAGE(contains(ran.output, "the output 'y' is text, which " + why + " --json prints its words"),
+                  ran.output);
+  };
+  refused("--output y=" + place.path("y.npy"), ".npy files of numbers do not hold:");
+  refused("--outputs " + place.path("all.npz"),
+          ".npz files of numbers do not hold: --output NAME=FILE.npy writes the other outputs,");
+  refused("--expect y=" + place.path("x.npy"), "--expect does not compare:");
+  CHECK_FALSE(std::filesystem::exists(place.path("y.npy")));
+  CHECK_FALSE(std::filesystem::exists(place.path("all.npz")));
+  CHECK(printed({2}, " --output y").output == "y string (1,)  \"caf\xc3\xa9\"\n");
 }
 
 TEST_CASE("tyto run with one thread never has two, however many the system offers") {
