@@ -21,4 +21,8 @@ if(TYTO_PYTHON)
   endforeach()
 endif()
 
+# The site, where Doxygen is installed: it is written, and each of its links leads somewhere.
+add_test(NAME docs.site COMMAND "${PROJECT_SOURCE_DIR}/docs/site/make.sh" "${PROJECT_BINARY_DIR}/site")
+set_tests_properties(docs.site PROPERTIES SKIP_RETURN_CODE 77)
+
 include(TytoExamples)

@@ -101,6 +101,18 @@ expect refused check_pages.sh "an index with another title" 'no line for "One li
 decision '# 1. One library' '| [1](0002-two.md) | One library | in force |'
 expect refused check_pages.sh "a link to a file that is not there" 'README.md:1: the link 0002-two.md'
 
+# site LINK: a site of one page with that link.
+site() {
+  tree
+  printf '<h1 id="top">Title</h1>\n<a href="%s">there</a>\n' "$1" >"$work/tree/index.html"
+}
+site 'index.html#top'
+expect ok ../../docs/site/check_links.sh "a link that leads to a place"
+site 'index.html#bottom'
+expect refused ../../docs/site/check_links.sh "a link to a place that is not there" 'index.html#bottom leads nowhere'
+site 'other.html'
+expect refused ../../docs/site/check_links.sh "a link to a page that is not there"
+
 # subject TEXT ok|refused: a history with a commit of that subject behind its first one.
 subject() {
   tree
