@@ -17,7 +17,7 @@ out=$(cd "$out" && pwd)
 work=$(cd "$work" && pwd)
 
 # Pages.
-pages=$(echo README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md docs/adr/*.md docs/performance/*.md)
+pages=$(echo README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md docs/adr/*.md docs/performance/*.md docs/pictures/*.md)
 for page in $pages; do
   name=$(echo "$page" | sed 's/\//_/g')
   awk -v page="$page" -v pages="$pages" -f "$here/pages.awk" "$page" >"$work/pages/$name"
@@ -50,7 +50,7 @@ version=$(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
   echo "HTML_HEADER = $here/header.html"
   echo "HTML_FOOTER = $here/footer.html"
   echo "HTML_STYLESHEET = $here/style.css"
-  echo "HTML_EXTRA_FILES = $here/names.js $(find docs/pictures -name "*.svg" | tr "\n" " ")"
+  echo "HTML_EXTRA_FILES = $here/names.js"
   echo "LAYOUT_FILE = $here/layout.xml"
   echo "IMAGE_PATH = docs/pictures"
 } >"$work/Doxyfile"
