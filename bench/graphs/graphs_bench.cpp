@@ -148,7 +148,7 @@ void show(const Case& which, const Wanted& wanted) {
   const MemoryPlan& plan = executable.plan();
   std::printf("| %s | %zu -> %zu | %.1f | %.1f | %.1f | %.2f | %.2f | %.2f | %.4f | %.1f + %.1f + %.1f | %s |\n",
               which.name.c_str(), recorded.nodes().size(), graph.nodes().size(), megabytes(state_bytes(graph)),
-              megabytes(static_cast<std::int64_t>(executable.kept_bytes())), megabytes(naive_sum(graph, problem)),
+              megabytes(static_cast<std::int64_t>(executable.packed_bytes())), megabytes(naive_sum(graph, problem)),
               megabytes(compiled("depth_first").plan().bound), megabytes(plan.bound), megabytes(plan.height),
               plan.ratio(), optimised, scheduled, plan.milliseconds, which.peer);
   if (wanted.planners) show_planners(executable.blocks());

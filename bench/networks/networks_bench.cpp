@@ -113,10 +113,9 @@ int main(int count, char** arguments) {
     for (const double time : best) std::printf(" %.3f |", time * 1e3);
     const run::Executable& plain = sessions[1]->executable();
     const run::Executable& full = sessions.back()->executable();
-    std::printf(" %zu -> %zu | %zu | %.2f -> %.2f | %.1f |\n", plain.steps().size(),
-                full.steps().size() - full.packings().size(), moves(full),
+    std::printf(" %zu -> %zu | %zu | %.2f -> %.2f | %.1f |\n", plain.steps().size(), full.steps().size(), moves(full),
                 static_cast<double>(plain.arena_bytes()) / 1e6, static_cast<double>(full.arena_bytes()) / 1e6,
-                static_cast<double>(full.kept_bytes()) / 1e6);
+                static_cast<double>(full.packed_bytes()) / 1e6);
     std::fflush(stdout);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/released_versions.hpp"
 
 namespace tyto TYTO_API {
 
@@ -58,6 +59,7 @@ Node::Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std
 }
 
 Node::~Node() {
+  if (op_ == OpId::read) forget_released(*this);
   if (inputs_ != local_inputs_) delete[] inputs_;
   if (results_ != &local_result_) delete[] results_;
 }
@@ -124,6 +126,7 @@ Value State::current() {
     made.node()->set_sequence(held_.deferred->sequence);
     held_ = {std::move(made), nullptr};
   }
+  if (held_.version) restore_contents(*held_.version.node());
   return held_.version;
 }
 
@@ -158,11 +161,13 @@ Array State::release(DeferredContents contents) {
   const std::lock_guard lock(mutex_);
   if (written_ || !held_.version) return {};
   Node& node = *held_.version.node();
-  const bool alone = node.op() == OpId::read && node.inputs().empty() && node.references() == 1 && node.evaluated() &&
-                     node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
-  if (!alone) return {};
+  const bool alone = node.references() == 1;
+  const bool unread = node.op() == OpId::read && node.inputs().empty() && node.evaluated() &&
+                      node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
+  if (!unread || (!alone && node.tracked())) return {};
   contents.sequence = node.sequence();
   auto deferred = std::make_shared<const DeferredContents>(std::move(contents));
+  if (!alone) return release_contents(node, std::move(deferred));  // recorded expressions read it
   Array released = std::move(node.result(0).array);
   held_ = {Value(), std::move(deferred)};
   return released;

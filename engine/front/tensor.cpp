@@ -18,6 +18,7 @@
 #include "engine/graph/state.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/packed_weights.hpp"
 #include "ops/define.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/products.hpp"
@@ -189,6 +190,15 @@ const void* elements_of(const Value& value, DType wanted) {
   value.node()->result(value.output()).host = array.buffer;
   return static_cast<const std::byte*>(array.buffer->memory()) +
          static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
+}
+
+// What a handle of a state was asked to show it would hold on to, beside packed weights: who takes a copy reads through
+// a value of its own.
+Value to_copy(const Value& value) {
+  if (!run::is_kept_state(value)) return value;
+  const auto state = run::state_behind(value, "data");
+  const core::Array lent = run::PackedWeights::unpacked_contents(*state);
+  return core::constant(value.node()->mode(), lent ? lent : run::contents(value));
 }
 
 std::string printed(const Value& value) {
@@ -496,9 +506,10 @@ Scalar Tensor<M>::item() const {
 template <class M>
 Tensor<M> Tensor<M>::read_as(DType wanted) const {
   core::require("to_vector", value());
-  if (dtype() == wanted) return *this;
+  const Value copied = to_copy(value());
+  if (dtype() == wanted) return copied;
   const core::Array array = run::new_array(run::cpu_device(), wanted, shape());
-  run::convert_elements("to_vector", read_data(dtype()), dtype(), size(), array.buffer->memory(), wanted);
+  run::convert_elements("to_vector", elements_of(copied, dtype()), dtype(), size(), array.buffer->memory(), wanted);
   return core::constant(mode_tag<M>, array);
 }
 

@@ -11,15 +11,9 @@
 #include "engine/graph/random.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
-#include "engine/run/verification.hpp"
+#include "engine/run/packed_weights.hpp"
 
 namespace tyto::run {
-
-// A run beside a reference needs all of its inputs.
-BoundSession::BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena)
-    : session_(std::move(executable), std::move(arena)) {
-  if (!asks_for_verification()) session_.release_packed_states();
-}
 
 // The key's memory never leaves the session: outputs are copies.
 const core::Array& BoundSession::key_of(const Generator& generator) {
@@ -33,7 +27,7 @@ void BoundSession::bind_state(std::uint32_t input) {
   const Executable& executable = session_.executable();
   core::State& state = *executable.graph().inputs()[input].state;
   session_.unbind(input);
-  if (session_.holds_packed(input)) return;
+  if (!executable.needs(input)) return;
   const Value current = state.current();
   if (!current) {
     throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
@@ -59,8 +53,13 @@ void BoundSession::bind_state(std::uint32_t input) {
   session_.bind(input, array);
 }
 
+void BoundSession::release_packed() {
+  for (const PackedInput& each : session_.executable().packed_inputs()) each.weights->release();
+}
+
 void BoundSession::run() {
-  const core::Graph& graph = session_.executable().graph();
+  const Executable& executable = session_.executable();
+  const core::Graph& graph = executable.graph();
   const auto kept = [](const core::GraphInput& input) {
     return input.generator || (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder);
   };
@@ -69,14 +68,19 @@ void BoundSession::run() {
     if (!kept(graph.inputs()[i])) session_.require(i);
   }
   const Generator sequence = advance_generator(graph.draws());
+  auto packed = executable.packed_inputs().begin();
   for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
     const core::GraphInput& input = graph.inputs()[i];
-    if (input.generator) {
+    if (packed != executable.packed_inputs().end() && packed->input == i) {
+      ++packed;
+    } else if (input.generator) {
       session_.bind(i, key_of(sequence));
     } else if (kept(input)) {
       bind_state(i);
     }
   }
+  // After the states, so that who reads one of them in plain too keeps that.
+  for (const PackedInput& each : executable.packed_inputs()) session_.bind(each.input, each.weights->current(contents));
   // Written in place: whoever has computed something of these states is to notice, of a run that threw on its way as
   // well, which may have written some.
   const auto note_writes = [&] {
@@ -88,6 +92,8 @@ void BoundSession::run() {
     note_writes();
     throw;
   }
+  // Others may pack them anew before the next run.
+  for (const PackedInput& each : executable.packed_inputs()) session_.unbind(each.input);
   note_writes();
 }
 

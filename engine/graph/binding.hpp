@@ -10,13 +10,16 @@ namespace tyto::run {
 
 class BoundSession {
  public:
-  explicit BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena = nullptr);
+  explicit BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena = nullptr)
+      : session_(std::move(executable), std::move(arena)) {}
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }
 
   /// Binds states and the random sequence, runs, and gives the states their new versions.
   void run();
+  /// Lets go of packed weights that nobody else shares: the next run packs them anew.
+  void release_packed();
 
  private:
   void bind_state(std::uint32_t input);

@@ -243,7 +243,7 @@ class CompiledFunction {
       traces_.push_front(make(signature_of(arguments, layout), arguments, function));
       if (traces_.size() > trace_limit) traces_.pop_back();
     }
-    if (traces_.size() > packing_limit) std::next(traces_.begin(), packing_limit)->session->session().release_packed();
+    if (traces_.size() > packing_limit) std::next(traces_.begin(), packing_limit)->session->release_packed();
     return run(traces_.front(), arguments);
   }
 

@@ -10,6 +10,7 @@
 #include "core/device/device.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/executable_cache.hpp"
 #include "engine/graph/state.hpp"
@@ -249,6 +250,7 @@ void evaluate(std::span<const Value> values) {
   std::vector<Value> roots;
   for (const Value& value : values) {
     const Value current = core::resolve(value);
+    core::restore_contents(*current.node());
     if (current.node()->evaluated()) continue;
     // Numbers of no mode and lone eager nodes need no plan.
     if (current.node()->mode() != core::Mode::lazy) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/prepare/graph_passes.hpp"
+#include "engine/run/packed_weights.hpp"
 #include "optimiser/incremental/partial_graph.hpp"
 
 namespace tyto::run {
@@ -23,6 +24,8 @@ IncrementalSession::IncrementalSession(std::shared_ptr<const Executable> whole)
     : executable_(std::move(whole)), whole_(executable_) {
   const core::Graph& graph = executable_->graph();
   given_.resize(graph.inputs().size());
+  for (const core::GraphInput& input : graph.inputs()) states_.push_back(is_state(input) ? input.state.get() : nullptr);
+  for (const PackedInput& packed : executable_->packed_inputs()) states_[packed.input] = &packed.weights->weights();
   changed_.assign(graph.inputs().size(), true);
   revisions_.assign(graph.inputs().size(), 0);
   outputs_.resize(graph.outputs().size());
@@ -39,9 +42,8 @@ IncrementalSession::Changes IncrementalSession::changes() const {
   const core::Graph& graph = executable_->graph();
   Changes changed = changed_;
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    const core::GraphInput& input = graph.inputs()[i];
-    if (input.generator) changed[i] = graph.draws() != 0;
-    else if (is_state(input)) changed[i] = changed[i] || input.state->revision() != revisions_[i];
+    if (graph.inputs()[i].generator) changed[i] = graph.draws() != 0;
+    else if (states_[i] != nullptr) changed[i] = changed[i] || states_[i]->revision() != revisions_[i];
   }
   return changed;
 }
@@ -83,10 +85,9 @@ void IncrementalSession::run_whole() {
 
 // From now on a state that was written counts as changed, and any other when its revision moves.
 void IncrementalSession::note_states(const std::vector<bool>& written) {
-  const core::Graph& graph = executable_->graph();
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     changed_[i] = written[i];
-    if (is_state(graph.inputs()[i])) revisions_[i] = graph.inputs()[i].state->revision();
+    if (states_[i] != nullptr) revisions_[i] = states_[i]->revision();
   }
 }
 
@@ -214,10 +215,6 @@ std::size_t IncrementalSession::kept_bytes() const {
   std::size_t bytes = 0;
   for (const auto& [port, array] : kept_) {
     if (array) bytes += static_cast<std::size_t>(array.view.count()) * size_of(array.dtype);
-  }
-  for (const auto& [changes, part] : parts_) {
-    // Parts keep packed weights of their own.
-    if (part.session) bytes += part.session->session().executable().kept_bytes();
   }
   return bytes;
 }

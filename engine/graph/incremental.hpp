@@ -58,9 +58,10 @@ class IncrementalSession {
 
   std::shared_ptr<const Executable> executable_;
   BoundSession whole_;
-  std::vector<core::Array> given_;        // placeholders' contents, by input
-  std::vector<bool> changed_;             // placeholders set, and states updated, since the last run
-  std::vector<std::uint64_t> revisions_;  // of states, after the last run
+  std::vector<const core::State*> states_;  // by input, whose contents it is, packed or not; null for others
+  std::vector<core::Array> given_;          // placeholders' contents, by input
+  std::vector<bool> changed_;               // placeholders set, and states updated, since the last run
+  std::vector<std::uint64_t> revisions_;    // of states, after the last run
   std::vector<core::Array> outputs_;
   std::map<core::Port, core::Array> kept_;
   std::map<core::Port, std::size_t> output_of_;

@@ -6,6 +6,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
@@ -213,6 +214,7 @@ class Tracer {
     if (is_captured(node)) return core::no_port;
     if (is_draw_key(node)) return input_port(generator_state());
     if (is_bound_state(node)) return input_port(state_of(node));
+    core::restore_contents(node);
     if (node.op() == OpId::read && node.inputs().empty() && node.symbolic()) refuse_leaked();
     if (has_contents(node)) {
       // Several results: each is captured; they get consecutive ports since nothing is added between.

@@ -54,7 +54,6 @@ class SymbolicRun {
     frame.program = &program;
     frame.arena = {bytes_.add_memory(), 0};
     frame.host = {bytes_.add_memory(), 0};
-    frame.kept = {bytes_.add_memory(), 0};
     const Graph& graph = *program.graph;
     for (const core::GraphInput& input : graph.inputs()) {
       frame.inputs.push_back({bytes_.add_memory(), 0});
@@ -79,7 +78,7 @@ class SymbolicRun {
   /// One run of a program: where its memory lies, and what each port means this time.
   struct Frame {
     const PlannedProgram* program = nullptr;
-    Address arena, host, kept;
+    Address arena, host;
     std::vector<Address> inputs, outputs;
     std::vector<Contents> given;     // of the inputs
     std::vector<Contents> contents;  // of the ports
@@ -128,7 +127,6 @@ class SymbolicRun {
       case StorageKind::host: return frame.host + offset;
       case StorageKind::input: return frame.inputs[storage.index];
       case StorageKind::output: return frame.outputs[storage.index];
-      case StorageKind::kept: return frame.kept + offset;
       case StorageKind::constant: break;
     }
     return {constant_memory(frame, storage.index), 0};
@@ -352,7 +350,6 @@ class SymbolicRun {
     Frame frame;
     frame.program = &program.program;
     frame.arena = workspace;
-    frame.kept = workspace + static_cast<std::int64_t>(program.kept);
     frame.inputs.resize(program.program.graph->inputs().size());
     frame.given.resize(frame.inputs.size());
     frame.outputs.resize(program.program.graph->outputs().size());

@@ -12,6 +12,7 @@
 #include "engine/regions/run/region_kernel.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/packed_weights.hpp"
 #include "engine/run/transfer_kernel.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/storages.hpp"
@@ -157,7 +158,6 @@ void ExecutableBuilder::add_copy(Port port, const Location& from, const Location
 void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   const core::OpDef& def = core::definition(node.op);
   const std::span<const Port> ports = graph_.inputs_of(node);
-  const std::size_t first_instruction = target_.steps_.size();
   std::vector<DType> input_types;
   std::vector<DType> output_types;
   for (const Port port : ports) input_types.push_back(graph_.type(port).dtype);
@@ -212,8 +212,6 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
   }
   if (parts_lie_in_place(node, inputs, outputs[0])) return;
   add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
-  if (target_.storages_[outputs[0].storage].kind == StorageKind::kept)
-    note_packing(index, outputs[0].storage, first_instruction);
 }
 
 void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bool on_host,
@@ -301,11 +299,9 @@ void ExecutableBuilder::prepare_kernels() {
 }
 
 void ExecutableBuilder::join_steps() {
-  // What packs weights is not part of every run.
-  const auto packs = [](const ExecutableStep& step) { return step.packs != none; };
   const std::span<const ExecutableStep> steps = target_.steps_;
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (packs(steps[i]) || packs(steps[i + 1]) || !steps[i].kernel->joins(*steps[i + 1].kernel)) continue;
+    if (!steps[i].kernel->joins(*steps[i + 1].kernel)) continue;
     target_.joined_.push_back(i++);
   }
 }
@@ -400,11 +396,39 @@ void ExecutableBuilder::finish_updates() {
   }
 }
 
+// Whose contents a run is to be given: whatever it reads or writes, and every argument.
+void ExecutableBuilder::note_inputs() {
+  const std::span<const core::GraphInput> inputs = graph_.inputs();
+  target_.needed_.assign(inputs.size(), false);
+  for (const std::uint32_t operand : target_.operands_) {
+    const Storage& storage = target_.storages_[operand];
+    if (storage.kind == StorageKind::input) target_.needed_[storage.index] = true;
+  }
+  for (const core::GraphUpdate& update : graph_.updates()) target_.needed_[update.input] = true;
+  target_.packed_inputs_.clear();
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    const core::State* const state = inputs[i].state.get();
+    if (state == nullptr || inputs[i].generator || state->kind() == core::State::Kind::placeholder) {
+      target_.needed_[i] = true;
+    } else if (auto weights = PackedWeights::behind(inputs[i])) {
+      target_.packed_inputs_.push_back({i, std::move(weights)});
+    }
+  }
+}
+
+std::size_t Executable::packed_bytes() const {
+  std::size_t bytes = 0;
+  for (const PackedInput& each : packed_inputs_) {
+    bytes += optimiser::bytes_of(graph_, graph_.inputs()[each.input].port);
+  }
+  return bytes;
+}
+
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
                        std::span<const std::shared_ptr<const Executable>> related)
     : options_(options), device_(&device) {
   core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
-  graph_ = optimised(std::move(graph), device, options, passes_);
+  graph_ = with_packed_inputs(optimised(std::move(graph), device, options, passes_));
   ExecutableBuilder(*this, options, same_program(*this, related)).build();
   if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit(std::move(recorded));
 }

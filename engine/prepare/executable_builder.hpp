@@ -100,9 +100,7 @@ class ExecutableBuilder {
   std::uint32_t target_storage(const core::GraphNode& node, core::Port result, std::span<const Location> inputs,
                                bool on_host, std::uint32_t index);
   std::uint32_t storage_of_whole(core::Port whole);
-  bool keeps_packed(const core::GraphNode& node) const;
-  void note_packing(std::uint32_t node, std::uint32_t packed, std::size_t first_instruction);
-  void note_releases();
+  void note_inputs();
 
   // Concat-like nodes, which put parts together (executable_concat.cpp).
   bool has_concat_like() const;

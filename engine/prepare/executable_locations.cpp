@@ -69,7 +69,6 @@ std::uint32_t ExecutableBuilder::storage_of_whole(Port whole) {
 std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port result, std::span<const Location> inputs,
                                                 bool on_host, std::uint32_t index) {
   if (output_of_[result] != none) return new_storage(StorageKind::output, output_of_[result], bytes_of(result), index);
-  if (keeps_packed(node)) return new_storage(StorageKind::kept, 0, bytes_of(result), index);
   if (update_of_[result] != none && !on_host) {
     const std::uint32_t update = update_of_[result];
     const std::uint32_t storage = device_location_[graph_.inputs()[graph_.updates()[update].input].port].storage;

@@ -36,11 +36,6 @@ bool checks_plans(const CompileOptions& options) {
 
 void ExecutableBuilder::plan_memory() {
   target_.poisoned_ = options_.poison || core::environment_flag("TYTO_POISON");
-  for (Storage& storage : target_.storages_) {
-    if (storage.kind != StorageKind::kept) continue;
-    storage.offset =
-        std::exchange(target_.kept_bytes_, target_.kept_bytes_ + static_cast<std::size_t>(in_arena(storage.bytes)));
-  }
   note_instants();
   plan_arena(false);
   if (split_) plan_arena(true);

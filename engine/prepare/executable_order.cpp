@@ -84,7 +84,6 @@ void ExecutableBuilder::forget_steps() {
   target_.shifts_.clear();
   target_.operand_views_.clear();
   target_.constants_.clear();
-  target_.packings_.clear();
   target_.fallbacks_.clear();
   storage_consumers_.clear();
   in_place_results_.clear();
@@ -111,7 +110,7 @@ void ExecutableBuilder::make_steps(schedule::NodeOrder order) {
   for (const std::uint32_t node : target_.order_) add_node(node);
   finish_outputs();
   finish_updates();
-  note_releases();
+  note_inputs();
   prepare_kernels();
 }
 

@@ -50,7 +50,6 @@ struct PlannedRegion {
     PlannedProgram program;
     std::size_t table = 0;  // of addresses
     std::size_t table_bytes = 0;
-    std::size_t kept = 0;
   };
   std::vector<Program> programs;  // of the arms, or of the body
   bool keyed = false;

@@ -9,12 +9,12 @@
 
 #include "core/device/device.hpp"
 #include "core/graph/graph.hpp"
-#include "engine/run/unpacking.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/memory.hpp"
 
 namespace tyto::run {
 
+class PackedWeights;
 class RegionKernel;
 
 /// Where a storage's memory comes from.
@@ -24,7 +24,6 @@ enum class StorageKind : std::uint8_t {
   input,     // what is bound to the graph's input `index`
   constant,  // the executable's constant `index`
   output,    // the buffer of the graph's output `index`
-  kept,      // the session's own, at an offset of what it keeps between runs: packed weights
 };
 
 /// One piece of memory; several ports share it when one is a view of another or is computed in its place.
@@ -32,7 +31,7 @@ struct Storage {
   StorageKind kind = StorageKind::arena;
   std::uint32_t index = 0;
   std::size_t bytes = 0;
-  std::size_t offset = 0;  // in its arena, or in what is kept
+  std::size_t offset = 0;  // in its arena
   std::uint32_t first_instruction = 0;
   std::uint32_t last_step = 0;
   bool begins_within = false;  // its first step is a region that needs it for a part of its time only
@@ -49,8 +48,6 @@ struct ExecutableStep {
   std::shared_ptr<RegionKernel> region;  // the kernel of a loop or branch, whose blocks are planned with all others
   std::uint32_t workspace = UINT32_MAX;  // its storage; of a region the whole arena, in no bytes of its own
   std::uint32_t node = 0;                // of the graph
-  std::uint32_t packs = UINT32_MAX;      // which packing it is part of, or none: those run when their weights changed
-  std::uint32_t releases = UINT32_MAX;   // the input whose contents the session may let go of after it
   bool copies = false;                   // its operand as it is, to another place: no node of the graph does that
   const char* name = "";
 };
@@ -61,12 +58,10 @@ struct OperandView {
   std::int64_t element = 1;  // bytes
 };
 
-/// Weights that sessions keep packed: a constant, or the contents of a state.
-struct Packing {
-  static constexpr std::uint32_t constant = UINT32_MAX;
-  std::uint32_t input = constant;           // of the graph
-  std::uint32_t storage = 0;                // of the packed weights
-  std::shared_ptr<const PackingPath> path;  // how they were packed; null where that cannot be reversed
+/// An input of the graph that is the packed contents of a state.
+struct PackedInput {
+  std::uint32_t input = 0;
+  std::shared_ptr<PackedWeights> weights;
 };
 
 class Executable {
@@ -96,11 +91,12 @@ class Executable {
   std::size_t counted_bytes() const { return counted_bytes_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t host_bytes() const { return host_bytes_; }
-  /// Bytes that each session keeps between runs beside its arena.
-  std::size_t kept_bytes() const { return kept_bytes_; }
-  std::span<const Packing> packings() const { return packings_; }
-  /// Whether runs read no more of a state than its packed weights, and its contents can be made again of these.
-  bool is_only_packed(std::uint32_t input) const { return only_packed_[input]; }
+  /// In the order of the inputs.
+  std::span<const PackedInput> packed_inputs() const { return packed_inputs_; }
+  /// Of packed weights, which all executables share.
+  std::size_t packed_bytes() const;
+  /// Whether a run needs the input's contents. It does without those of a state that it reads nothing of.
+  bool needs(std::uint32_t input) const { return needed_[input]; }
   /// Memory that holds nothing is to be filled with NaN.
   bool is_poisoned() const { return poisoned_; }
   /// Inputs whose storage is written during a run.
@@ -164,10 +160,9 @@ class Executable {
   std::size_t counted_bytes_ = 0;
   std::size_t arena_bytes_ = 0;
   std::size_t host_bytes_ = 0;
-  std::size_t kept_bytes_ = 0;
-  std::vector<Packing> packings_;
+  std::vector<PackedInput> packed_inputs_;
   std::vector<std::size_t> joined_;
-  std::vector<bool> only_packed_;
+  std::vector<bool> needed_;
   bool poisoned_ = false;
   MemoryPlan plan_;
   std::vector<Block> blocks_;

@@ -20,14 +20,12 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
     arena_ = plan.device().allocate(plan.arena_bytes());
   }
   if (plan.host_bytes() != 0) host_arena_ = cpu_device().allocate(plan.host_bytes());
-  packed_.resize(plan.packings().size());
   inputs_.resize(plan.graph().inputs().size());
   outputs_.resize(plan.graph().outputs().size());
   addresses_.resize(plan.operands().size());
   for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
-    if (storage.kind == StorageKind::input || storage.kind == StorageKind::output ||
-        storage.kind == StorageKind::kept) {
+    if (storage.kind == StorageKind::input || storage.kind == StorageKind::output) {
       moving_.push_back(i);
     } else {
       addresses_[i] = address_of_storage(storage);
@@ -47,11 +45,9 @@ core::Address Session::address_of_storage(const Storage& storage) const {
     case StorageKind::constant: return address_of(executable_->constants()[storage.index]);
     case StorageKind::input: {
       const core::Array& array = inputs_[storage.index];
-      if (!array) return {};  // held packed
       return {array.buffer->memory(), static_cast<std::size_t>(array.view.offset) * size_of(array.dtype)};
     }
     case StorageKind::output: return address_of(outputs_[storage.index]);
-    case StorageKind::kept: return {kept_->memory(), storage.offset};
   }
   return {};
 }
@@ -71,11 +67,6 @@ void Session::bind(std::uint32_t input, const core::Array& array) {
 
 void Session::release_inputs() { inputs_.assign(inputs_.size(), {}); }
 
-void Session::release_packed() {
-  kept_ = nullptr;
-  for (Packed& each : packed_) each.due = true;
-}
-
 void Session::require(std::uint32_t input) const {
   if (inputs_[input]) return;
   const core::Graph& graph = executable_->graph();
@@ -86,9 +77,8 @@ void Session::require(std::uint32_t input) const {
 void Session::refresh() {
   const Executable& plan = *executable_;
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (!inputs_[i] && !holds_packed(i)) require(i);
+    if (plan.needs(i)) require(i);
   }
-  if (plan.kept_bytes() != 0 && kept_ == nullptr) kept_ = plan.device().allocate(plan.kept_bytes());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
     const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);
@@ -98,60 +88,7 @@ void Session::refresh() {
     addresses_[i] = address_of_storage(plan.storages()[plan.operands()[i]]);
     addresses_[i].offset += plan.shifts()[i];
   }
-  find_due_packings();
 }
-
-// Weights are packed when they are not those that were packed last.
-void Session::find_due_packings() {
-  packs_states_ = false;
-  for (std::size_t i = 0; i < packed_.size(); ++i) {
-    const Packing& packing = executable_->packings()[i];
-    if (packing.input == Packing::constant || !inputs_[packing.input]) continue;
-    const core::State& state = *executable_->graph().inputs()[packing.input].state;
-    Packed& last = packed_[i];
-    last.due = last.due || last.revision != state.revision() || last.buffer != inputs_[packing.input].buffer.get();
-    last.revision = state.revision();
-    last.buffer = inputs_[packing.input].buffer.get();
-    packs_states_ = packs_states_ || last.due;
-  }
-}
-
-bool Session::holds_packed(std::uint32_t input) const {
-  if (!releases_states_ || kept_ == nullptr || !executable_->is_only_packed(input)) return false;
-  const std::uint64_t revision = executable_->graph().inputs()[input].state->revision();
-  for (std::size_t i = 0; i < packed_.size(); ++i) {
-    const bool stale = packed_[i].due || packed_[i].revision != revision;
-    if (executable_->packings()[i].input == input && stale) return false;
-  }
-  return true;
-}
-
-// One after the other, so that weights are not all held twice at once.
-void Session::run_packing() {
-  for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
-    launch(i);
-    const ExecutableStep& step = executable_->steps()[i];
-    if (step.releases != UINT32_MAX && is_due(step)) release_contents(step);
-  }
-}
-
-void Session::release_contents(const ExecutableStep& step) {
-  const Packing& packing = executable_->packings()[step.packs];
-  core::State& state = *executable_->graph().inputs()[packing.input].state;
-  inputs_[packing.input] = {};
-  const auto again = [path = packing.path, kept = kept_, offset = executable_->storages()[packing.storage].offset] {
-    return unpacked(*path, kept->at(offset).pointer());
-  };
-  const core::Mode mode = state.held().mode();
-  const core::Array released = state.release({mode, again, 0});
-  if (released) released.buffer->device()->discard(*released.buffer);
-}
-
-void Session::note_packed() {
-  for (Packed& each : packed_) each.due = false;
-}
-
-bool Session::is_due(const ExecutableStep& step) const { return step.packs == UINT32_MAX || packed_[step.packs].due; }
 
 core::LaunchAddresses Session::launch_addresses(std::size_t index) const {
   const ExecutableStep& step = executable_->steps()[index];
@@ -161,7 +98,6 @@ core::LaunchAddresses Session::launch_addresses(std::size_t index) const {
 
 void Session::launch(std::size_t index) const {
   const ExecutableStep& step = executable_->steps()[index];
-  if (!is_due(step)) return;
   const core::LaunchAddresses given = launch_addresses(index);
   step.kernel->launch(given.inputs, given.outputs, given.workspace);
 }
@@ -194,15 +130,10 @@ void Session::run_steps() {
     run_watched();
   } else {
     const std::size_t before = allocations();
-    if (releases_states_ && packs_states_) {
-      run_packing();
-    } else {
-      launch_steps();
-    }
+    launch_steps();
     executable_->device().synchronise();
     unplanned_ += allocations() - before;
   }
-  note_packed();
 }
 
 namespace {
@@ -233,8 +164,7 @@ class StepClock {
 void Session::run_timed() {
   StepClock clock(executable_->device());
   for (std::size_t i = 0; i < executable_->steps().size(); ++i) {
-    const bool due = is_due(executable_->steps()[i]);
-    milliseconds_[i] = due ? clock.milliseconds([&] { launch(i); }) : 0;
+    milliseconds_[i] = clock.milliseconds([&] { launch(i); });
   }
 }
 

@@ -53,21 +53,12 @@ class Session {
   void unbind(std::uint32_t input) { inputs_[input] = {}; }
   /// Lets go of everything bound.
   void release_inputs();
-  /// Lets go of packed weights: the next run packs them anew.
-  void release_packed();
-  /// From now on states whose weights were packed let go of their plain contents where nobody else holds them, and are
-  /// bound again when they are to be packed anew.
-  void release_packed_states() { releases_states_ = true; }
-  /// Whether a run does without the contents of a state: it holds them packed.
-  bool holds_packed(std::uint32_t input) const;
 
  private:
   core::Address address_of_storage(const Storage& storage) const;
   void refresh();
   void run_steps();
   void run_beside_reference();
-  /// Whether a step has to run: packing is done when the weights have changed.
-  bool is_due(const ExecutableStep& step) const;
   core::LaunchAddresses launch_addresses(std::size_t index) const;
   void launch(std::size_t index) const;
   void launch_steps();
@@ -76,26 +67,11 @@ class Session {
   void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;
   void poison_dead(std::size_t step) const;
   std::size_t allocations() const;
-  void find_due_packings();
-  void note_packed();
-  void run_packing();
-  void release_contents(const ExecutableStep& step);
-
-  /// What weights were packed last.
-  struct Packed {
-    std::uint64_t revision = 0;  // of the state
-    const core::Buffer* buffer = nullptr;
-    bool due = true;
-  };
 
   std::shared_ptr<const Executable> executable_;
   std::span<double> milliseconds_;  // where each run notes the time of its steps
   core::BufferRef arena_;
   core::BufferRef host_arena_;
-  core::BufferRef kept_;
-  std::vector<Packed> packed_;  // of the executable's packings
-  bool releases_states_ = false;
-  bool packs_states_ = false;  // this run does
   std::vector<core::Array> inputs_;
   std::vector<core::Array> outputs_;
   std::vector<core::Address> addresses_;           // of operands, step after step

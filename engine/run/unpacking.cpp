@@ -32,15 +32,18 @@ core::Array packed_digits(const PackingPath& path, std::int64_t weight) {
   const std::int64_t count = numbers.view.count();
   auto* const out = reinterpret_cast<T*>(address_of(numbers).pointer());
   for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(i / weight % base + 1);
+  const core::BufferRef plain = numbers.buffer;
   Value value = core::constant(core::Mode::eager, std::move(numbers));
   for (const auto& [op, attributes] : path.operators) {
     value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});
   }
+  cpu_device().discard(*plain);  // its pages serve nobody else
   return core::result_of(value).array;
 }
 
 template <class T>
-core::Array unpack(const PackingPath& path, const std::byte* packed) {
+core::Array unpack(const PackingPath& path, const core::Array& packed) {
+  const std::byte* const from = address_of(packed).pointer();
   core::Array result = new_array(cpu_device(), path.type.dtype, path.type.shape);
   const std::int64_t count = result.view.count();
   const core::Array low = packed_digits<T>(path, 1);
@@ -59,9 +62,11 @@ core::Array unpack(const PackingPath& path, const std::byte* packed) {
     std::int64_t number = digit(lows);
     if (number < 0) continue;
     if (highs != nullptr) number += digit(highs) * base;
-    std::memcpy(out + static_cast<std::size_t>(number) * sizeof(T), packed + at, sizeof(T));
+    std::memcpy(out + static_cast<std::size_t>(number) * sizeof(T), from + at, sizeof(T));
     ++found;
   }
+  cpu_device().discard(*low.buffer);
+  if (high) cpu_device().discard(*high.buffer);
   if (found < count) {
     throw GraphError(core::text("packed weights of shape ", path.type.shape, " hold ", found, " of ", count,
                                 " elements: the packing is not reversible"));
@@ -71,22 +76,27 @@ core::Array unpack(const PackingPath& path, const std::byte* packed) {
 
 }  // namespace
 
-std::shared_ptr<const PackingPath> reversible_path(const core::Graph& graph, std::uint32_t packing_node) {
+std::optional<PackingPath> packing_path(const core::Graph& graph, std::uint32_t packing_node) {
   PackingPath path;
+  path.reversible = true;
   std::uint32_t index = packing_node;
   while (graph.nodes()[index].input_count != 0) {
     const core::GraphNode& node = graph.nodes()[index];
-    if (index != packing_node && !keeps_all_elements(graph, node)) return nullptr;
+    if (index != packing_node) {
+      if (!core::definition(node.op).is(core::Traits::view)) return std::nullopt;
+      path.reversible = path.reversible && keeps_all_elements(graph, node);
+    }
     path.operators.emplace_back(node.op, node.attributes);
     index = graph.producer(graph.inputs_of(node)[0]);
   }
+  if (graph.nodes()[index].op != OpId::read) return std::nullopt;
   path.type = graph.type(graph.nodes()[index].first_result);
-  if (path.type.dtype != DType::f32 && path.type.dtype != DType::f64) return nullptr;
+  path.reversible = path.reversible && (path.type.dtype == DType::f32 || path.type.dtype == DType::f64);
   std::ranges::reverse(path.operators);
-  return std::make_shared<const PackingPath>(std::move(path));
+  return path;
 }
 
-core::Array unpacked(const PackingPath& path, const std::byte* packed) {
+core::Array unpacked(const PackingPath& path, const core::Array& packed) {
   return path.type.dtype == DType::f64 ? unpack<double>(path, packed) : unpack<float>(path, packed);
 }
 

@@ -1,8 +1,8 @@
 // Weights back from their packed layout, for states whose plain contents were let go of.
 #pragma once
 
-#include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,17 +11,18 @@
 
 namespace tyto::run {
 
-/// How the contents of an input become packed weights: operators of one operand each, the last of which packs.
+/// How the contents of an input become packed weights: views of one operand each, and what packs them at last.
 struct PackingPath {
   core::TensorType type;  // of the input
   std::vector<std::pair<core::OpId, std::shared_ptr<const core::Attributes>>> operators;
+  bool reversible = false;  // every element is among the packed ones
 };
 
-/// The path from the graph's input to what the node packs; null where an element may not be among the packed ones.
-std::shared_ptr<const PackingPath> reversible_path(const core::Graph& graph, std::uint32_t packing_node);
+/// The path from an input of the graph to what the node packs; nothing where that is no view of an input.
+std::optional<PackingPath> packing_path(const core::Graph& graph, std::uint32_t packing_node);
 
-/// The input's contents again, bit for bit. Packing moves elements and adds zeros, so packing the elements' numbers
-/// tells where each of them went.
-core::Array unpacked(const PackingPath& path, const std::byte* packed);
+/// The input's contents again, bit for bit, where the path is reversible. Packing moves elements and adds zeros, so
+/// packing the elements' numbers tells where each of them went.
+core::Array unpacked(const PackingPath& path, const core::Array& packed);
 
 }  // namespace tyto::run

@@ -64,7 +64,9 @@ bool can_be_verified(const Executable& executable) {
 void Session::run_beside_reference() {
   const Executable& plan = *executable_;
   core::Device& device = plan.device();
-  for (std::uint32_t i = 0; i < inputs_.size(); ++i) require(i);
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+    if (plan.needs(i)) require(i);
+  }
   if (!reference_) {
     CompileOptions options = plan.options();
     options.passes = as_recorded;
@@ -80,8 +82,6 @@ void Session::run_beside_reference() {
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
     reference_->inputs_[i] = plan.is_written(i) ? copy_of(device, inputs_[i]) : inputs_[i];
   }
-  // Its states are copies: it cannot tell by them whether weights are those that it packed.
-  reference_->release_packed();
   reference_->run_steps();
   const std::size_t before = unplanned_;
   run_steps();

@@ -83,9 +83,7 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
     StepProfile row{step.name, node.label ? *node.label : std::string(), milliseconds[i]};
-    if (milliseconds[i] == 0) {
-      // Did not run: weights that are packed already are not packed again.
-    } else if (core::definition(node.op).name != step.name) {
+    if (core::definition(node.op).name != step.name) {
       // What the executable adds to a node (copies, transfers) reads as much as it writes, densely.
       const std::uint32_t written = executable.operands()[step.first_operand + step.input_count];
       row.bytes = 2 * static_cast<std::int64_t>(executable.storages()[written].bytes);

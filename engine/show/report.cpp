@@ -8,6 +8,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/regions/run/region_moves.hpp"
+#include "engine/run/packed_weights.hpp"
 
 namespace tyto::run {
 
@@ -21,7 +22,15 @@ GraphReport report_of(const Session& session, double milliseconds) {
     const core::TensorType& type = executable.graph().type(port);
     return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
   };
-  for (const core::GraphInput& input : executable.graph().inputs()) {
+  std::vector<const core::State*> packed, plain_too;  // weights that are kept packed, and the state beside them
+  for (const PackedInput& each : executable.packed_inputs()) {
+    packed.push_back(executable.graph().inputs()[each.input].state.get());
+    if (each.weights->keeps_plain()) plain_too.push_back(&each.weights->weights());
+  }
+  for (std::uint32_t i = 0; i < executable.graph().inputs().size(); ++i) {
+    const core::GraphInput& input = executable.graph().inputs()[i];
+    const bool held = executable.needs(i) || std::ranges::count(plain_too, input.state.get()) != 0;
+    if (!held || std::ranges::count(packed, input.state.get()) != 0) continue;
     const bool is_state =
         input.state != nullptr && input.state->kind() != core::State::Kind::placeholder && !input.generator;
     (is_state ? report.state_bytes : report.input_bytes) += bytes_of(input.port);
@@ -33,7 +42,7 @@ GraphReport report_of(const Session& session, double milliseconds) {
     seen.push_back(constant.buffer.get());
     report.constant_bytes += constant.buffer->bytes();
   }
-  report.kept_bytes = executable.kept_bytes();
+  report.kept_bytes = executable.packed_bytes();
   report.last_run_steps = report.steps;
   report.unplanned_allocations = session.unplanned_allocations();
   for (const auto& [name, count] : session.unplanned_by_node()) {

@@ -95,9 +95,6 @@ Storages::Storages(const core::Graph& graph, bool outputs_in_place)
       free_[index] = true;
       storage_of_[node.first_result] = add(node.op == OpId::constant ? StorageKind::constant : StorageKind::input,
                                            bytes_of(graph, node.first_result));
-    } else if (node.op == OpId::pack_weights) {
-      // Of constants and states only, and kept between runs as they are.
-      storage_of_[node.first_result] = add(StorageKind::constant, bytes_of(graph, node.first_result));
     } else if (def.is(Traits::view)) {
       add_view(node, index);
     } else {

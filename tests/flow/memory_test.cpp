@@ -153,6 +153,7 @@ TEST_CASE("a loop works where its initial values lie") {
     return [loop](const auto& p) { return tyto::sum(loop(matmul(p, p), p)); };
   };
   const auto least = arena_of(around([](const auto& x, const auto&) { return x; }));
+  constexpr std::size_t packed = square_bytes + 4096;  // p, as products read it, for as long as the loop runs
   SUBCASE("in place") {
     CHECK(arena_of(around([](const auto& x, const auto&) {
             return fori_loop(0, 3, x, [](const auto&, const auto& c) { return c * 0.5 + 1; });
@@ -162,7 +163,7 @@ TEST_CASE("a loop works where its initial values lie") {
     for (const int trips : {1, 2, 3}) {
       CHECK(arena_of(around([trips](const auto& x, const auto& p) {
               return fori_loop(0, trips, x, [&](const auto&, const auto& c) { return matmul(c, p) * 0.01; });
-            })) < least + square_bytes * 3 / 2);
+            })) < least + packed + square_bytes * 3 / 2);
     }
   }
   SUBCASE("until it is told to stop") {
@@ -170,7 +171,7 @@ TEST_CASE("a loop works where its initial values lie") {
             return while_loop(
                 x, [](const auto& c) { return tyto::sum(abs(c)) > 1.0; },
                 [&](const auto& c) { return matmul(c, p) * 0.001; });
-          })) < least + square_bytes * 3 / 2);
+          })) < least + packed + square_bytes * 3 / 2);
   }
 }
 

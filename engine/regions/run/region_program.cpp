@@ -85,7 +85,6 @@ void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, b
   layout.duration += std::max<std::int64_t>(1, executable_->duration());
   const std::int64_t lower = loop ? 0 : begin, upper = loop ? layout.duration + 1 : layout.duration;
   layout.blocks.push_back({lower, upper, table_bytes(), name + "/addresses"});
-  layout.blocks.push_back({lower, upper, executable_->kept_bytes(), name + "/packed weights"});
   for (std::size_t i = 0; i < executable_->blocks().size(); ++i) {
     const Block& block = executable_->blocks()[i];
     layout.blocks.push_back({begin + block.lower, begin + block.upper, static_cast<std::size_t>(block.size),
@@ -96,7 +95,6 @@ void RegionProgram::list_blocks(RegionLayout& layout, const std::string& name, b
 
 void RegionProgram::place(RegionOffsets& offsets) {
   table_at_ = offsets.next();
-  kept_at_ = offsets.next();
   executable_->place(offsets.next(executable_->blocks().size()));
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const std::uint32_t workspace = executable_->steps()[i].workspace;
@@ -119,13 +117,11 @@ RegionProgram::Frame::Frame(const RegionProgram& program, core::Address workspac
       table_(program.take_table()),
       addresses_(table_ ? table_.get() : reinterpret_cast<core::Address*>((workspace + program.table_at_).pointer())) {
   const Executable& plan = *program.executable_;
-  const core::Address kept = arena_ + program.kept_at_;
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
     core::Address address;
     switch (storage.kind) {
       case StorageKind::arena: address = arena_ + storage.offset; break;
-      case StorageKind::kept: address = kept + storage.offset; break;
       case StorageKind::constant: address = address_of(plan.constants()[storage.index]); break;
       case StorageKind::host:
       case StorageKind::input:

@@ -26,9 +26,9 @@ class RegionProgram {
 
   const Executable& executable() const { return *executable_; }
   /// What it runs by.
-  PlannedRegion::Program planned() const { return {planned_program(*executable_), table_at_, table_bytes(), kept_at_}; }
-  /// Appends its steps to the timeline, and its blocks: the addresses of operands (on the host) and what is kept, which
-  /// live while the region does, a loop's from its first instant to its last; then the arena's. `name` is the region's.
+  PlannedRegion::Program planned() const { return {planned_program(*executable_), table_at_, table_bytes()}; }
+  /// Appends its steps to the timeline, and its blocks: the addresses of operands (on the host), which live while
+  /// the region does, a loop's from its first instant to its last; then the arena's. `name` is the region's.
   void list_blocks(RegionLayout& layout, const std::string& name, bool loop) const;
   /// When what is bound to its inputs and outputs is needed, from its first step on.
   struct BoundLifetimes {
@@ -142,7 +142,7 @@ class RegionProgram {
   std::vector<Step> steps_;
   BoundOperands inputs_, outputs_;
   std::vector<std::vector<std::uint32_t>> born_, dying_;  // storages by first and last step; where memory is poisoned
-  std::size_t table_at_ = 0, kept_at_ = 0;
+  std::size_t table_at_ = 0;
   mutable SpareTables spare_;
 };
 

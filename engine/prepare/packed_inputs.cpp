@@ -1,0 +1,101 @@
+// Packed weights of states as inputs of the graph, so that all who read them read the same.
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/op_ids.hpp"
+#include "engine/prepare/graph_passes.hpp"
+#include "engine/run/packed_weights.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+using core::Graph;
+using core::GraphNode;
+using core::OpId;
+using core::Port;
+
+/// What each node packs of a state that the graph does not change; null for all other nodes.
+std::vector<std::shared_ptr<PackedWeights>> packed_weights(const Graph& graph) {
+  std::vector<std::shared_ptr<PackedWeights>> packed(graph.nodes().size());
+  std::unordered_map<std::uint32_t, std::shared_ptr<core::State>> states;  // by the node that reads it
+  for (const core::GraphInput& input : graph.inputs()) {
+    if (input.state == nullptr || input.generator) continue;
+    const core::State::Kind kind = input.state->kind();
+    if (kind == core::State::Kind::persistent || kind == core::State::Kind::variable) {
+      states.emplace(graph.producer(input.port), input.state);
+    }
+  }
+  for (const core::GraphUpdate& update : graph.updates()) {
+    states.erase(graph.producer(graph.inputs()[update.input].port));
+  }
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const GraphNode& node = graph.nodes()[i];
+    if (node.op != OpId::pack_weights) continue;
+    const std::optional<PackingPath> path = packing_path(graph, i);
+    if (!path) continue;
+    std::uint32_t source = i;
+    while (graph.nodes()[source].input_count != 0) source = graph.producer(graph.inputs_of(graph.nodes()[source])[0]);
+    const auto state = states.find(source);
+    if (state != states.end()) packed[i] = PackedWeights::of(state->second, *path, graph.type(node.first_result));
+  }
+  return packed;
+}
+
+/// Of each node whether it stays: those that pack go, and the views that only they read.
+std::vector<bool> needed_nodes(const Graph& graph, const std::vector<std::shared_ptr<PackedWeights>>& packed) {
+  std::vector<bool> read(graph.port_count(), false);
+  for (const Port output : graph.outputs()) read[output] = true;
+  for (const core::GraphUpdate& update : graph.updates()) read[update.port] = true;
+  std::vector<bool> needed(graph.nodes().size(), true);
+  for (std::size_t i = graph.nodes().size(); i-- > 0;) {
+    const GraphNode& node = graph.nodes()[i];
+    const bool unread_view =
+        node.input_count != 0 && core::definition(node.op).is(core::Traits::view) && !read[node.first_result];
+    needed[i] = packed[i] == nullptr && !unread_view;
+    if (!needed[i]) continue;
+    for (const Port input : graph.inputs_of(node)) read[input] = true;
+  }
+  return needed;
+}
+
+}  // namespace
+
+core::Graph with_packed_inputs(core::Graph graph) {
+  const std::vector<std::shared_ptr<PackedWeights>> packed = packed_weights(graph);
+  if (std::ranges::all_of(packed, [](const auto& each) { return each == nullptr; })) return graph;
+  const std::vector<bool> needed = needed_nodes(graph, packed);
+  core::GraphBuilder builder;
+  std::vector<Port> place(graph.port_count(), core::no_port);
+  for (const core::GraphInput& input : graph.inputs()) {
+    place[input.port] = builder.add_input(graph.type(input.port), input);
+  }
+  std::unordered_map<const PackedWeights*, Port> inputs;
+  std::vector<Port> operands;
+  std::vector<core::TensorType> types;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const GraphNode& node = graph.nodes()[i];
+    if (packed[i] != nullptr) {
+      const auto [known, is_new] = inputs.try_emplace(packed[i].get(), core::no_port);
+      if (is_new) {
+        const std::shared_ptr<core::State> state = PackedWeights::input_state(packed[i]);
+        known->second = builder.add_input(state->type(), {.name = state->name(), .state = state});
+      }
+      place[node.first_result] = known->second;
+      continue;
+    }
+    if (!needed[i] || (node.op == OpId::read && node.input_count == 0)) continue;
+    operands.clear();
+    types.clear();
+    for (const Port input : graph.inputs_of(node)) operands.push_back(place[input]);
+    for (std::uint32_t r = 0; r < node.result_count; ++r) types.push_back(graph.type(node.first_result + r));
+    const Port first = builder.add(node.op, node.attributes, operands, types, node.label);
+    for (std::uint32_t r = 0; r < node.result_count; ++r) place[node.first_result + r] = first + r;
+  }
+  for (const Port output : graph.outputs()) builder.add_output(place[output]);
+  for (const core::GraphUpdate& update : graph.updates()) builder.add_update(update.input, place[update.port]);
+  builder.set_draws(graph.draws());
+  return builder.finish();
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,178 @@
+// Packing when a state has changed, one layout in memory for all who ask for it, and plain contents let go of.
+#include "engine/run/packed_weights.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/graph/builder.hpp"
+#include "core/value/text.hpp"
+#include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+/// All packed weights there are, by the state that they pack and by the one that graphs read.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_multimap<const core::State*, std::weak_ptr<PackedWeights>> of_state;
+};
+
+// Never destroyed: states of static lifetime may go while the process ends.
+Registry& registry() {
+  static Registry* const all = new Registry;
+  return *all;
+}
+
+std::vector<std::shared_ptr<PackedWeights>> all_of(const core::State* state) {
+  std::vector<std::shared_ptr<PackedWeights>> found;  // the last share of one is not let go of under the lock
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto [first, last] = all.of_state.equal_range(state);
+  for (auto each = first; each != last; ++each) {
+    if (auto packed = each->second.lock()) found.push_back(std::move(packed));
+  }
+  return found;
+}
+
+bool same_attributes(const std::shared_ptr<const core::Attributes>& a,
+                     const std::shared_ptr<const core::Attributes>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool same_path(const PackingPath& a, const PackingPath& b) {
+  return a.type == b.type && std::ranges::equal(a.operators, b.operators, [](const auto& one, const auto& other) {
+           return one.first == other.first && same_attributes(one.second, other.second);
+         });
+}
+
+}  // namespace
+
+struct PackedWeights::Contents {
+  PackingPath path;
+  core::Array array;
+  std::atomic<bool> unpacked{false};  // the state holds them in plain again
+};
+
+PackedWeights::PackedWeights(std::shared_ptr<core::State> weights, PackingPath path, core::TensorType type)
+    : weights_(std::move(weights)),
+      path_(std::move(path)),
+      input_(core::State::Kind::persistent, weights_->name() + ", packed", std::move(type)) {}
+
+PackedWeights::~PackedWeights() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const core::State* state : {static_cast<const core::State*>(weights_.get()), &std::as_const(input_)}) {
+    auto [each, last] = all.of_state.equal_range(state);
+    while (each != last) each = each->second.expired() ? all.of_state.erase(each) : std::next(each);
+  }
+}
+
+std::shared_ptr<PackedWeights> PackedWeights::of(const std::shared_ptr<core::State>& weights, const PackingPath& path,
+                                                 const core::TensorType& type) {
+  for (const std::shared_ptr<PackedWeights>& known : all_of(weights.get())) {
+    if (known->weights_ == weights && same_path(known->path_, path)) return known;
+  }
+  auto made = std::make_shared<PackedWeights>(weights, path, type);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.of_state.emplace(weights.get(), made);
+  all.of_state.emplace(&made->input_, made);
+  return made;
+}
+
+std::shared_ptr<PackedWeights> PackedWeights::behind(const core::GraphInput& input) {
+  for (const std::shared_ptr<PackedWeights>& each : all_of(input.state.get())) {
+    if (&each->input_ == input.state.get()) return each;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<core::State> PackedWeights::input_state(const std::shared_ptr<PackedWeights>& packed) {
+  return {packed, &packed->input_};
+}
+
+core::Array PackedWeights::current(ReadContents read) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t revision = weights_->revision();
+  if (contents_ == nullptr || revision_ != revision) {
+    pack(revision, read);
+    share_equal();
+    release_plain();
+  } else if (contents_->unpacked && ++runs_ >= patience_) {
+    // Who reads them in plain between any two runs is not to unpack them each time.
+    patience_ *= 2;
+    release_plain();
+  }
+  return contents_->array;
+}
+
+void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
+  contents_ = nullptr;  // before there are others
+  const Value current = weights_->current();
+  if (!current) {
+    throw GraphError(
+        core::text("input '", weights_->name(), "' of shape ", weights_->type().shape, " was given no value"));
+  }
+  const core::Array plain = to_device(read(current), cpu_device());
+  Value value = core::constant(core::Mode::eager, plain);
+  for (const auto& [op, attributes] : path_.operators) {
+    value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});
+  }
+  contents_ = std::make_shared<Contents>();
+  contents_->path = path_;
+  contents_->array = core::result_of(value).array;
+  revision_ = revision;
+}
+
+// Kernels for other sizes may read the same layout; then these numbers lie in it in the same way.
+void PackedWeights::share_equal() {
+  const core::Array& own = contents_->array;
+  const auto bytes = static_cast<std::size_t>(own.view.count()) * size_of(own.dtype);
+  for (const std::shared_ptr<PackedWeights>& other : all_of(weights_.get())) {
+    if (other.get() == this) continue;
+    const std::unique_lock lock(other->mutex_, std::try_to_lock);  // two that pack do not wait for each other
+    if (!lock || other->contents_ == nullptr || other->revision_ != revision_) continue;
+    const core::Array& known = other->contents_->array;
+    if (known.view.shape != own.view.shape) continue;
+    if (std::memcmp(address_of(known).pointer(), address_of(own).pointer(), bytes) != 0) continue;
+    contents_ = other->contents_;
+    return;
+  }
+}
+
+void PackedWeights::release_plain() {
+  runs_ = 0;
+  if (!contents_->path.reversible) return;
+  const auto again = [contents = contents_] {
+    contents->unpacked = true;
+    return unpacked(contents->path, contents->array);
+  };
+  const core::Mode mode = weights_->held().mode();
+  const core::Array released = weights_->release({mode, again, 0});
+  if (!released) return;
+  contents_->unpacked = false;
+  released.buffer->device()->discard(*released.buffer);
+}
+
+core::Array PackedWeights::unpacked_contents(const core::State& weights) {
+  const core::State::Held held = weights.held();
+  if (held.deferred == nullptr && (!held.version || held.version.node()->evaluated())) return {};
+  for (const std::shared_ptr<PackedWeights>& each : all_of(&weights)) {
+    const std::lock_guard lock(each->mutex_);
+    if (each->weights_.get() != &weights || each->contents_ == nullptr) continue;
+    if (each->revision_ != weights.revision() || !each->contents_->path.reversible) continue;
+    return unpacked(each->contents_->path, each->contents_->array);
+  }
+  return {};
+}
+
+void PackedWeights::release() {
+  const std::lock_guard lock(mutex_);
+  if (contents_.use_count() == 1) contents_ = nullptr;
+}
+
+}  // namespace tyto::run

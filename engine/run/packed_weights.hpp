@@ -1,0 +1,60 @@
+// Weights of a state as the kernel of a product reads them: packed once in the process, for every graph that reads
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "engine/run/unpacking.hpp"
+
+namespace tyto::run {
+
+/// A graph that reads packed weights has an input for them, behind which stands a state of its own: input_state().
+class PackedWeights {
+ public:
+  PackedWeights(std::shared_ptr<core::State> weights, PackingPath path, core::TensorType type);
+  ~PackedWeights();
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
+
+  /// The one of this state and path; `type` is that of the packed weights.
+  static std::shared_ptr<PackedWeights> of(const std::shared_ptr<core::State>& weights, const PackingPath& path,
+                                           const core::TensorType& type);
+  /// The one whose weights an input of a graph is; null for other inputs.
+  static std::shared_ptr<PackedWeights> behind(const core::GraphInput& input);
+  static std::shared_ptr<core::State> input_state(const std::shared_ptr<PackedWeights>& packed);
+
+  /// The state's contents as they are now, packed: anew when they have changed. The state lets go of its plain contents
+  /// where nobody else holds them.
+  /// `read` gets the contents of the value that was assigned to it.
+  using ReadContents = core::Array (*)(const Value&);
+  core::Array current(ReadContents read);
+  /// Lets go of packed weights that no other layout shares: they are packed anew when they are asked for again.
+  void release();
+
+  const core::State& weights() const { return *weights_; }
+  bool keeps_plain() const { return !path_.reversible; }
+
+  /// The state's contents made of packed ones, whichever hold them; the state stays without them. Nothing where none
+  /// do.
+  static core::Array unpacked_contents(const core::State& weights);
+
+ private:
+  struct Contents;
+
+  void pack(std::uint64_t revision, ReadContents read);
+  void share_equal();
+  void release_plain();
+
+  std::shared_ptr<core::State> weights_;
+  PackingPath path_;
+  core::State input_;
+  std::mutex mutex_;
+  std::shared_ptr<Contents> contents_;
+  std::uint64_t revision_ = 0;  // of the state, when it was packed
+  std::uint32_t runs_ = 0;      // since the plain contents were read again
+  std::uint32_t patience_ = 1;  // as many of them until they are let go of
+};
+
+}  // namespace tyto::run
