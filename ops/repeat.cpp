@@ -1,5 +1,6 @@
 // The same elements again, or further on: tile, repeat and roll.
 #include <algorithm>
+#include <utility>
 
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
@@ -190,7 +191,18 @@ Tensor<M> tile(const Tensor<M>& x, const IntList& counts) {
   IntList copies = counts;
   while (shape.size() < copies.size()) shape.insert(0, 1);
   while (copies.size() < shape.size()) copies.insert(0, 1);
-  return emit(OpId::tile, core::ListAttributes{copies}, {reshape(x, shape)});
+  // Copies along an axis of length 1 are that axis stretched, which stores none of them.
+  IntList stretched(shape.size(), 1);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1 && copies[i] > 1) std::swap(copies[i], stretched[i]);
+  }
+  Tensor<M> tiled = reshape(x, shape);
+  if (std::ranges::any_of(copies, [](std::int64_t count) { return count != 1; })) {
+    tiled = emit(OpId::tile, core::ListAttributes{std::move(copies)}, {tiled});
+  }
+  shape = tiled.shape();
+  for (std::size_t i = 0; i < shape.size(); ++i) shape[i] *= stretched[i];
+  return broadcast_to(tiled, shape);
 }
 
 template <class M>
@@ -199,6 +211,11 @@ Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int6
   core::require("repeat", x);
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("repeat", axis.value_or(0), source.ndim());
+  Shape shape = source.shape();
+  if (shape[static_cast<std::size_t>(along)] == 1 && count > 1) {
+    shape[static_cast<std::size_t>(along)] = count;
+    return broadcast_to(source, shape);
+  }
   return emit(OpId::repeat, core::ListAttributes{{count, along}}, {source});
 }
 

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/device/device.hpp"
+#include "engine/run/devices.hpp"
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -71,6 +74,35 @@ TEST_CASE_TEMPLATE("tile repeats the whole, repeat each element", M, Eager, Lazy
   CHECK(weighted_gradient(x, [](auto& v) { return tile(v, {2, 2}); }) == Numbers{1 + 3 + 5 + 7, 2 + 4 + 6 + 8});
   CHECK(weighted_gradient(x, [](auto& v) { return repeat(v, 3, 0); }) == Numbers{1 + 2 + 3, 4 + 5 + 6});
   CHECK(weighted_gradient(x, [](auto& v) { return repeat(v, 0); }) == Numbers{0, 0});
+}
+
+TEST_CASE_TEMPLATE("copies along axes of length 1 are stretched, not stored", M, Eager, Lazy) {
+  const Tensor<M> row = counted<M>({1, 3});
+  CHECK(numbers(tile(row, {2, 1})) == Numbers{1, 2, 3, 1, 2, 3});
+  CHECK(numbers(tile(row, {2, 2})) == Numbers{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3});
+  CHECK(numbers(tile(counted<M>({3}), {2, 1, 1})) == Numbers{1, 2, 3, 1, 2, 3});
+  CHECK(tile(counted<M>({3}), {2, 1, 1}).shape() == Shape{2, 1, 3});
+  CHECK(numbers(repeat(row, 2, 0)) == Numbers{1, 2, 3, 1, 2, 3});
+  CHECK(numbers(repeat(row, 2, 1)) == Numbers{1, 1, 2, 2, 3, 3});
+  CHECK(tile(row, {0, 1}).shape() == Shape{0, 3});
+  CHECK(repeat(row, 0, 0).shape() == Shape{0, 3});
+  CHECK(repeat(Tensor<M>::ones({1, 0}), 4, 0).shape() == Shape{4, 0});
+  CHECK(numbers(tile(Tensor<M>(7.0F), {3})) == Numbers{7, 7, 7});
+  CHECK(weighted_gradient(row, [](auto& v) { return tile(v, {2, 1}); }) == Numbers{1 + 4, 2 + 5, 3 + 6});
+  CHECK(weighted_gradient(row, [](auto& v) { return repeat(v, 2, 0); }) == Numbers{1 + 4, 2 + 5, 3 + 6});
+  // Each as large as a row of 1,000: what is added to 1,000 rows is that row.
+  const Tensor<M> wide = Tensor<M>::ones({1, 1000});
+  (void)wide.template data<float>();
+  const std::size_t before = run::cpu_device().allocated();
+  const Tensor<M> tiled = tile(wide, {1000, 1}), repeated = repeat(wide, 1000, 0);
+  CHECK(sum(tiled + repeated).template item<float>() == 2'000'000);
+  if constexpr (std::is_same_v<M, Lazy>) {
+    auto f = compile([](Tensor<M> x) { return sum(exp(tile(x, {1000, 1})) + repeat(x, 1000, 0)); });
+    (void)f(wide);
+    CHECK(f.plan().height < 100'000);
+  } else {
+    CHECK(run::cpu_device().allocated() < before + 3'000'000);
+  }
 }
 
 TEST_CASE_TEMPLATE("roll shifts round, flattened or along axes, and back for the gradient", M, Eager, Lazy) {
