@@ -1,4 +1,5 @@
-// Reductions: of equal elements without adding them up, over axes of one element by reshaping, of reductions at once.
+// Reductions: of equal elements without adding them up, over axes of one element by reshaping, of reductions at once;
+// products of vectors as sums.
 #include <algorithm>
 
 #include "core/graph/op_ids.hpp"
@@ -107,6 +108,48 @@ Port single_reduction(Match& m) {
   return reshaped(m.editor, m.root, result, m.shape());
 }
 
+// A product of vectors is a sum. As one it is fused with what computes its operands, so that these are not stored, and
+// it is added up as sums are, in the order that loses fewer digits.
+const Condition one_row_and_column{"one row by one column", [](const Match& m) {
+                                     const Shape& left = m.editor.shape(m.tensor('x'));
+                                     return left[left.size() - 2] == 1 && m.editor.shape(m.tensor('y')).back() == 1;
+                                   }};
+// Products of 16-bit types add up what they do not round first.
+const Condition wide_floating{"f32 or f64",
+                              [](const Match& m) { return m.dtype() == DType::f32 || m.dtype() == DType::f64; }};
+bool is_computed_by_element(GraphEditor& editor, Port port) {
+  GraphEditor::Index producer = editor.producer(port);
+  while (editor.definition(producer).is(core::Traits::view) && editor.node(producer).input_count != 0) {
+    producer = editor.producer(editor.input(producer, 0));
+  }
+  return editor.definition(producer).is(core::Traits::elementwise);
+}
+const Condition operand_by_element{"x or y is computed element by element", [](const Match& m) {
+                                     return is_computed_by_element(m.editor, m.tensor('x')) ||
+                                            is_computed_by_element(m.editor, m.tensor('y'));
+                                   }};
+bool is_reshaped_from(GraphEditor& editor, Port port, const Shape& shape) {
+  const GraphEditor::Index producer = editor.producer(port);
+  return editor.node(producer).op == OpId::reshape && editor.shape(editor.input(producer, 0)) == shape;
+}
+Port sum_of_products(Match& m) {
+  // Vectors were given an axis of length 1 to be multiplied as matrices; without it they are what was computed.
+  Shape left = m.editor.shape(m.tensor('x')), right = m.editor.shape(m.tensor('y'));
+  left.erase(left.size() - 2);
+  right.erase(right.size() - 1);
+  if (!is_reshaped_from(m.editor, m.tensor('x'), left) && !is_reshaped_from(m.editor, m.tensor('y'), right)) {
+    left.insert(left.size() - 1, 1);
+    right.insert(right.size() - 1, 1);
+  }
+  const Port x = reshaped(m.editor, m.root, m.tensor('x'), left);
+  const Port y = reshaped(m.editor, m.root, m.tensor('y'), right);
+  const Port products = m.editor.add(m.root, OpId::multiply, core::NoAttributes{}, {x, y});
+  AxesAttributes last;
+  last.axes.push_back(static_cast<std::int64_t>(left.size()) - 1);
+  const Port sums = m.editor.add(m.root, OpId::sum, std::move(last), {products});
+  return reshaped(m.editor, m.root, sums, m.shape());
+}
+
 // clang-format off
 const Rule reduction_table[] = {
     {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped_operand, keeps_one},
@@ -114,6 +157,7 @@ const Rule reduction_table[] = {
     {"sum_of_equal",           "sum(broadcast_to(x))",    "multiply(reshape(x), count)", {&stretched_along_axes, &count_is_exact}, times_count},
     {"extreme_of_extremes",    "op(op(x)!)",              "op(x)",                       {}, single_reduction, order_is_free},
     {"sum_of_sums",            "op(op(x)!)",              "op(x)",                       {&integral_or_fast}, single_reduction, adds_up},
+    {"inner_product",          "matmul(x, y)",            "reshape(sum(multiply(reshape(x), reshape(y))))", {&one_row_and_column, &wide_floating, &operand_by_element}, sum_of_products},
 };
 // clang-format on
 

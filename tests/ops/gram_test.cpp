@@ -47,4 +47,22 @@ TEST_CASE_TEMPLATE("a matrix by a column is the row by its transpose", M, Eager,
   }
 }
 
+TEST_CASE("the inner product of what is computed element by element stores nothing of it and loses no digits") {
+  using Lazily = Tensor<Lazy>;
+  constexpr std::int64_t count = 1 << 22;
+  const Lazily x = Lazily::full({count}, 0.6), y = Lazily::full({count}, 0.5);
+  const auto apart = static_cast<double>(0.6F - 0.5F);
+  auto squared = compile([](Lazily a, Lazily b) {
+    const Lazily t = a - b;
+    return dot(t.T(), t);
+  });
+  const auto sum = static_cast<double>(squared(x, y).item<float>());
+  CHECK(sum / (apart * apart * static_cast<double>(count)) == doctest::Approx(1).epsilon(1e-6));
+  CHECK(squared.plan().height < 10'000);
+  auto rows = compile([](Lazily a, Lazily b) { return matmul(exp(a), matrix_transpose(b)); });
+  const Lazily left = Lazily::zeros({64, 1, 512}), right = Lazily::ones({64, 1, 512});
+  CHECK(rows(left, right).to_vector<float>() == std::vector<float>(64, 512));
+  CHECK(rows.plan().height < 10'000);
+}
+
 }  // namespace gram_test

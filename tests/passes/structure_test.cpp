@@ -217,6 +217,41 @@ TEST_CASE("reductions over axes of one element are reshapes") {
   expect("reduction_of_one", false, [](Sketch& s) { return reduce(s, OpId::sum, s.input({1, 3}, DType::i32), {0}); });
 }
 
+TEST_CASE("products of vectors that are computed on the way are sums") {
+  const auto product = [](Sketch& s, const Shape& left, const Shape& right, DType type = DType::f32) {
+    return s.add(OpId::matmul, {s.add(OpId::exp, {s.input(left, type)}), s.input(right, type)});
+  };
+  expect(
+      "inner_product", true,
+      [&](Sketch& s) {
+        return product(s, {1, 5}, {5, 1});
+      },
+      1e-6);
+  expect(
+      "inner_product", true,
+      [&](Sketch& s) {
+        return product(s, {3, 1, 5}, {3, 5, 1});
+      },
+      1e-6);
+  expect(
+      "inner_product", true,
+      [&](Sketch& s) {
+        return product(s, {1, 5}, {5, 1}, DType::f64);
+      },
+      1e-14);
+  expect(
+      "inner_product", true,
+      [](Sketch& s) {  // of a vector with itself, seen in two ways
+        const core::Port t = s.add(OpId::exp, {s.input({5})});
+        return s.add(OpId::matmul, {list(s, OpId::reshape, t, {1, 5}), list(s, OpId::reshape, t, {5, 1})});
+      },
+      1e-6);
+  expect("inner_product", false, [&](Sketch& s) { return product(s, {2, 5}, {5, 1}); });
+  expect("inner_product", false, [&](Sketch& s) { return product(s, {1, 5}, {5, 2}); });
+  expect("inner_product", false, [&](Sketch& s) { return product(s, {1, 5}, {5, 1}, DType::f16); });
+  expect("inner_product", false, [](Sketch& s) { return s.add(OpId::matmul, {s.input({1, 5}), s.input({5, 1})}); });
+}
+
 TEST_CASE("equal elements are not added up") {
   const auto stretched = [](Sketch& s) { return list(s, OpId::broadcast_to, s.input({3, 1}), {2, 3, 4}); };
   expect(
