@@ -27,6 +27,8 @@ IncrementalSession::IncrementalSession(std::shared_ptr<const Executable> whole)
   for (const core::GraphInput& input : graph.inputs()) states_.push_back(is_state(input) ? input.state.get() : nullptr);
   for (const PackedInput& packed : executable_->packed_inputs()) states_[packed.input] = &packed.weights->weights();
   changed_.assign(graph.inputs().size(), true);
+  written_.assign(graph.inputs().size(), false);
+  for (const core::GraphUpdate& update : graph.updates()) written_[update.input] = true;
   revisions_.assign(graph.inputs().size(), 0);
   outputs_.resize(graph.outputs().size());
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) output_of_.emplace(graph.outputs()[i], i);
@@ -38,24 +40,23 @@ void IncrementalSession::set(std::uint32_t input, const core::Array& array) {
   changed_[input] = true;
 }
 
-IncrementalSession::Changes IncrementalSession::changes() const {
+void IncrementalSession::note_changes() {
   const core::Graph& graph = executable_->graph();
-  Changes changed = changed_;
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    if (graph.inputs()[i].generator) changed[i] = graph.draws() != 0;
-    else if (states_[i] != nullptr) changed[i] = changed[i] || states_[i]->revision() != revisions_[i];
+  changes_ = changed_;
+  for (std::size_t i = 0; i < changes_.size(); ++i) {
+    if (graph.inputs()[i].generator) changes_[i] = graph.draws() != 0;
+    else if (states_[i] != nullptr) changes_[i] = changes_[i] || states_[i]->revision() != revisions_[i];
   }
-  return changed;
 }
 
 void IncrementalSession::run() {
-  const Changes changed = changes();
+  note_changes();
   if (!std::exchange(up_to_date_, false)) {
     parts_.clear();
     kept_.clear();
     run_whole();
   } else {
-    run_part(part_for(changed));
+    run_part(part_for(changes_));
   }
   up_to_date_ = true;
 }
@@ -77,9 +78,7 @@ void IncrementalSession::run_whole() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) session.give_output(i, std::move(outputs_[i]));
   whole_.run();
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i] = session.take_output(i);
-  std::vector<bool> written(given_.size(), false);
-  for (const core::GraphUpdate& update : executable_->graph().updates()) written[update.input] = true;
-  note_states(written);
+  note_states(written_);
   last_run_steps_ = executable_->steps().size();
 }
 
@@ -91,22 +90,27 @@ void IncrementalSession::note_states(const std::vector<bool>& written) {
   }
 }
 
-IncrementalSession::Part& IncrementalSession::part_for(const Changes& changed) {
-  Changes key = changed;
-  if (!parts_.contains(key) && parts_.size() >= part_limit) {
-    // No more parts are made: the smallest that covers the changes does, too.
-    key.assign(changed.size(), true);
-    auto fewest = std::count(key.begin(), key.end(), true);
-    for (const auto& [other, part] : parts_) {
-      bool covers = true;
-      for (std::size_t i = 0; i < changed.size(); ++i) covers = covers && (other[i] || !changed[i]);
-      const auto size = std::count(other.begin(), other.end(), true);
-      if (!covers || size >= fewest) continue;
-      fewest = size;
-      key = other;
-    }
+// The changes of the smallest part that covers these; all changes, where none does.
+IncrementalSession::Changes IncrementalSession::smallest_cover(const Changes& changed) const {
+  Changes key(changed.size(), true);
+  auto fewest = std::count(key.begin(), key.end(), true);
+  for (const auto& [other, part] : parts_) {
+    bool covers = true;
+    for (std::size_t i = 0; i < changed.size(); ++i) covers = covers && (other[i] || !changed[i]);
+    const auto size = std::count(other.begin(), other.end(), true);
+    if (!covers || size >= fewest) continue;
+    fewest = size;
+    key = other;
   }
-  auto found = parts_.find(key);
+  return key;
+}
+
+IncrementalSession::Part& IncrementalSession::part_for(const Changes& changed) {
+  auto found = parts_.find(changed);
+  if (found != parts_.end() && found->second.kept_values == kept_.size()) return found->second;
+  // No more parts are made than so many: then the smallest that covers the changes does, too.
+  const Changes key = found != parts_.end() || parts_.size() < part_limit ? changed : smallest_cover(changed);
+  found = parts_.find(key);
   if (found == parts_.end() || found->second.kept_values != kept_.size()) {
     // Made for the first time, or before other values were kept, which it may have to bring up to date as well.
     found = parts_.insert_or_assign(key, make_part(key)).first;

@@ -45,10 +45,11 @@ class IncrementalSession {
     std::unique_ptr<BoundSession> session;  // null otherwise: there is nothing to do
   };
 
-  Changes changes() const;
+  void note_changes();
   void run_whole();
   void run_part(Part& part);
   Part& part_for(const Changes& changed);
+  Changes smallest_cover(const Changes& changed) const;
   Part make_part(const Changes& changed);
   void fill(const std::vector<core::Port>& missing);
   std::unique_ptr<BoundSession> session_for(core::Graph graph) const;
@@ -60,7 +61,9 @@ class IncrementalSession {
   BoundSession whole_;
   std::vector<const core::State*> states_;  // by input, whose contents it is, packed or not; null for others
   std::vector<core::Array> given_;          // placeholders' contents, by input
-  std::vector<bool> changed_;               // placeholders set, and states updated, since the last run
+  Changes changed_;                         // placeholders set, and states updated, since the last run
+  Changes changes_;                         // these, and states that others changed: what this run is to cover
+  Changes written_;                         // states that the whole graph updates
   std::vector<std::uint64_t> revisions_;    // of states, after the last run
   std::vector<core::Array> outputs_;
   std::map<core::Port, core::Array> kept_;

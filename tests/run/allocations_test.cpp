@@ -136,6 +136,36 @@ TEST_CASE("a training step that was run before allocates nothing") {
   CHECK(step(x, t).item<float>() < before);
 }
 
+TEST_CASE("a graph and a compiled function that were run before ask for no heap memory") {
+  const nn::Sequential model{nn::Linear({.in = 64, .out = 96}), tyto::relu, nn::Linear({.in = 96, .out = 64})};
+  const Tensor x = Tensor::placeholder({32, 64}), y = Tensor::placeholder({32, 64});
+  tyto::Graph graph{{.inputs = {x, y}, .outputs = {model(x), exp(y)}}};
+  const Tensor first = Tensor::uniform({32, 64}), second = Tensor::uniform({32, 64});
+  (void)sum(first + second).item<float>();
+  const auto run = [&](const Tensor& a, const Tensor& b) {
+    graph.set(x, a);
+    graph.run();
+    graph.set(y, b);
+    graph.run();
+    graph.run();
+  };
+  graph.set(y, first);
+  for (int i = 0; i < 3; ++i) run(first, second), run(second, first);
+  auto function = tyto::compile([&](Tensor a, Tensor b) { return model(a) + b; });
+  for (int i = 0; i < 3; ++i) function(first, second);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::size_t nodes = 10;
+#else
+  constexpr std::size_t nodes = 0;
+#endif
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 10; ++i) run(first, second), run(second, first);
+        }) == 0);
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 10; ++i) function(first, second);
+        }) == nodes);
+}
+
 TEST_CASE("linear algebra that was run before allocates nothing") {
   namespace linalg = tyto::linalg;
   const auto each = [](Tensor x) {
