@@ -46,7 +46,8 @@ bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes
     } else {
       too_much = target;
       if (!best && !fitted.fits) break;
-      target -= static_cast<std::int64_t>(tried.arena_bytes_ - limit);
+      // Where far fewer bytes are alive than the target allows, less of the target changes nothing.
+      target = std::min(target, fitted.peak) - static_cast<std::int64_t>(tried.arena_bytes_ - limit);
     }
     if (!best) continue;
     if (too_much - enough < static_cast<std::int64_t>(limit) / worth_trying) break;

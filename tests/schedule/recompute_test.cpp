@@ -1,7 +1,9 @@
 // Computing values twice: the same numbers in less memory.
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
@@ -79,6 +81,43 @@ TEST_CASE("a memory limit that cannot be met is refused with the smallest peak t
     const std::size_t smallest = std::stoul(text.substr(place + 1));
     // What it states can indeed be had.
     CHECK(train(smallest).bytes <= smallest);
+  }
+}
+
+TEST_CASE("a limit is met by operators one by one as by fused groups, the workspace of kernels included") {
+  using T = Tensor<Lazy>;
+  const std::vector<std::function<T(T)>> programs{[](T p) {
+                                                    const T e = exp(p);
+                                                    return sum(cumsum(sin(cumsum(e, 0)), 1) * e);
+                                                  },
+                                                  [](T p) {  // the products need workspace, which no value is alive in
+                                                    const T e = exp(p);
+                                                    return sum(matmul(matmul(e, p), p) * e);
+                                                  },
+                                                  [](T p) {
+                                                    const T e = exp(p);
+                                                    return sum(sort(sort(sort(e, 0), 1), 0) * e);
+                                                  }};
+  const Tensor<Lazy> given = T::linspace(-1, 1, 192 * 192).reshape({192, 192});
+  for (const char* passes : {"", "none"}) {
+    CAPTURE(passes);
+    for (const auto& program : programs) {
+      const auto run = [&](std::size_t limit) {
+        CompileOptions options;
+        options.passes = passes;
+        options.memory_limit = limit;
+        auto f = compile(program, options);
+        const float value = f(given).item<float>();
+        return std::pair(value, f.report().arena_bytes);
+      };
+      const auto [wanted, bytes] = run(0);
+      for (const double part : {0.97, 0.8}) {
+        const auto limit = static_cast<std::size_t>(static_cast<double>(bytes) * part);
+        const auto [value, found] = run(limit);
+        CHECK(value == wanted);
+        CHECK(found <= limit);
+      }
+    }
   }
 }
 
