@@ -319,7 +319,14 @@ Tensor<M> Tensor<M>::permutation(std::int64_t count, const DrawOptions& o) {
 template <class M>
 Tensor<M> Tensor<M>::placeholder(const Shape& shape, DType dtype, std::string name) {
   check_shape("placeholder", shape);
-  return run::make_state(mode_tag<M>, core::State::Kind::placeholder, std::move(name), {dtype, shape, false});
+  const Value handle =
+      run::make_state(mode_tag<M>, core::State::Kind::placeholder, std::move(name), {dtype, shape, false});
+  const auto state = run::state_behind(handle, "placeholder");
+  // What is recorded does not hold the state, only this symbol, which is to know its name.
+  if (const Value symbol = state->held().version) {
+    symbol.node()->set_label(std::make_shared<const std::string>(state->name()));
+  }
+  return handle;
 }
 
 namespace {

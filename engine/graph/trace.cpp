@@ -23,6 +23,15 @@ std::shared_ptr<core::State> state_of(const Node& node) {
   return std::get<core::VersionAttributes>(node.attributes()).state.lock();
 }
 
+// What the user named is a placeholder; all others stand for what a recorded function or body is given.
+[[noreturn]] void refuse_lost(const Node& symbol) {
+  if (symbol.label() == nullptr) refuse_leaked();
+  throw GraphError(core::text("placeholder '", *symbol.label(), "' of shape ", symbol.results()[0].type.shape,
+                              " can be given no value, since nobody holds it any more, as when it was made in a "
+                              "function that has returned; keep it and list it among the inputs of the graph, or make "
+                              "it an argument of the function"));
+}
+
 class Tracer {
  public:
   explicit Tracer(const TraceRequest& request) : request_(request) {}
@@ -215,7 +224,7 @@ class Tracer {
     if (is_draw_key(node)) return input_port(generator_state());
     if (is_bound_state(node)) return input_port(state_of(node));
     core::restore_contents(node);
-    if (node.op() == OpId::read && node.inputs().empty() && node.symbolic()) refuse_leaked();
+    if (node.op() == OpId::read && node.inputs().empty() && node.symbolic()) refuse_lost(node);
     if (has_contents(node)) {
       // Several results: each is captured; they get consecutive ports since nothing is added between.
       const Port first = capture(node.result(0).array);

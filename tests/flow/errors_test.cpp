@@ -149,6 +149,24 @@ TEST_CASE("what a body makes is of no use outside of it unless it is returned") 
   CHECK_THROWS_WITH_AS((leaked + x).to_vector<float>(), message, tyto::GraphError);
 }
 
+TEST_CASE("a placeholder that nobody holds any more is named") {
+  using Tensor = tyto::Tensor<Lazy>;
+  const auto scaled = [](const Tensor& x) { return x * Tensor::placeholder({2}, DType::f32, "factor"); };
+  constexpr const char* message =
+      "placeholder 'factor' of shape (2,) can be given no value, since nobody holds it any more, as when it was made "
+      "in "
+      "a function that has returned; keep it and list it among the inputs of the graph, or make it an argument of the "
+      "function";
+  const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
+  const Tensor y = scaled(x);
+  CHECK_THROWS_WITH_AS(tyto::Graph({.inputs = {x}, .outputs = {y}}), message, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(y.to_vector<float>(), message, tyto::GraphError);
+  auto compiled = tyto::compile(scaled);
+  CHECK_THROWS_WITH_AS(compiled(Tensor{1.0, 2.0}), message, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(fori_loop(0, 3, Tensor{1.0, 2.0}, [&](const Tensor&, const Tensor& c) { return scaled(c); }),
+                       message, tyto::GraphError);
+}
+
 TEST_CASE("states are made before the loop that uses them") {
   using Tensor = tyto::Tensor<Lazy>;
   CHECK_THROWS_WITH_AS(fori_loop(0, 3, Tensor{1.0},
