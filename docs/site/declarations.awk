@@ -41,7 +41,7 @@ function needs_sentence(text,   head, name) {
   if (is_hidden() || head == "") return 0
   if (text ~ /^(friend|static_assert|extern template|template <>|using namespace)/ || text ~ /^template <[^{]*> friend /) return 0
   if (text ~ /^template <.*> *requires.* friend / || text ~ /^(template <.*> *)?(class|struct|enum class) [A-Za-z_]+;$/) return 0
-  if (text ~ /^using [A-Za-z_]+(::[A-Za-z_]+)+;$/ || head ~ /(^| )override( |$)/ || head ~ /= (delete|default)$/) return 0
+  if (text ~ /^using [^=]*;$/ || head ~ /(^| )override( |$)/ || head ~ /= (delete|default)$/) return 0
   if (text ~ /operator\(\)/ || head ~ /~/) return 0
   if (text ~ /operator=\((const )?[A-Za-z]+&&?( [a-z]+)?\)/) return 0
   name = type[depth]
@@ -95,7 +95,7 @@ function read_code(line,   i, c, text, name) {
     if (c == "(") round++
     if (c == ")") round--
     if (round > 0 || (c != "{" && c != "}" && c != ";" && c != ":")) {
-      if (pending == "" && c !~ /[ \t]/) first = number
+      if (pending ~ /^ *$/ && c !~ /[ \t]/) first = number
       pending = pending c
       continue
     }

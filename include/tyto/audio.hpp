@@ -11,8 +11,8 @@ namespace tyto TYTO_API {
 /// Sound as f32 (frames, channels), full scale being -1 to 1, and how many frames there are in a second.
 template <class T>
 struct Recording {
-  T samples;
-  std::int64_t rate = 0;
+  T samples;              ///< (frames, channels), from -1 to 1
+  std::int64_t rate = 0;  ///< samples per second
 };
 
 namespace detail {

@@ -115,7 +115,7 @@ auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
     return std::pair(std::move(value), std::move(gradients));
   };
 }
-
+/// The same of variables in braces.
 template <class F, class M>
 auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {
   return value_and_grad(std::move(f), std::vector<Tensor<M>>(parameters));

@@ -15,8 +15,8 @@ namespace tyto TYTO_API {
 
 /// Element type and shape of an input or a result.
 struct ArrayType {
-  DType dtype = DType::f32;
-  Shape shape = {};
+  DType dtype = DType::f32;  ///< element type
+  Shape shape = {};          ///< its lengths
   friend bool operator==(const ArrayType&, const ArrayType&) = default;
 };
 
@@ -25,6 +25,7 @@ class HostOperand {
  public:
   HostOperand(const std::string& owner, std::size_t index, const ArrayType& type, void* data)
       : owner_(&owner), index_(index), type_(&type), data_(data) {}
+  /// Element type, shape and number of elements.
   DType dtype() const { return type_->dtype; }
   const Shape& shape() const { return type_->shape; }
   std::size_t size() const { return static_cast<std::size_t>(element_count(shape())); }
@@ -46,10 +47,12 @@ class HostOperand {
 class HostInput : public HostOperand {
  public:
   using HostOperand::HostOperand;
+  /// The elements; TypeError where they are of another type.
   template <Element T>
   std::span<const T> data() const {
     return {static_cast<const T*>(elements(dtype_of<T>, "input")), size()};
   }
+  /// The elements as bytes.
   std::span<const std::byte> bytes() const {
     return {static_cast<const std::byte*>(HostOperand::data()), byte_count()};
   }
@@ -59,15 +62,20 @@ class HostInput : public HostOperand {
 class HostResult : public HostOperand {
  public:
   using HostOperand::HostOperand;
+  /// Where the elements go; TypeError where they are of another type.
   template <Element T>
   std::span<T> data() const {
     return {static_cast<T*>(elements(dtype_of<T>, "result")), size()};
   }
+  /// Where the elements go, as bytes.
   std::span<std::byte> bytes() const { return {static_cast<std::byte*>(HostOperand::data()), byte_count()}; }
 };
 
+/// Types and shapes of inputs or results.
 using ArrayTypes = std::span<const ArrayType>;
+/// What a host function reads.
 using HostInputs = std::span<const HostInput>;
+/// What a host function fills.
 using HostResults = std::span<const HostResult>;
 
 /// A kernel in OpenCL C. Its arguments are `global const T*` for each input, `global T*` for each result, then a `long`
@@ -76,23 +84,25 @@ using HostResults = std::span<const HostResult>;
 /// own, kept in the program cache. A kernel of ours calls yours with pointers to where the arrays lie in the device's
 /// memory.
 struct OpenClKernel {
-  std::string source = {};
+  std::string source = {};  ///< in OpenCL C
   std::string kernel = {};  ///< which function of the source; left out: the operator's name
   /// Work-items along up to three axes, as clEnqueueNDRangeKernel takes them. Left out: one for each element of the
   /// first result.
   std::function<std::vector<std::size_t>(ArrayTypes inputs, ArrayTypes results)> global_size = {};
   std::vector<std::size_t> local_size = {};  ///< work-items of a work-group; left out: the driver's choice
+  /// Numbers that follow the arrays as arguments.
   std::function<std::vector<std::int64_t>(ArrayTypes inputs, ArrayTypes results)> scalar_arguments = {};
 };
 
 /// What an operator is made of. Host function, kernel and gradient must depend on their inputs alone.
 struct CustomOptions {
-  std::string name;
-  std::size_t inputs = 1;
+  std::string name;        ///< what errors, pages and profiles call the operator
+  std::size_t inputs = 1;  ///< how many it takes
   /// Types of the results for inputs of these types; throws what it does not accept.
   std::function<std::vector<ArrayType>(ArrayTypes inputs)> results;
   /// Computes on the host. OpenCL devices use it where there is no kernel for them, with copies that are planned.
   std::function<void(HostInputs inputs, HostResults results)> host = {};
+  /// Computes on OpenCL devices.
   OpenClKernel opencl = {};
   /// Whether host function and kernel take f16 and bf16 as they are. Otherwise such inputs come as f32 and the results
   /// are rounded back, as with functions made of operators: under an `Autocast` layers yield halves.

@@ -11,6 +11,7 @@
 
 namespace tyto TYTO_API {
 
+/// A device that is there.
 struct DeviceInfo {
   std::string name;          ///< "cpu", "opencl:0", ...
   std::string description;   ///< the vendor's own text

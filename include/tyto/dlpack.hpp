@@ -12,30 +12,34 @@ namespace dlpack {
 // The structs of dlpack.h (version 0.6 on, without version numbers of their own), by names of our own so that both
 // headers may be included: a DLManagedTensor* is a dlpack::ManagedTensor* after a reinterpret_cast.
 
+/// Where memory is: DLDevice.
 struct Device {
-  std::int32_t type = 1;  ///< 1: the CPU
-  std::int32_t number = 0;
+  std::int32_t type = 1;    ///< 1: the CPU
+  std::int32_t number = 0;  ///< which of that kind
 };
 
+/// DLDataType.
 struct ElementType {
-  std::uint8_t code = 2;  ///< 0: signed, 1: unsigned, 2: floating-point, 4: bfloat16, 6: bool
-  std::uint8_t bits = 32;
-  std::uint16_t lanes = 1;
+  std::uint8_t code = 2;    ///< 0: signed, 1: unsigned, 2: floating-point, 4: bfloat16, 6: bool
+  std::uint8_t bits = 32;   ///< of one element
+  std::uint16_t lanes = 1;  ///< elements in a vector, here 1
 };
 
+/// DLTensor.
 struct TensorView {
-  void* data = nullptr;
-  Device device;
-  std::int32_t rank = 0;
-  ElementType type;
-  std::int64_t* shape = nullptr;
+  void* data = nullptr;             ///< the memory
+  Device device;                    ///< where the memory is
+  std::int32_t rank = 0;            ///< how many axes
+  ElementType type;                 ///< of the elements
+  std::int64_t* shape = nullptr;    ///< `rank` lengths
   std::int64_t* strides = nullptr;  ///< in elements; null: dense and row-major
-  std::uint64_t byte_offset = 0;
+  std::uint64_t byte_offset = 0;    ///< of the first element from `data`
 };
 
+/// DLManagedTensor.
 struct ManagedTensor {
-  TensorView tensor;
-  void* context = nullptr;
+  TensorView tensor;                               ///< what is handed over
+  void* context = nullptr;                         ///< the producer's own
   void (*deleter)(ManagedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
 };
 

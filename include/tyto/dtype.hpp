@@ -17,22 +17,25 @@ namespace tyto TYTO_API {
 /// Graph files hold these numbers: a new type comes last.
 enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, i64, f16, bf16, f32, f64, c64, c128, u16, u32, u64 };
 
+/// How many element types there are.
 inline constexpr int dtype_count = 15;
 
 /// IEEE half precision as stored: 1 sign, 5 exponent and 10 fraction bits.
 struct TYTO_API Half {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< as stored
   Half() = default;
   explicit Half(float value);
+  /// The same number.
   explicit operator float() const;
   friend bool operator==(Half a, Half b) { return float(a) == float(b); }
 };
 
 /// bfloat16 as stored: the upper 16 bits of a float.
 struct TYTO_API BFloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< as stored
   BFloat16() = default;
   explicit BFloat16(float value);
+  /// The same number.
   explicit operator float() const;
   friend bool operator==(BFloat16 a, BFloat16 b) { return float(a) == float(b); }
 };
@@ -43,12 +46,15 @@ constexpr std::size_t size_of(DType type) {
   return sizes[static_cast<int>(type)];
 }
 
+/// f16, bf16, f32 or f64.
 constexpr bool is_floating(DType type) { return type >= DType::f16 && type <= DType::f64; }
+/// c64 or c128.
 constexpr bool is_complex(DType type) { return type == DType::c64 || type == DType::c128; }
 /// Floating or complex: types whose numbers are rounded, and of which gradients exist.
 constexpr bool is_inexact(DType type) { return is_floating(type) || is_complex(type); }
 /// Integers from 0 on.
 constexpr bool is_unsigned(DType type) { return type == DType::u8 || (type >= DType::u16 && type <= DType::u64); }
+/// Any integer type, signed or not.
 constexpr bool is_integer(DType type) { return is_unsigned(type) || (type >= DType::i8 && type <= DType::i64); }
 
 /// Short name as printed and saved: "f32", "bool", ...

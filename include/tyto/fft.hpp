@@ -18,22 +18,22 @@ enum class Norm : std::uint8_t { backward, ortho, forward };
 
 /// Along one axis, which is first cut or filled up with zeros to `n` elements, where given.
 struct AxisOptions {
-  std::optional<std::int64_t> n = {};
-  std::int64_t axis = -1;
-  Norm norm = Norm::backward;
+  std::optional<std::int64_t> n = {};  ///< length of the transform; by default that of the axis
+  std::int64_t axis = -1;              ///< along which it runs
+  Norm norm = Norm::backward;          ///< where the factor 1/n goes
 };
 
 /// Along several axes, all without any named; `s` has a length for each of them, and names the last ones by itself.
 struct AxesOptions {
-  IntList s = {};
-  Axes axes = {};
-  Norm norm = Norm::backward;
+  IntList s = {};              ///< lengths of the transform; by default those of the axes
+  Axes axes = {};              ///< along which it runs
+  Norm norm = Norm::backward;  ///< where the factor 1/n goes
 };
 /// Along the last two axes, or two others.
 struct PlaneOptions {
-  IntList s = {};
-  Axes axes = {-2, -1};
-  Norm norm = Norm::backward;
+  IntList s = {};              ///< lengths of the transform; by default those of the axes
+  Axes axes = {-2, -1};        ///< along which it runs
+  Norm norm = Norm::backward;  ///< where the factor 1/n goes
 };
 
 /// Complex to complex: element k is the sum of x_j e^(-2 pi i jk/n); `ifft` is its inverse.
@@ -101,10 +101,10 @@ Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
 /// How a signal is cut into frames, as in torch.stft. `hop`: samples from one frame to the next, a quarter of the frame
 /// when 0. A centred frame has its time in the middle, the signal being reflected at its ends.
 struct FrameOptions {
-  std::int64_t hop = 0;
-  bool center = true;
-  bool normalized = false;
-  bool onesided = true;
+  std::int64_t hop = 0;                     ///< samples between frames; 0: a quarter of a frame
+  bool center = true;                       ///< whether frames are centred, the signal reflected at its ends
+  bool normalized = false;                  ///< whether to divide by the root of the length of a frame
+  bool onesided = true;                     ///< whether frequencies that are conjugates of others are left out
   std::optional<std::int64_t> length = {};  ///< of the signal that istft returns
 };
 

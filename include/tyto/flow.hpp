@@ -16,6 +16,7 @@
 
 namespace tyto TYTO_API {
 
+/// Options of `while_loop`.
 struct LoopOptions {
   /// while_loop and fori_loop: the loop ends after so many iterations; 0: without a bound. Gradients of loops whose
   /// count is not known when they are recorded need it.
@@ -31,6 +32,7 @@ class Count {
   template <class M>
   Count(const Tensor<M>& tensor) : tensor_(tensor) {}  // NOLINT
 
+  /// The number, where it is known.
   std::int64_t number() const { return number_; }
   /// Empty where the number is known.
   const Value& tensor() const { return tensor_; }

@@ -42,10 +42,11 @@ struct CompileOptions {
 
 /// The new value that a state takes at the end of each run.
 struct Update {
-  Tensor<Lazy> state;
-  Tensor<Lazy> value;
+  Tensor<Lazy> state;  ///< a variable, persistent tensor or placeholder
+  Tensor<Lazy> value;  ///< what it becomes
 };
 
+/// What a graph takes, gives and updates.
 struct GraphSpec {
   std::vector<Tensor<Lazy>> inputs = {};   ///< placeholders, in the order in which run(...) takes values
   std::vector<Tensor<Lazy>> outputs = {};  ///< kept and readable after each run
@@ -65,19 +66,19 @@ struct MovedBytes {
 
 /// What making a graph ready did: sizes, times, and which operators the device left to the CPU.
 struct GraphReport {
-  std::size_t nodes = 0;  ///< after the passes
-  std::size_t steps = 0;
+  std::size_t nodes = 0;           ///< after the passes
+  std::size_t steps = 0;           ///< kernels that a run calls
   std::size_t arena_bytes = 0;     ///< planned: what is computed on the way
   std::size_t state_bytes = 0;     ///< variables and persistent tensors
   std::size_t constant_bytes = 0;  ///< captured or folded
   std::size_t input_bytes = 0;     ///< given at each run
-  std::size_t output_bytes = 0;
+  std::size_t output_bytes = 0;    ///< kept for who reads results
   std::size_t kept_bytes = 0;      ///< between runs: packed weights, and values that incremental runs need
   std::size_t last_run_steps = 0;  ///< steps that the last run took; fewer than `steps` when not all inputs changed
   std::size_t unplanned_allocations = 0;            ///< made by kernels in all runs so far; should be none
   std::vector<std::string> unplanned_by_node = {};  ///< who made them and how many: "conv1/custom: 2"
   double milliseconds = 0;                          ///< spent on order, plan and kernels
-  std::vector<std::string> fallbacks = {};
+  std::vector<std::string> fallbacks = {};          ///< steps that the device leaves to the CPU
   std::vector<MovedBytes> moved =
       {};  ///< what loops and branches copy; empty when each value stays where it was computed
 
@@ -130,11 +131,13 @@ class Graph {
 
   /// Placeholders, in the order given when the graph was made.
   std::vector<Tensor<Lazy>> inputs() const;
+  /// How many outputs there are.
   std::size_t output_count() const;
   /// States that are trained.
   std::vector<Tensor<Lazy>> variables() const;
   /// The memory plan: peak, bound, the largest tensors at the peak.
   const MemoryPlan& plan();
+  /// What making the graph ready did: sizes, times, passes.
   GraphReport report();
   /// The memory plan as a picture in SVG: time to the right, addresses upwards, names on hover.
   std::string memory_map();
@@ -368,6 +371,7 @@ class CompiledCore {
   Results& call(std::span<const Value> arguments, const std::string& layout,
                 const std::function<Results(const std::vector<Value>&)>& function);
   const MemoryPlan& plan() const;
+  /// What making that trace ready did (lazy mode).
   GraphReport report() const;
   /// While alive, calls note the time of their steps; profile() is of the last one.
   class Timing {
@@ -420,6 +424,7 @@ class Compiled {
 
   /// The memory plan of the trace called last (lazy mode).
   const MemoryPlan& plan() const { return core_.plan(); }
+  /// What making that trace ready did (lazy mode).
   GraphReport report() const { return core_.report(); }
 
   /// Calls the function with these arguments and says where the time went, step by step (lazy mode). It is a call like

@@ -16,8 +16,8 @@ namespace tyto TYTO_API {
 
 /// A tensor of a graph: an input, a constant, or the result of a node.
 struct ListedTensor {
-  DType dtype = DType::f32;
-  Shape shape;
+  DType dtype = DType::f32;                 ///< element type
+  Shape shape;                              ///< its lengths
   std::string name = {};                    ///< of inputs and states, where they have one
   std::optional<Tensor<Eager>> value = {};  ///< of constants, and of states when the graph was listed
 };
@@ -26,22 +26,23 @@ struct GraphListing;
 
 /// One application of an operator; tensors are named by their numbers.
 struct ListedNode {
-  std::string op;     ///< as in docs/operators.md
-  std::string label;  ///< that of a NameScope
-  std::vector<std::size_t> inputs;
-  std::vector<std::size_t> results;
-  NamedList<Attribute> attributes;
+  std::string op;                    ///< as in docs/operators.md
+  std::string label;                 ///< that of a NameScope
+  std::vector<std::size_t> inputs;   ///< numbers of tensors
+  std::vector<std::size_t> results;  ///< numbers of tensors
+  NamedList<Attribute> attributes;   ///< what the operator knows beyond its inputs
   /// The arms of a branch, or the body of a loop, which yields the next carries before its other outputs. Their tensors
   /// have numbers of their own.
   std::vector<GraphListing> regions;
 };
 
+/// All tensors and nodes of a graph.
 struct GraphListing {
-  std::vector<ListedTensor> tensors;
-  std::vector<ListedNode> nodes;  ///< inputs precede their consumers
-  std::vector<std::size_t> inputs;
-  std::vector<std::size_t> outputs;
-  std::vector<std::string> updates;  ///< names of the states that a run gives new values
+  std::vector<ListedTensor> tensors;  ///< all of the graph
+  std::vector<ListedNode> nodes;      ///< inputs precede their consumers
+  std::vector<std::size_t> inputs;    ///< numbers of tensors
+  std::vector<std::size_t> outputs;   ///< numbers of tensors
+  std::vector<std::string> updates;   ///< names of the states that a run gives new values
 };
 
 /// The graph as it was recorded, but for operators that `knows` (if given) denies: those stand as what they are made

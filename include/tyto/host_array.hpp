@@ -11,16 +11,16 @@ namespace tyto TYTO_API {
 
 /// An array in host memory, row-major: what files hold, whatever mode and device the tensors made of it have.
 struct HostArray {
-  DType dtype = DType::f32;
-  Shape shape;
-  std::vector<std::byte> bytes;
+  DType dtype = DType::f32;      ///< element type
+  Shape shape;                   ///< its lengths
+  std::vector<std::byte> bytes;  ///< the elements, row-major
 };
 
 /// The same, not owned.
 struct HostArrayView {
-  DType dtype = DType::f32;
-  Shape shape;
-  std::span<const std::byte> bytes;
+  DType dtype = DType::f32;          ///< element type
+  Shape shape;                       ///< its lengths
+  std::span<const std::byte> bytes;  ///< the elements, row-major
 };
 
 /// A tensor with a copy of the array's elements.

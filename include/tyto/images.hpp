@@ -9,6 +9,7 @@
 
 namespace tyto TYTO_API {
 
+/// Options of `read_image_file`.
 struct ImageOptions {
   /// 1: grey, 3: red, green, blue, 4: and opacity; 0: as many of them as the file has.
   int channels = 3;
@@ -30,9 +31,9 @@ T read_image(const std::string& path, const ImageOptions& options = {}) {
 
 /// Picture files with their classes: file i is of class `classes[labels[i]]`.
 struct ImageFolder {
-  std::vector<std::string> paths;
-  std::vector<std::int64_t> labels;
-  std::vector<std::string> classes;
+  std::vector<std::string> paths;    ///< of the files
+  std::vector<std::int64_t> labels;  ///< the number of each file's class
+  std::vector<std::string> classes;  ///< names of the folders, in alphabetical order
 };
 /// The .png, .jpg and .jpeg files (in any case) of the folders inside of one, each of which is a class; in the order of
 /// their names. Nothing is read yet. Throws IoError when there are none.

@@ -19,9 +19,9 @@ class Tensor;
 /// Elements from `start` up to but without `stop`, every `step`-th; ends left out reach to the end of the axis. As
 /// NumPy's `start:stop:step`, negative numbers counting from the end.
 struct Slice {
-  std::optional<std::int64_t> start;
-  std::optional<std::int64_t> stop;
-  std::int64_t step = 1;
+  std::optional<std::int64_t> start;  ///< the first position; by default the end that comes first
+  std::optional<std::int64_t> stop;   ///< the position before which it stops; by default the other end
+  std::int64_t step = 1;              ///< from one position to the next
 };
 
 /// `slice(1, 5)` is NumPy's `1:5`; `slice({}, {}, -1)` is `::-1`.
@@ -61,6 +61,7 @@ class Index {
   template <class M>
   Index(const Tensor<M>& tensor) : entry_(static_cast<const Value&>(tensor)) {}
 
+  /// What kind of entry it is, and its value.
   const std::variant<std::int64_t, Slice, All, NewAxis, Ellipsis, Value>& entry() const { return entry_; }
 
  private:

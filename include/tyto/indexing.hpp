@@ -44,11 +44,11 @@ Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype = DT
 /// The range [low, high] that check_bounds holds integers to, and the words of its error: with a caller "my_loss", a
 /// subject "label" and a range "classes" it reads "my_loss: label 7 is out of range; the classes are 0 to 4".
 struct IntegerBounds {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  std::string caller = "check_bounds";
-  std::string subject = "value";
-  std::string range = "values";
+  std::int64_t low = 0;                 ///< the smallest index allowed
+  std::int64_t high = 0;                ///< the largest index allowed
+  std::string caller = "check_bounds";  ///< who asks, for the message
+  std::string subject = "value";        ///< what the index is called in the message
+  std::string range = "values";         ///< what the range is called in the message
 };
 /// Integers as they are, for functions and layers that take labels, indices or lengths: IndexError in the words of
 /// `bounds` where one is out of range, in eager mode at once, else when what is made of them runs.
@@ -61,10 +61,11 @@ Tensor<M> sort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = fal
 /// The order that sorts.
 template <class M>
 Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+/// Result of `topk`.
 template <class M>
 struct TopK {
-  Tensor<M> values;
-  Tensor<M> indices;
+  Tensor<M> values;   ///< the largest or smallest, best first
+  Tensor<M> indices;  ///< where they stand
 };
 /// The k largest (or smallest) along `axis`, best first, and where they stand.
 template <class M>

@@ -28,12 +28,13 @@ struct TextOptions {
   std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
   std::optional<std::int64_t> rows = {};   ///< how many are read at most
   std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
-  DType dtype = DType::f32;
-  int min_axes = 0;  ///< axes of length one are dropped until so many are left
+  DType dtype = DType::f32;                ///< element type
+  int min_axes = 0;                        ///< axes of length one are dropped until so many are left
 };
+/// How numbers are written to a text file.
 struct TextLayout {
-  std::string delimiter = " ";
-  std::string header = {};  ///< written before the numbers, behind "# "
+  std::string delimiter = " ";  ///< between numbers of a line
+  std::string header = {};      ///< written before the numbers, behind "# "
 };
 
 namespace detail {
@@ -172,8 +173,8 @@ T read_idx(const std::string& path) {
 /// Images and their class labels.
 template <class T>
 struct LabelledImages {
-  T images;
-  T labels;
+  T images;  ///< one after the other along the first axis
+  T labels;  ///< (count,)
 };
 
 /// A binary file of CIFAR-10, plain or gzipped: images (count, 32, 32, 3) and labels (count,), both u8.

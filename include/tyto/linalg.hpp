@@ -47,7 +47,7 @@ Tensor<M> det(const Tensor<M>& a);
 /// The determinant as sign and logarithm of its size; 0 and -infinity for a singular matrix.
 template <class M>
 struct SignLogDet {
-  Tensor<M> sign, logabsdet;
+  Tensor<M> sign, logabsdet;  ///< of the determinant, and the logarithm of its size
 };
 template <class M>
 SignLogDet<M> slogdet(const Tensor<M>& a);
@@ -55,8 +55,8 @@ SignLogDet<M> slogdet(const Tensor<M>& a);
 /// x with t x = b for the lower triangle of t, or the upper; with `unit`, ones count as its diagonal. A zero there
 /// gives infinities or NaN.
 struct TriangularOptions {
-  bool upper = false;
-  bool unit = false;
+  bool upper = false;  ///< whether t is an upper triangle
+  bool unit = false;   ///< whether ones are on the diagonal, which is not read
 };
 template <class M>
 Tensor<M> triangular_solve(const Tensor<M>& t, const std::type_identity_t<Tensor<M>>& b,
@@ -66,7 +66,7 @@ Tensor<M> triangular_solve(const Tensor<M>& t, const std::type_identity_t<Tensor
 /// result is NaN. The functions that return it never throw for what a matrix holds.
 template <class M>
 struct Checked {
-  Tensor<M> value, info;
+  Tensor<M> value, info;  ///< the result, and 0 or the pivot that was wrong
 };
 template <class M>
 Checked<M> solve_ex(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
@@ -80,7 +80,7 @@ Checked<M> cholesky_ex(const Tensor<M>& a, bool upper = false);
 /// a = p l u by partial pivoting: p a permutation, l with ones on its diagonal.
 template <class M>
 struct LU {
-  Tensor<M> p, l, u;
+  Tensor<M> p, l, u;  ///< permutation, lower and upper triangle
 };
 template <class M>
 LU<M> lu(const Tensor<M>& a);
@@ -88,7 +88,7 @@ LU<M> lu(const Tensor<M>& a);
 /// l and u in one matrix; step i exchanged rows i and pivots[i]; row i of l u is row permutation[i] of a.
 template <class M>
 struct LUFactor {
-  Tensor<M> lu, pivots, permutation;
+  Tensor<M> lu, pivots, permutation;  ///< both triangles, and how rows were exchanged
 };
 template <class M>
 LUFactor<M> lu_factor(const Tensor<M>& a);
@@ -110,7 +110,7 @@ enum class Columns { reduced, complete };
 /// gradient.
 template <class M>
 struct QR {
-  Tensor<M> q, r;
+  Tensor<M> q, r;  ///< orthonormal columns, and the upper triangle
 };
 template <class M>
 QR<M> qr(const Tensor<M>& a, Columns columns = Columns::reduced);
@@ -118,7 +118,7 @@ QR<M> qr(const Tensor<M>& a, Columns columns = Columns::reduced);
 /// a = u diag(s) vh with s descending and not negative. Complete factors have a gradient by s alone.
 template <class M>
 struct SVD {
-  Tensor<M> u, s, vh;
+  Tensor<M> u, s, vh;  ///< left vectors, singular values, right vectors as rows
 };
 template <class M>
 SVD<M> svd(const Tensor<M>& a, Columns columns = Columns::complete);
@@ -130,7 +130,7 @@ Tensor<M> svdvals(const Tensor<M>& a);
 /// is read. The gradient by the vectors is not finite where eigenvalues are equal.
 template <class M>
 struct Eigh {
-  Tensor<M> values, vectors;
+  Tensor<M> values, vectors;  ///< eigenvalues, and eigenvectors as columns
 };
 template <class M>
 Eigh<M> eigh(const Tensor<M>& a);
@@ -142,7 +142,7 @@ Tensor<M> eigvalsh(const Tensor<M>& a);
 /// or c128. The gradient by the vectors is that of objectives to which their phases do not matter.
 template <class M>
 struct Eig {
-  Tensor<M> values, vectors;
+  Tensor<M> values, vectors;  ///< eigenvalues, and eigenvectors as columns
 };
 template <class M>
 Eig<M> eig(const Tensor<M>& a);
@@ -164,7 +164,7 @@ Tensor<M> matrix_rank(const Tensor<M>& a, std::optional<double> rtol = {});
 /// column, for every rank.
 template <class M>
 struct LeastSquares {
-  Tensor<M> solution, residuals, rank, singular_values;
+  Tensor<M> solution, residuals, rank, singular_values;  ///< as numpy.linalg.lstsq gives them
 };
 template <class M>
 LeastSquares<M> lstsq(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::optional<double> rtol = {});
@@ -187,6 +187,7 @@ Tensor<M> multi_dot(std::initializer_list<Tensor<M>> factors) {
 
 // Norms.
 
+/// Norms of matrices that no number names.
 enum class MatrixNorm { frobenius, nuclear };
 
 /// Which norm: a number p, infinities included, or one of MatrixNorm; none for the square root of the sum of squares.
@@ -197,6 +198,7 @@ class NormOrder {
   requires std::is_arithmetic_v<T> NormOrder(T p) : number_(static_cast<double>(p)) {}
   NormOrder(MatrixNorm norm) : norm_(norm) {}
 
+  /// The number p, the norm of matrices, and whether there is neither.
   const std::optional<double>& number() const { return number_; }
   const std::optional<MatrixNorm>& matrix() const { return norm_; }
   bool none() const { return !number_ && !norm_; }
@@ -240,8 +242,8 @@ Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns = {}, b
 
 /// Rows are variables and columns observations; sums are divided by the number of observations less `ddof`.
 struct CovarianceOptions {
-  bool rows_are_variables = true;
-  std::int64_t ddof = 1;
+  bool rows_are_variables = true;  ///< or columns
+  std::int64_t ddof = 1;           ///< subtracted from the count that sums are divided by
 };
 /// Covariances of variables with each other.
 template <class M>

@@ -18,8 +18,8 @@ namespace tyto {
 
 /// Steps [lower, upper) of one order of execution.
 struct Span {
-  std::int64_t lower = 0;
-  std::int64_t upper = 0;
+  std::int64_t lower = 0;  ///< the first step
+  std::int64_t upper = 0;  ///< the step before which it ends
   friend bool operator==(const Span&, const Span&) = default;
 };
 
@@ -46,13 +46,13 @@ class TYTO_API Precedence {
 
   /// A step of a graph that uses a block: `step` writes or reads block `block`.
   struct Use {
-    std::int32_t step;
-    std::int32_t block;
+    std::int32_t step;   ///< its number in the order of execution
+    std::int32_t block;  ///< its number
   };
   /// A dependency: `after` starts only when `before` is done.
   struct Edge {
-    std::int32_t before;
-    std::int32_t after;
+    std::int32_t before;  ///< number of the earlier step
+    std::int32_t after;   ///< number of the later step
   };
 
   /// The relation of a graph: i precedes j when every use of i reaches every use of j along dependencies.
@@ -60,11 +60,15 @@ class TYTO_API Precedence {
   static Precedence of_graph(std::size_t blocks, std::size_t steps, std::span<const Edge> edges,
                              std::span<const Use> uses);
 
+  /// How many blocks there are.
   std::size_t blocks() const { return blocks_; }
+  /// States that `earlier` is over before `later` begins.
   void set_precedes(std::size_t earlier, std::size_t later);
+  /// Whether `earlier` is over before `later` begins.
   bool precedes(std::size_t earlier, std::size_t later) const {
     return (bits_[earlier * words_ + later / 64] >> (later % 64) & 1U) != 0;
   }
+  /// Whether both may be alive at once.
   bool conflict(std::size_t a, std::size_t b) const { return !precedes(a, b) && !precedes(b, a); }
 
  private:
@@ -89,8 +93,8 @@ struct PlanOptions {
 
 /// One block alive at the step of highest load.
 struct PeakBlock {
-  std::string label;
-  std::int64_t size;
+  std::string label;  ///< what people read
+  std::int64_t size;  ///< bytes
 };
 
 /// Where each block lies, how good that is, and what is known about how good it could be.
@@ -107,14 +111,15 @@ struct MemoryPlan {
   std::int64_t peak_step = 0;               ///< a step at which the sum of live sizes is largest
   std::vector<PeakBlock> top_at_peak;       ///< the largest blocks alive then, largest first
 
+  /// Height over bound: 1 is optimal.
   double ratio() const { return bound > 0 ? static_cast<double>(height) / static_cast<double>(bound) : 1.0; }
 };
 
 /// A planning strategy that PlanOptions::strategy can name.
 struct MemoryStrategy {
-  std::string_view name;
-  std::string_view summary;
-  bool available;  ///< false when the library was built without what it needs
+  std::string_view name;     ///< for PlanOptions::strategy
+  std::string_view summary;  ///< what it does, in a sentence
+  bool available;            ///< false when the library was built without what it needs
 };
 
 /// Plans `blocks`. Throws ValueError for blocks that make no sense, sizes whose sum passes 2^61 bytes, an unknown or

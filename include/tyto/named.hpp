@@ -9,10 +9,11 @@
 
 namespace tyto TYTO_API {
 
+/// A value with a name.
 template <class T>
 struct Named {
-  std::string name;
-  T value;
+  std::string name;  ///< by which it is found
+  T value;           ///< what goes by that name
 };
 
 /// In the order in which they were made or lie in a file; looked up by number or by name.

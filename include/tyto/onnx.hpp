@@ -21,16 +21,16 @@ namespace tyto TYTO_API {
 
 /// A length along one axis as a file states it: a number, or a name (maybe empty) for what each call decides.
 struct ModelLength {
-  std::optional<std::int64_t> length = {};
-  std::string symbol = {};
+  std::optional<std::int64_t> length = {};  ///< where the file states a number
+  std::string symbol = {};                  ///< where the file states a name
 };
 
 /// An input or output of a model as its file describes it. The tensors of a sequence `x` go by the names "x[0]", "x[1]"
 /// and so on; type and shape are those of each.
 struct ModelTensor {
-  std::string name;
-  bool sequence = false;  // of any number of tensors, none included
-  bool optional = false;  // an input that need not be given, an output that may be missing
+  std::string name;       ///< as the file has it
+  bool sequence = false;  ///< of any number of tensors, none included
+  bool optional = false;  ///< an input that need not be given, an output that may be missing
   /// None for an output of a type that Tyto does not have. Text is held as numbers that stand for words.
   std::optional<DType> dtype;
   /// None where the file does not even state how many axes there are.
@@ -45,28 +45,28 @@ std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor);
 
 /// How often an operator stands in a model, graphs inside of nodes included.
 struct ModelOperator {
-  std::string name;  // "Conv", "com.microsoft.FusedConv"
-  std::int64_t count = 0;
+  std::string name;        ///< "Conv", "com.microsoft.FusedConv"
+  std::int64_t count = 0;  ///< how often
 };
 
 /// A node of a model's graph, as the file writes it. An empty name stands for an input or output left out.
 struct ModelNode {
-  std::string name;
-  std::string op;  // "Conv", "com.microsoft.FusedConv"
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
+  std::string name;                  ///< as the file has it
+  std::string op;                    ///< "Conv", "com.microsoft.FusedConv"
+  std::vector<std::string> inputs;   ///< names of tensors
+  std::vector<std::string> outputs;  ///< names of tensors
 };
 
 /// What a file says of itself.
 struct ModelInfo {
-  std::int64_t ir_version = 0;
-  std::string producer;
-  std::vector<std::pair<std::string, std::int64_t>> operator_sets;  // domain, version
-  std::vector<std::pair<std::string, std::string>> metadata;
-  std::vector<ModelOperator> operators;  // in alphabetical order
-  std::vector<ModelNode> nodes;          // those of its graph, without graphs inside of nodes
-  std::int64_t parameters = 0;           // elements of its initialisers
-  std::int64_t parameter_bytes = 0;
+  std::int64_t ir_version = 0;                                      ///< of the format
+  std::string producer;                                             ///< what wrote the file
+  std::vector<std::pair<std::string, std::int64_t>> operator_sets;  ///< domain, version
+  std::vector<std::pair<std::string, std::string>> metadata;        ///< whatever its writer added
+  std::vector<ModelOperator> operators;                             ///< in alphabetical order
+  std::vector<ModelNode> nodes;      ///< those of its graph, without graphs inside of nodes
+  std::int64_t parameters = 0;       ///< elements of its initialisers
+  std::int64_t parameter_bytes = 0;  ///< bytes of its initialisers
 };
 
 /// A model asks for more than `max_bytes` or `max_iterations` allow; the message names the node.
@@ -85,6 +85,7 @@ struct OnnxOptions {
   NamedList<Tensor<Any>> bind = {};
   /// Values inside of the model, by the names that its file gives them, that it gives behind its own outputs.
   std::vector<std::string> outputs = {};
+  /// How its graphs are made ready.
   CompileOptions compile = {};
   /// Whether numbers too small for the full precision of their type are computed with, though weights are among them.
   /// Processors take up to a hundred times as long for such numbers, so that otherwise they count as zeros then
@@ -136,6 +137,7 @@ class OnnxModel {
 
   /// Without inputs that were bound.
   const std::vector<ModelTensor>& inputs() const { return core_->inputs(); }
+  /// What it gives, and what its file says of itself.
   const std::vector<ModelTensor>& outputs() const { return core_->outputs(); }
   const ModelInfo& info() const { return core_->info(); }
 

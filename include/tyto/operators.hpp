@@ -27,7 +27,9 @@ class Attribute {
   Attribute(std::string word) : value_(std::move(word)) {}
   Attribute(const char* word) : value_(std::string(word)) {}
 
+  /// What it holds.
   const std::variant<Scalar, IntList, DType, std::string>& value() const { return value_; }
+  /// As text, the way docs/operators.md writes it.
   std::string to_string() const;
 
  private:
@@ -36,13 +38,13 @@ class Attribute {
 
 /// One row of the table.
 struct OperatorInfo {
-  std::string name;
-  std::string doc;
-  int min_inputs = 1;
-  int max_inputs = 1;  ///< -1: any number
-  int results = 1;
-  bool elementwise = false;
-  bool differentiable = false;
+  std::string name;                      ///< what it is called
+  std::string doc;                       ///< what it does, in a sentence
+  int min_inputs = 1;                    ///< the fewest that it takes
+  int max_inputs = 1;                    ///< -1: any number
+  int results = 1;                       ///< how many it has
+  bool elementwise = false;              ///< each result is computed of one element of each input
+  bool differentiable = false;           ///< has a gradient
   bool random = false;                   ///< takes no inputs: the next draw, or that of `key` and `stream`
   NamedList<Attribute> attributes = {};  ///< with what they are when left out
   std::vector<DType> types = {};         ///< of the inputs, or of the first one; integers may become f32

@@ -12,26 +12,26 @@ namespace tyto TYTO_API {
 
 /// A rule and how often it was applied.
 struct RuleCount {
-  std::string rule;
-  std::size_t count = 0;
+  std::string rule;       ///< its name
+  std::size_t count = 0;  ///< how often it applied
 };
 
 /// One pass over all its rounds.
 struct PassSummary {
-  std::string pass;
-  std::size_t runs = 0;           ///< rounds in which it looked at the graph
-  std::size_t nodes_removed = 0;  ///< those that it added taken off; may be negative and is then 0
-  double milliseconds = 0;
-  std::vector<RuleCount> rules = {};
+  std::string pass;                   ///< its name
+  std::size_t runs = 0;               ///< rounds in which it looked at the graph
+  std::size_t nodes_removed = 0;      ///< those that it added taken off; may be negative and is then 0
+  double milliseconds = 0;            ///< time taken
+  std::vector<RuleCount> rules = {};  ///< that applied
 };
 
 /// What optimising one graph did. `std::cout << report` prints a table.
 struct PassReport {
-  std::size_t nodes_before = 0;
-  std::size_t nodes_after = 0;
-  std::size_t rounds = 0;
-  double milliseconds = 0;
-  std::vector<PassSummary> passes = {};
+  std::size_t nodes_before = 0;          ///< of the recorded graph
+  std::size_t nodes_after = 0;           ///< of the optimised graph
+  std::size_t rounds = 0;                ///< until nothing changed
+  double milliseconds = 0;               ///< time taken
+  std::vector<PassSummary> passes = {};  ///< in the order in which they ran
 
   /// How often a rule was applied, in all passes.
   std::size_t fired(const std::string& rule) const;
@@ -39,13 +39,14 @@ struct PassReport {
   std::size_t fired() const;
 };
 
+/// The report as a table.
 std::ostream& operator<<(std::ostream& out, const PassReport& report);
 
 /// A pass as CompileOptions::passes and TYTO_PASSES name it.
 struct PassDescription {
-  std::string name;
-  std::string doc;
-  bool on = true;  ///< unless switched
+  std::string name;  ///< what it is called
+  std::string doc;   ///< what it does, in a sentence
+  bool on = true;    ///< unless switched
 };
 
 /// All passes in the order in which they run, and last the options of the arithmetic (`fast_math`).

@@ -35,7 +35,7 @@ Tensor<M> polymul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// (NumPy cuts them off), of a constant divisor one; a dividend shorter than the divisor is the remainder as it is.
 template <class M>
 struct PolynomialDivision {
-  Tensor<M> quotient, remainder;
+  Tensor<M> quotient, remainder;  ///< coefficients, highest power first
 };
 template <class M>
 PolynomialDivision<M> polydiv(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);

@@ -13,14 +13,15 @@ namespace tyto TYTO_API {
 /// One step of a run. Bytes are those of its operands, read or written once each; operations are multiplications and
 /// additions of products and convolutions, and one an element of everything else.
 struct StepProfile {
-  std::string name;   ///< the operator
-  std::string label;  ///< the user's, if one was given
-  double milliseconds = 0;
-  std::int64_t bytes = 0;
-  std::int64_t operations = 0;
+  std::string name;                ///< the operator
+  std::string label;               ///< the user's, if one was given
+  double milliseconds = 0;         ///< of one run
+  std::int64_t bytes = 0;          ///< read and written
+  std::int64_t operations = 0;     ///< arithmetic, as counted for the operator
   std::int64_t multiply_adds = 0;  ///< of its matrix products and convolutions, within loops and branches too
 };
 
+/// A run, step by step.
 struct GraphProfile {
   std::vector<StepProfile> steps;  ///< in the order in which they ran
   double milliseconds = 0;         ///< of the whole run

@@ -64,8 +64,10 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes);
 /// Turned by 90 degrees `times` times, from the first towards the second of the two axes.
 template <class M>
 Tensor<M> rot90(const Tensor<M>& x, std::int64_t times = 1, std::int64_t from = 0, std::int64_t to = 1);
+/// The columns in reverse order.
 template <class M>
 Tensor<M> fliplr(const Tensor<M>& x);
+/// The rows in reverse order.
 template <class M>
 Tensor<M> flipud(const Tensor<M>& x);
 

@@ -50,8 +50,8 @@ Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes = {}, bool keepdims =
 
 /// How a scan runs: from the end with `reverse`; `exclusive` leaves the element itself out.
 struct ScanOptions {
-  bool exclusive = false;
-  bool reverse = false;
+  bool exclusive = false;  ///< leaves out the element itself
+  bool reverse = false;    ///< from the end
 };
 
 /// Running sum along `axis`.

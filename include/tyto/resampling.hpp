@@ -16,13 +16,14 @@ enum class Coordinates : std::uint8_t { half_pixel, corners, asymmetric };
 /// upper one always.
 enum class Nearest : std::uint8_t { round_down, round_up, floor, ceil };
 
+/// Options of `resize`.
 struct ResizeOptions {
-  Interpolation method = Interpolation::linear;
-  Coordinates coordinates = Coordinates::half_pixel;
-  Nearest nearest = Nearest::round_down;
+  Interpolation method = Interpolation::linear;       ///< how values between elements are found
+  Coordinates coordinates = Coordinates::half_pixel;  ///< where elements lie
+  Nearest nearest = Nearest::round_down;              ///< which neighbour `nearest` takes
   double cubic = -0.75;             ///< the free coefficient of the cubic: -0.75 as PyTorch and ONNX, -0.5 as Pillow
   std::vector<double> scales = {};  ///< of each spatial axis; left out: the quotient of the lengths
-  Layout layout = nhwc;
+  Layout layout = nhwc;             ///< order of axes
 };
 
 /// x (batch, spatial..., channels) with spatial axes of the lengths `size`, one for all or one each.
@@ -35,11 +36,12 @@ Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& o
 /// What lies outside of an image: zeros, the element at the edge, or the image reflected.
 enum class Outside : std::uint8_t { zeros, edge, reflection };
 
+/// Options of `grid_sample`.
 struct GridSampleOptions {
-  Interpolation method = Interpolation::linear;
-  Outside outside = Outside::zeros;
+  Interpolation method = Interpolation::linear;  ///< how values between elements are found
+  Outside outside = Outside::zeros;              ///< what lies beyond the borders
   bool corners = false;  ///< whether -1 and 1 are the centres of the outer elements, or the image's edges
-  Layout layout = nhwc;
+  Layout layout = nhwc;  ///< order of axes
 };
 
 /// x (batch, spatial..., channels) read at `grid` (batch, places..., as many numbers as spatial axes): the last axis of
@@ -48,13 +50,14 @@ template <class M>
 Tensor<M> grid_sample(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& grid,
                       const GridSampleOptions& options = {});
 
+/// Options of `roi_align`.
 struct RoiAlignOptions {
   IntList size = {1, 1};     ///< of what is cut out of each box
   double scale = 1;          ///< of boxes to elements of x
   std::int64_t samples = 2;  ///< along each axis of each element of the result
   bool aligned = true;       ///< whether centres of elements lie at halves
   bool maximum = false;      ///< the largest of the samples, not their mean
-  Layout layout = nhwc;
+  Layout layout = nhwc;      ///< order of axes
 };
 
 /// What lies in boxes (count, 4: x1, y1, x2, y2) of the images `x` (batch, height, width, channels) that `images`
@@ -63,11 +66,13 @@ template <class M>
 Tensor<M> roi_align(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& boxes,
                     const std::type_identity_t<Tensor<M>>& images, const RoiAlignOptions& options = {});
 
+/// Options of `nms`.
 struct NmsOptions {
   std::int64_t count = 0;  ///< how many boxes are kept at most, and the length of the result; 0: all boxes
   double overlap = 0.5;    ///< boxes that share more than this part of what both cover are the same one
   double score = -1e300;   ///< boxes must have a higher score
 };
+/// Result of `nms`.
 template <class M>
 struct Kept {
   Tensor<M> indices;  ///< best first, -1 behind the last one

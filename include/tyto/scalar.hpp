@@ -15,6 +15,7 @@ namespace tyto TYTO_API {
 /// A weakly typed number: `f16_tensor * 2.0` stays f16.
 class Scalar {
  public:
+  /// What a number is, whatever its width.
   enum class Kind : std::uint8_t { boolean, integer, floating, complex };
 
   constexpr Scalar() : Scalar(0.0) {}
@@ -39,6 +40,7 @@ class Scalar {
       : kind_(Kind::complex),
         floating_(static_cast<double>(value.real())),
         imaginary_(static_cast<double>(value.imag())) {}
+  /// A complex number by its parts.
   static constexpr Scalar complex(double real, double imaginary) {
     Scalar out(real);
     out.kind_ = Kind::complex;
@@ -46,6 +48,7 @@ class Scalar {
     return out;
   }
 
+  /// What kind of number it is.
   constexpr Kind kind() const { return kind_; }
   constexpr bool is_floating() const { return kind_ == Kind::floating; }
   constexpr bool is_complex() const { return kind_ == Kind::complex; }
@@ -56,6 +59,7 @@ class Scalar {
     if (has_fraction()) return floating_;
     return is_large_ ? static_cast<double>(static_cast<std::uint64_t>(integer_)) : static_cast<double>(integer_);
   }
+  /// The imaginary part; 0 of a real number.
   constexpr double imaginary() const { return imaginary_; }
   /// Truncates towards zero; saturates where the value does not fit; NaN gives 0.
   constexpr std::int64_t as_int() const {

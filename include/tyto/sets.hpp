@@ -5,11 +5,13 @@
 
 namespace tyto TYTO_API {
 
+/// Options of `unique_all`.
 struct UniqueOptions {
   std::optional<std::int64_t> axis = {};  ///< slices along it are compared; left out: single elements
   std::optional<std::int64_t> size = {};  ///< of the result, which then has a fixed shape and works in both modes
 };
 
+/// Result of `unique`.
 template <class M>
 struct Unique {
   Tensor<M> values;   ///< ascending; NaN, if there is one, last

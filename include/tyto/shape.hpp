@@ -54,9 +54,11 @@ class TYTO_API IntList {
     return *this;
   }
 
+  /// How many numbers there are; for a shape, how many axes.
   std::size_t size() const { return size_; }
   int rank() const { return static_cast<int>(size_); }
   bool empty() const { return size_ == 0; }
+  /// The numbers in memory, as in std::vector.
   std::int64_t* data() { return heap_ ? heap_.get() : local_; }
   const std::int64_t* data() const { return heap_ ? heap_.get() : local_; }
   std::int64_t* begin() { return data(); }
@@ -69,6 +71,7 @@ class TYTO_API IntList {
   std::int64_t front() const { return data()[first_of_some()]; }
   std::int64_t back() const { return data()[first_of_some() + size_ - 1]; }
 
+  /// Changes of the list, as in std::vector, by position.
   void resize(std::size_t count, std::int64_t fill = 0);
   void push_back(std::int64_t value) {
     resize(size_ + 1u);
@@ -137,6 +140,7 @@ class TYTO_API Axes {
   Axes(std::initializer_list<std::int64_t> axes) : all_(false), list_(axes) {}
   Axes(IntList axes) : all_(false), list_(std::move(axes)) {}
 
+  /// Whether no axis was named, and those that were.
   bool all() const { return all_; }
   const IntList& list() const { return list_; }
   friend bool operator==(const Axes&, const Axes&) = default;

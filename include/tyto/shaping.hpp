@@ -119,6 +119,7 @@ std::vector<Tensor<M>> meshgrid(std::initializer_list<Tensor<M>> axes) {
   return meshgrid(std::vector<Tensor<M>>(axes));
 }
 
+/// Zeros, ones or `value` in the shape and element type of x.
 template <class M>
 Tensor<M> zeros_like(const Tensor<M>& x);
 template <class M>

@@ -41,15 +41,19 @@ Tensor<M> nan_to_num(const Tensor<M>& x, double nan = 0, std::optional<double> p
 template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative = 1e-5,
                   double absolute = 1e-8, bool equal_nan = false);
+/// Where x is infinity.
 template <class M>
 Tensor<M> isposinf(const Tensor<M>& x);
+/// Where x is minus infinity.
 template <class M>
 Tensor<M> isneginf(const Tensor<M>& x);
 /// Where the sign is minus, of zeros too.
 template <class M>
 Tensor<M> signbit(const Tensor<M>& x);
+/// Degrees as radians.
 template <class M>
 Tensor<M> deg2rad(const Tensor<M>& x);
+/// Radians as degrees.
 template <class M>
 Tensor<M> rad2deg(const Tensor<M>& x);
 /// sin(pi x) / (pi x), and 1 at zero.

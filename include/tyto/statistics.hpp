@@ -89,10 +89,11 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length = {},
 template <class M>
 Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right = false);
 
+/// Result of `histogram`.
 template <class M>
 struct Histogram {
-  Tensor<M> counts;
-  Tensor<M> edges;
+  Tensor<M> counts;  ///< of each interval
+  Tensor<M> edges;   ///< of the intervals, one more than there are
 };
 /// Counts of x's elements in `bins` intervals of one width from `low` to `high`.
 template <class M>

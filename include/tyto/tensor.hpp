@@ -46,6 +46,7 @@ class NestedList {
   requires(std::is_arithmetic_v<T> || ComplexNumber<T>) NestedList(T value) : scalar_(value) {}
   NestedList(std::initializer_list<NestedList> rows);
 
+  /// Whether it is a single number; that number; the rows otherwise.
   bool is_scalar() const { return rows_ == nullptr; }
   const Scalar& scalar() const { return scalar_; }
   const std::vector<NestedList>& rows() const { return *rows_; }
@@ -57,49 +58,55 @@ class NestedList {
 
 /// Where random numbers come from when `tyto::seed` is not to be used: draw `stream` of the sequence of `seed`.
 struct Key {
-  std::uint64_t seed = 0;
-  std::uint64_t stream = 0;
+  std::uint64_t seed = 0;    ///< of the sequence of random numbers
+  std::uint64_t stream = 0;  ///< number of the draw
   /// An independent key, number `index` of those derived from this one.
   Key split(std::uint64_t index) const;
 };
 
 /// Parameters of random draws; `key` left out means the sequence set by `tyto::seed`.
 struct UniformOptions {
-  double low = 0;
-  double high = 1;
-  DType dtype = DType::f32;
-  std::optional<Key> key = {};
+  double low = 0;               ///< smallest value
+  double high = 1;              ///< bound above, not reached
+  DType dtype = DType::f32;     ///< element type
+  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
 };
+/// Options of `normal`.
 struct NormalOptions {
-  double mean = 0;
-  double stddev = 1;
-  DType dtype = DType::f32;
-  std::optional<Key> key = {};
+  double mean = 0;              ///< where it is
+  double stddev = 1;            ///< standard deviation
+  DType dtype = DType::f32;     ///< element type
+  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
 };
+/// Options of `bernoulli`.
 struct BernoulliOptions {
-  double probability = 0.5;
-  DType dtype = DType::boolean;
-  std::optional<Key> key = {};
+  double probability = 0.5;      ///< of true
+  DType dtype = DType::boolean;  ///< element type
+  std::optional<Key> key = {};   ///< where the numbers come from instead of tyto::seed
 };
+/// Options of `integers`.
 struct IntegersOptions {
-  std::int64_t low = 0;
-  std::int64_t high = 1;  // exclusive
-  DType dtype = DType::i64;
-  std::optional<Key> key = {};
+  std::int64_t low = 0;         ///< smallest value
+  std::int64_t high = 1;        ///< exclusive
+  DType dtype = DType::i64;     ///< element type
+  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
 };
+/// Options of `gamma`.
 struct GammaOptions {
-  double shape = 1;
-  double scale = 1;
-  DType dtype = DType::f32;
-  std::optional<Key> key = {};
+  double shape = 1;             ///< its form
+  double scale = 1;             ///< how wide it is
+  DType dtype = DType::f32;     ///< element type
+  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
 };
+/// Options of `exponential`.
 struct ExponentialOptions {
-  double rate = 1;
-  DType dtype = DType::f32;
-  std::optional<Key> key = {};
+  double rate = 1;              ///< events per unit
+  DType dtype = DType::f32;     ///< element type
+  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
 };
+/// Options of `permutation`.
 struct DrawOptions {
-  std::optional<Key> key = {};
+  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
 };
 
 /// Starts the sequence of random numbers anew; the same seed gives the same numbers in both modes and on all devices
@@ -108,9 +115,10 @@ void seed(std::uint64_t value);
 
 /// The state of the random number generator; restoring it repeats what was drawn since.
 struct RandomState {
-  std::uint64_t seed = 0;
-  std::uint64_t draws = 0;
+  std::uint64_t seed = 0;   ///< of the sequence of random numbers
+  std::uint64_t draws = 0;  ///< made since the seed was set
 };
+/// Reads the state, and restores one that was read.
 RandomState random_state();
 void random_state(const RandomState& state);
 
@@ -149,6 +157,7 @@ std::ostream& operator<<(std::ostream& out, const S& x) {
 template <class Mode>
 class Tensor {
  public:
+  /// Eager, Lazy or Any.
   using mode = Mode;
 
   /// No tensor at all; using it throws.
@@ -184,6 +193,7 @@ class Tensor {
   void operator=(const Tensor&) const&& = delete;  // a part of a const name, or of a part
 
   // Creation, shapes by name: Tensor::zeros({2, 3}).
+  /// Every element 0, or 1.
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
   static Tensor ones(const Shape& shape, DType dtype = DType::f32);
   /// Every element `value`; without a dtype: bool, i64 or f32 by the value.
@@ -220,10 +230,13 @@ class Tensor {
   }
   /// As `from`, the element type given at run time: `count` elements of `dtype` at `data`.
   static Tensor from_bytes(const void* data, std::int64_t count, const Shape& shape, DType dtype);
+  /// As `borrow`, the element type given at run time.
   static Tensor borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release);
 
   // Random numbers.
+  /// Numbers in [low, high), all equally likely.
   static Tensor uniform(const Shape& shape, const UniformOptions& options = {});
+  /// Normal numbers.
   static Tensor normal(const Shape& shape, const NormalOptions& options = {});
   /// Normal, but never more than two standard deviations off.
   static Tensor truncated_normal(const Shape& shape, const NormalOptions& options = {});
@@ -231,6 +244,7 @@ class Tensor {
   static Tensor bernoulli(const Shape& shape, const BernoulliOptions& options = {});
   /// Integers in [low, high).
   static Tensor integers(const Shape& shape, const IntegersOptions& options);
+  /// Gamma or exponential numbers.
   static Tensor gamma(const Shape& shape, const GammaOptions& options = {});
   static Tensor exponential(const Shape& shape, const ExponentialOptions& options = {});
   /// 0 ... count-1 in random order.
@@ -247,14 +261,18 @@ class Tensor {
   static Tensor constant(const Tensor& value);
 
   // What it is.
+  /// Element type, shape, number of axes, number of elements.
   DType dtype() const { return checked().dtype(); }
   const Shape& shape() const { return checked().shape(); }
   int ndim() const { return shape().rank(); }
   std::int64_t size() const { return element_count(shape()); }
+  /// The only element as a truth value.
   explicit operator bool() const;
+  /// False of a default-constructed or moved-from handle.
   bool defined() const { return static_cast<bool>(value_); }
 
   // What NumPy users chain.
+  /// The functions of the same names (`T` is `transpose`, `astype` is `cast`), with this tensor as the first argument.
   Tensor reshape(const Shape& target) const;
   Tensor transpose(const IntList& order = {}) const;
   Tensor T() const { return transpose(); }
@@ -307,6 +325,7 @@ class Tensor {
   class Rows {
    public:
     Rows(const Tensor* of, std::int64_t position) : of_(of), position_(position) {}
+    /// This part, and on to the next.
     Tensor operator*() const { return of_->get({position_}); }
     Rows& operator++() {
       ++position_;
@@ -376,17 +395,18 @@ class Tensor {
   friend Tensor operator~(const Tensor& a) { return bitwise_not(a); }
   friend Tensor operator<<(const Tensor& a, const Tensor& b) { return left_shift(a, b); }
   friend Tensor operator>>(const Tensor& a, const Tensor& b) { return right_shift(a, b); }
-  // These give the name its new value. A variable or persistent tensor is assigned to, as by assign().
+  /// These give the name its new value. A variable or persistent tensor is assigned to, as by assign().
   Tensor& operator+=(const Tensor& b) & { return renew(add(*this, b)); }
   Tensor& operator-=(const Tensor& b) & { return renew(subtract(*this, b)); }
   Tensor& operator*=(const Tensor& b) & { return renew(multiply(*this, b)); }
   Tensor& operator/=(const Tensor& b) & { return renew(divide(*this, b)); }
-  // `x(index) += v`.
+  /// `x(index) += v`, as `x(index) = v`.
   void operator+=(const Tensor& b) && { std::move(*this) = add(*this, b); }
   void operator-=(const Tensor& b) && { std::move(*this) = subtract(*this, b); }
   void operator*=(const Tensor& b) && { std::move(*this) = multiply(*this, b); }
   void operator/=(const Tensor& b) && { std::move(*this) = divide(*this, b); }
 
+  /// Engine's own: the value behind the handle.
   operator const Value&() const { return value(); }
   const Value& value() const& {
     if (part_ && part_->unread) refuse_unread();

@@ -11,7 +11,7 @@ namespace tyto TYTO_API {
 
 /// Limits of a floating type; of a complex one those of its parts.
 struct FloatInfo {
-  DType dtype;
+  DType dtype;             ///< element type
   int bits;                ///< of an element
   double eps;              ///< the distance from 1 to the next larger number
   double max, min;         ///< the largest and the least finite number
@@ -22,10 +22,10 @@ FloatInfo finfo(DType dtype);
 
 /// Limits of an integer type.
 struct IntegerInfo {
-  DType dtype;
-  int bits;
-  std::uint64_t max;
-  std::int64_t min;
+  DType dtype;        ///< element type
+  int bits;           ///< of one element
+  std::uint64_t max;  ///< largest value
+  std::int64_t min;   ///< smallest value
 };
 /// Throws TypeError for types of other numbers.
 IntegerInfo iinfo(DType dtype);

@@ -22,6 +22,7 @@ class TYTO_API Value {
   }
   Value(const Value& other) : Value(other.node_, other.output_) {}
   Value(Value&& other) noexcept : node_(std::exchange(other.node_, nullptr)), output_(other.output_) {}
+  /// Lets go of the value held before.
   Value& operator=(Value other) noexcept {
     std::swap(node_, other.node_);
     output_ = other.output_;
@@ -31,13 +32,16 @@ class TYTO_API Value {
     if (node_ != nullptr) release(node_);
   }
 
+  /// Whether there is a value.
   explicit operator bool() const { return node_ != nullptr; }
+  /// Element type, shape and number of axes.
   DType dtype() const;
   const Shape& shape() const;
   int ndim() const { return shape().rank(); }
 
   /// The node, for code inside the engine.
   core::Node* node() const { return node_; }
+  /// Which of the node's results it is.
   std::uint32_t output() const { return output_; }
   friend bool same_value(const Value& a, const Value& b) { return a.node_ == b.node_ && a.output_ == b.output_; }
 

@@ -11,6 +11,7 @@ namespace tyto TYTO_API {
 /// exactly so many.
 class Padding {
  public:
+  /// How zeros are counted.
   enum class Kind : std::uint8_t { valid, same, explicit_counts };
   Padding(Kind kind = Kind::valid) : kind_(kind) {}
   /// The same count before and after every spatial axis.
@@ -19,6 +20,7 @@ class Padding {
   Padding(IntList before, IntList after)
       : kind_(Kind::explicit_counts), before_(std::move(before)), after_(std::move(after)) {}
 
+  /// The kind, and explicit counts before and after each spatial axis.
   Kind kind() const { return kind_; }
   const IntList& before() const { return before_; }
   const IntList& after() const { return after_; }
@@ -45,28 +47,31 @@ class PerAxis : public IntList {
   PerAxis(const IntList& each) : IntList(each) {}
 };
 
+/// Options of `convolution`.
 struct ConvolutionOptions {
-  PerAxis stride = 1;
-  Padding padding = valid;
-  PerAxis dilation = 1;
-  std::int64_t groups = 1;
-  Layout layout = nhwc;
+  PerAxis stride = 1;       ///< steps between windows along each spatial axis
+  Padding padding = valid;  ///< zeros around the spatial axes
+  PerAxis dilation = 1;     ///< steps between the elements of a window
+  std::int64_t groups = 1;  ///< parts of the channels that do not mix
+  Layout layout = nhwc;     ///< order of axes
 };
+/// Options of `transposed_convolution`.
 struct TransposedConvolutionOptions {
-  PerAxis stride = 1;
-  Padding padding = valid;
-  PerAxis dilation = 1;
-  PerAxis output_padding = 0;
-  std::int64_t groups = 1;
-  Layout layout = nhwc;
+  PerAxis stride = 1;          ///< steps between windows along each spatial axis
+  Padding padding = valid;     ///< zeros around the spatial axes
+  PerAxis dilation = 1;        ///< steps between the elements of a window
+  PerAxis output_padding = 0;  ///< added to the end of the spatial axes of the result
+  std::int64_t groups = 1;     ///< parts of the channels that do not mix
+  Layout layout = nhwc;        ///< order of axes
 };
+/// Options of `max_pool`.
 struct PoolOptions {
-  PerAxis stride = {};  // as the window when left out
-  Padding padding = valid;
-  PerAxis dilation = 1;
-  bool count_padding = false;  // whether averages count the padding
-  bool ceil_mode = false;      // whether a last window may reach beyond the end; what is there counts for nothing
-  Layout layout = nhwc;
+  PerAxis stride = {};         ///< as the window when left out
+  Padding padding = valid;     ///< zeros around the spatial axes
+  PerAxis dilation = 1;        ///< steps between the elements of a window
+  bool count_padding = false;  ///< whether averages count the padding
+  bool ceil_mode = false;      ///< whether a last window may reach beyond the end; what is there counts for nothing
+  Layout layout = nhwc;        ///< order of axes
 };
 
 /// x (batch, spatial..., in) with kernels w (window..., in / groups, out): 1, 2 or 3 spatial axes by x's rank.
@@ -99,6 +104,7 @@ Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims = false, Layout 
 template <class M>
 Tensor<M> adaptive_average_pool(const Tensor<M>& x, const PerAxis& size, Layout layout = nhwc);
 
+/// How `upsample` fills new elements.
 enum class Resampling : std::uint8_t { nearest, bilinear };
 /// Spatial axes made `scale` times longer; `bilinear` (2 spatial axes) takes centres of elements to centres.
 template <class M>

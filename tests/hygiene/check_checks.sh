@@ -87,6 +87,54 @@ tree
 printf '// A file of other words: the loop, variables, a sidewalk.\n' >"$work/tree/ops/other.cpp"
 expect ok check_words.sh "words that only look alike"
 
+# declares TEXT: a public header with that text.
+declares() {
+  tree
+  printf '// A header of functions.\n#pragma once\nnamespace tyto TYTO_API {\n%s\n}\n' "$1" >"$work/tree/include/tyto/sums.hpp"
+}
+declares '/// The sum.
+template <class M>
+Tensor<M> sum(const Tensor<M>& x, const Axes& axes = {});
+template <class M>
+Tensor<M> nansum(const Tensor<M>& x) {
+  for (;;) return sum(x, {0});
+}'
+expect ok check_sentences.sh "a sentence that serves two functions" '2 public declarations'
+declares '/// The sum.
+int sum(int x);
+
+int product(int x);'
+expect refused check_sentences.sh "a function behind a blank line" 'sums.hpp:7: no sentence for: int product(int x);'
+declares '/// A pair.
+struct Pair {
+  int first = 0;  ///< the smaller one
+  int second = 0;
+};'
+expect refused check_sentences.sh "a member without a sentence" 'sums.hpp:7: no sentence for: int second'
+declares '/// A class.
+class Sum {
+ public:
+  explicit Sum(int x);
+  ~Sum();
+  Sum(const Sum&) = delete;
+  int operator()(int x) const;
+
+ private:
+  int x_ = 0;
+};
+namespace detail {
+int hidden(int x);
+}'
+expect ok check_sentences.sh "what a class says for its members, and what is private"
+declares 'class Sum;
+/// How it adds.
+enum class Order { up, down };
+struct Options {
+  int count() const;
+};'
+expect refused check_sentences.sh "a type below the sentence of another" 'no sentence for: struct Options'
+expect refused check_sentences.sh "a member function without a sentence" 'no sentence for: int count() const'
+
 # decision TITLE LINE: a decision, and its line in the index.
 decision() {
   tree

@@ -103,7 +103,7 @@ Tensor<M> glu(const Tensor<M>& x, std::int64_t axis = -1) {
 
 /// A function of a tensor as a layer: what the layers below are.
 struct TYTO_API Activation : Layer {
-  std::function<Tensor<Any>(const Tensor<Any>&)> function;
+  std::function<Tensor<Any>(const Tensor<Any>&)> function;  ///< what is applied
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase) const override { return function(x); }
 
@@ -112,55 +112,71 @@ struct TYTO_API Activation : Layer {
 };
 
 // Without parameters.
+/// max(x, 0).
 struct TYTO_API ReLU : Activation {
   ReLU();
 };
+/// min(max(x, 0), 6).
 struct TYTO_API ReLU6 : Activation {
   ReLU6();
 };
+/// A scaled ELU that keeps mean 0 and variance 1 (Klambauer et al. 2017).
 struct TYTO_API SELU : Activation {
   SELU();
 };
+/// x sigmoid(x).
 struct TYTO_API SiLU : Activation {
   SiLU();
 };
+/// x tanh(softplus(x)).
 struct TYTO_API Mish : Activation {
   Mish();
 };
+/// 1 / (1 + exp(-x)).
 struct TYTO_API Sigmoid : Activation {
   Sigmoid();
 };
+/// log(sigmoid(x)).
 struct TYTO_API LogSigmoid : Activation {
   LogSigmoid();
 };
+/// tanh(x).
 struct TYTO_API Tanh : Activation {
   Tanh();
 };
+/// x / (1 + |x|).
 struct TYTO_API Softsign : Activation {
   Softsign();
 };
+/// A sigmoid of straight lines.
 struct TYTO_API Hardsigmoid : Activation {
   Hardsigmoid();
 };
+/// x times Hardsigmoid of x.
 struct TYTO_API Hardswish : Activation {
   Hardswish();
 };
+/// x - tanh(x).
 struct TYTO_API Tanhshrink : Activation {
   Tanhshrink();
 };
 
 // With numbers that are not trained.
+/// x where it is positive, `slope` times x elsewhere.
 struct TYTO_API LeakyReLU : Activation {
   explicit LeakyReLU(double slope = 0.01);
 };
+/// x where it is positive, alpha (exp(x) - 1) elsewhere.
 struct TYTO_API ELU : Activation {
   explicit ELU(double alpha = 1);
 };
+/// x where it is positive, alpha (exp(x / alpha) - 1) elsewhere.
 struct TYTO_API CELU : Activation {
   explicit CELU(double alpha = 1);
 };
 /// How gelu is computed: by the error function, or by tanh.
 enum class GeluFormula : std::uint8_t { erf, tanh };
+/// x times the probability that a standard normal is below x.
 struct TYTO_API GELU : Activation {
   explicit GELU(GeluFormula formula = GeluFormula::erf);
 };
@@ -168,52 +184,62 @@ struct TYTO_API GELU : Activation {
 struct TYTO_API Softplus : Activation {
   explicit Softplus(double beta = 1);
 };
+/// x clipped to [low, high].
 struct TYTO_API Hardtanh : Activation {
   explicit Hardtanh(double low = -1, double high = 1);
 };
+/// x where it is farther than `limit` from 0, 0 elsewhere.
 struct TYTO_API Hardshrink : Activation {
   explicit Hardshrink(double limit = 0.5);
 };
+/// x moved towards 0 by `limit`, 0 where it would pass it.
 struct TYTO_API Softshrink : Activation {
   explicit Softshrink(double limit = 0.5);
 };
+/// x where it is above `limit`, `value` elsewhere.
 struct TYTO_API Threshold : Activation {
   Threshold(double limit, double value);
 };
+/// exp(x) over its sum along an axis.
 struct TYTO_API Softmax : Activation {
   explicit Softmax(std::int64_t axis = -1);
 };
+/// The logarithm of softmax.
 struct TYTO_API LogSoftmax : Activation {
   explicit LogSoftmax(std::int64_t axis = -1);
 };
+/// softmax(-x).
 struct TYTO_API Softmin : Activation {
   explicit Softmin(std::int64_t axis = -1);
 };
+/// The first half of an axis times the sigmoid of the second.
 struct TYTO_API GLU : Activation {
   explicit GLU(std::int64_t axis = -1);
 };
 
+/// Options of `PReLU`.
 struct PReLUOptions {
   std::int64_t channels = 1;  ///< slopes: one for all, or one for each channel
-  double initial = 0.25;
-  DType dtype = DType::f32;
+  double initial = 0.25;      ///< slope to start with
+  DType dtype = DType::f32;   ///< element type
 };
 /// leaky_relu with trained slopes, along the last axis.
 struct TYTO_API PReLU : Layer {
-  Tensor<Any> weight;
+  Tensor<Any> weight;  ///< the slopes
 
   explicit PReLU(const PReLUOptions& options = {});
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 };
 
+/// Options of `RReLU`.
 struct RReLUOptions {
-  double low = 1.0 / 8;
-  double high = 1.0 / 3;
+  double low = 1.0 / 8;   ///< the smallest slope drawn
+  double high = 1.0 / 3;  ///< the largest slope drawn
 };
 /// leaky_relu with slopes drawn between low and high in training, and their mean otherwise.
 struct TYTO_API RReLU : Layer {
-  RReLUOptions options;
+  RReLUOptions options;  ///< as given
 
   explicit RReLU(const RReLUOptions& given = {});
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;

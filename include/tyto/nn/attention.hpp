@@ -7,22 +7,23 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Options of `MultiheadAttention`.
 struct MultiheadAttentionOptions {
-  std::int64_t features = 0;  ///< of queries and results; the heads share them
-  std::int64_t heads = 1;
-  std::int64_t key_features = 0;    ///< 0: as many as queries have
-  std::int64_t value_features = 0;  ///< 0: as many as queries have
-  double dropout = 0;               ///< of the weights, in training
-  bool bias = true;
-  bool extra_key = false;  ///< one more key and value, learnt, at which every query may look
-  bool zero_key = false;   ///< one more key and value of zeros, at which every query may look
-  Initialiser initial = glorot_uniform;
-  DType dtype = DType::f32;
+  std::int64_t features = 0;             ///< of queries and results; the heads share them
+  std::int64_t heads = 1;                ///< parts of the features that attend by themselves
+  std::int64_t key_features = 0;         ///< 0: as many as queries have
+  std::int64_t value_features = 0;       ///< 0: as many as queries have
+  double dropout = 0;                    ///< of the weights, in training
+  bool bias = true;                      ///< whether a bias is added
+  bool extra_key = false;                ///< one more key and value, learnt, at which every query may look
+  bool zero_key = false;                 ///< one more key and value of zeros, at which every query may look
+  Initialiser initial = glorot_uniform;  ///< how weights are drawn
+  DType dtype = DType::f32;              ///< element type
 };
 /// Keys and values of the places that were read so far, (batch, heads, length, features / heads) each. They are states,
 /// so a sequence is read on place by place by one compiled function, whatever its length.
 struct AttentionCache {
-  Tensor<Any> keys, values;
+  Tensor<Any> keys, values;  ///< (batch, heads, length, features / heads)
 };
 
 /// Attention of several heads over projections of queries, keys and values (batch, length, features). Masks are those
@@ -32,12 +33,12 @@ struct AttentionCache {
 ///     auto y = attention(x, {.causal = true});            // of x to itself
 ///     auto z = attention(x, memory, memory, {.key_mask = is_word}, nn::training);
 struct TYTO_API MultiheadAttention : Layer {
-  MultiheadAttentionOptions options;
-  Tensor<Any> in_proj_weight;  ///< (features, 3 features): queries, keys, values; or an undefined tensor
+  MultiheadAttentionOptions options;  ///< as given
+  Tensor<Any> in_proj_weight;         ///< (features, 3 features): queries, keys, values; or an undefined tensor
   Tensor<Any> q_proj_weight, k_proj_weight, v_proj_weight;  ///< where keys or values have other features
   Tensor<Any> in_proj_bias;                                 ///< (3 features,), or an undefined tensor
   Tensor<Any> bias_k, bias_v;                               ///< (1, 1, features), the extra key and value
-  Linear out_proj;
+  Linear out_proj;                                          ///< what the heads' results go through
 
   explicit MultiheadAttention(const MultiheadAttentionOptions& given);
   /// Of x to itself, without masks.

@@ -12,7 +12,7 @@ namespace nn TYTO_API {
 
 /// What is averaged: with a decay, decay * average + (1 - decay) * weights; without one, all weights alike (SWA).
 struct AverageOptions {
-  std::optional<double> decay = {};
+  std::optional<double> decay = {};  ///< how much of the average stays at an update; by default all weigh the same
 };
 /// Averages of a model's states over updates, as states of their own; integers are copied. A state that is given under
 /// several names is averaged once, under the first.

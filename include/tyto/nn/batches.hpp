@@ -12,9 +12,10 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Options of `BatchReader`.
 struct BatchOptions {
-  std::int64_t size = 32;
-  bool shuffle = true;
+  std::int64_t size = 32;  ///< samples in a batch
+  bool shuffle = true;     ///< whether each epoch has an order of its own
   bool drop_last = false;  ///< leave out a last batch that is not full
   std::uint64_t seed = 0;  ///< of the order and of what samples draw; both depend on this and the epoch's number only
   std::int64_t ahead =
@@ -23,8 +24,8 @@ struct BatchOptions {
 
 /// Which sample comes next.
 struct BatchPosition {
-  std::int64_t epoch = 0;
-  std::int64_t sample = 0;
+  std::int64_t epoch = 0;   ///< from 0 on
+  std::int64_t sample = 0;  ///< the position in the order of the epoch
 };
 
 /// The part of Batches that knows no mode.
@@ -39,9 +40,11 @@ class TYTO_API BatchReader {
   /// whichever thread that was; the position stays before that batch.
   std::optional<HostBatch> next();
 
+  /// Samples in all, batches of an epoch, and batches left of the current one.
   std::int64_t samples() const;
   std::int64_t batches_per_epoch() const;
   std::int64_t batches_left() const;
+  /// Where the next batch begins; seek() goes on from there.
   const BatchPosition& position() const;
   void seek(const BatchPosition& position);
 
@@ -57,6 +60,7 @@ class TYTO_API BatchReader {
 template <class T>
 class Batches {
  public:
+  /// The type of inputs and targets.
   using tensor = T;
 
   template <class M>
@@ -75,10 +79,13 @@ class Batches {
     return std::pair(to_tensor<T>(batch->inputs), to_tensor<T>(batch->targets));
   }
 
+  /// The end of an epoch.
   struct End {};
+  /// What a loop over the batches uses.
   class Iterator {
    public:
     explicit Iterator(Batches& batches) : batches_(&batches), current_(batches.next()) {}
+    /// This batch, and on to the next.
     const std::pair<T, T>& operator*() const { return *current_; }
     Iterator& operator++() {
       current_ = batches_->next();
@@ -90,9 +97,11 @@ class Batches {
     Batches* batches_;
     std::optional<std::pair<T, T>> current_;
   };
+  /// A loop over what is left of the epoch.
   Iterator begin() { return Iterator(*this); }
   End end() { return {}; }
 
+  /// Samples in all, and batches of an epoch.
   std::int64_t samples() const { return reader_.samples(); }
   std::int64_t batches_per_epoch() const { return reader_.batches_per_epoch(); }
   /// Of the current epoch.

@@ -23,6 +23,7 @@ namespace nn TYTO_API {
 ///     checkpoint.save("run.npz");
 class TYTO_API Checkpoint {
  public:
+  /// Adds states, a number, a history or the position of batches under a name.
   Checkpoint& add(const std::string& name, const NamedList<Tensor<Any>>& states);
   Checkpoint& add(const std::string& name, std::int64_t& number);
   Checkpoint& add(const std::string& name, TrainingHistory& history);

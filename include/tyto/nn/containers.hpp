@@ -18,7 +18,9 @@ namespace nn TYTO_API {
 /// One of the steps of a Sequential: a layer, or any function of a tensor, or of a tensor and the phase.
 class TYTO_API Step {
  public:
+  /// A function as a step, the same in training and use.
   using Function = std::function<Tensor<Any>(const Tensor<Any>&)>;
+  /// A function as a step that is told the phase.
   using PhasedFunction = std::function<Tensor<Any>(const Tensor<Any>&, Phase)>;
 
   template <class L>
@@ -44,6 +46,7 @@ class TYTO_API Step {
   /// A step with a name of its own, which stands before its states' names: {"stem", nn::Conv2d(...)}.
   Step(std::string name, Step step) : Step(std::move(step)) { name_ = std::move(name); }
 
+  /// The layer that it calls.
   const Layer& layer() const { return *layer_; }
   /// Empty where it is named by its place.
   const std::string& name() const { return name_; }
@@ -60,7 +63,7 @@ class TYTO_API Step {
 ///
 ///     nn::Sequential model{nn::Linear({.in = 4, .out = 8}), tyto::relu, nn::Linear({.in = 8, .out = 1})};
 struct TYTO_API Sequential : Layer {
-  std::vector<Step> steps;
+  std::vector<Step> steps;  ///< called one after the other
 
   Sequential(std::initializer_list<Step> list) : steps(list) {}
   explicit Sequential(std::vector<Step> list) : steps(std::move(list)) {}
@@ -82,8 +85,8 @@ struct TYTO_API Sequential : Layer {
 ///     nn::Residual wider(nn::Conv2d({.in = 8, .out = 16, .window = 3, .padding = same}),
 ///                        nn::Conv2d({.in = 8, .out = 16, .window = 1}));
 struct TYTO_API Residual : Layer {
-  Step body;
-  Step shortcut;
+  Step body;      ///< what is added to the input
+  Step shortcut;  ///< what the input goes through before it is added
 
   explicit Residual(Step function);
   Residual(Step function, Step other) : body(std::move(function)), shortcut(std::move(other)) {}
@@ -96,9 +99,10 @@ struct TYTO_API Residual : Layer {
 
 /// Branches that are all given the same input, and a function that makes one tensor of their results.
 struct TYTO_API Parallel : Layer {
+  /// What makes one tensor of those of the branches.
   using Combine = std::function<Tensor<Any>(const std::vector<Tensor<Any>>&)>;
-  std::vector<Step> branches;
-  Combine combine;
+  std::vector<Step> branches;  ///< each is given the input
+  Combine combine;             ///< makes one result of theirs
 
   Parallel(std::vector<Step> list, Combine function);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -127,7 +131,7 @@ struct TYTO_API Identity : Layer {
 
 /// All axes but the first made one. Weights from PyTorch that follow expect the order of channels first: Flatten(nchw).
 struct TYTO_API Flatten : Layer {
-  Layout order;
+  Layout order;  ///< of the axes of the input
 
   explicit Flatten(Layout elements = nhwc) : order(elements) {}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -135,7 +139,7 @@ struct TYTO_API Flatten : Layer {
 
 /// All axes but the first in another shape, one length of which may be -1.
 struct TYTO_API Reshape : Layer {
-  Shape shape;
+  Shape shape;  ///< of one sample
 
   explicit Reshape(Shape of_sample) : shape(std::move(of_sample)) {}
   explicit Reshape(std::initializer_list<std::int64_t> of_sample) : shape(of_sample) {}

@@ -18,13 +18,13 @@ namespace nn TYTO_API {
 
 /// What an update rule is given for one parameter.
 struct UpdateContext {
-  const Tensor<Any>& parameter;
-  const Tensor<Any>& gradient;
+  const Tensor<Any>& parameter;  ///< before the update
+  const Tensor<Any>& gradient;   ///< of the loss
   /// The optimiser state of this parameter; the rule replaces its values by the new ones.
   std::span<Tensor<Any>> state;
   /// How many updates of this parameter there were, this one included; empty if the rule does not ask for it.
   const Tensor<Any>& count;
-  const Tensor<Any>& rate;
+  const Tensor<Any>& rate;  ///< learning rate of this update
 };
 
 /// How a parameter changes: `change` is subtracted from it. One state tensor of the parameter's shape for each name,
@@ -37,15 +37,15 @@ struct UpdateContext {
 ///
 /// A `joint` rule is of all parameters together: `change` is given them as one vector, their gradients too.
 struct DescentRule {
-  std::string name;
-  std::vector<std::string> state_names;
-  LearningRate rate;
-  std::function<Tensor<Any>(const UpdateContext&)> change;
-  std::vector<std::string> numbers = {};
-  std::function<NamedList<Shape>(const Shape& parameter)> shaped = {};
-  bool counted = false;
-  bool joint = false;
-  NamedList<double> first = {};
+  std::string name;                                                     ///< what pages and files call it
+  std::vector<std::string> state_names;                                 ///< tensors that it keeps for each parameter
+  LearningRate rate;                                                    ///< learning rate
+  std::function<Tensor<Any>(const UpdateContext&)> change;              ///< what is subtracted from the parameter
+  std::vector<std::string> numbers = {};                                ///< names of states that are single numbers
+  std::function<NamedList<Shape>(const Shape& parameter)> shaped = {};  ///< states of shapes of their own
+  bool counted = false;          ///< whether the rule asks how many updates there were
+  bool joint = false;            ///< whether all parameters are updated at once
+  NamedList<double> first = {};  ///< what states begin with, by name; others with 0
 };
 
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
@@ -102,6 +102,7 @@ class TYTO_API Descent {
   NamedList<Tensor<Any>> state(const NamedList<Tensor<Any>>& parameters);
   /// How many updates were made.
   std::int64_t count() const;
+  /// The rule's name.
   const std::string& name() const { return rules_[0].name; }
 
  private:

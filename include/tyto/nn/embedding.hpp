@@ -9,6 +9,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Options of `Embedding`.
 struct EmbeddingOptions {
   std::int64_t count = 0;                    ///< of different indices
   std::int64_t features = 0;                 ///< of each
@@ -17,14 +18,14 @@ struct EmbeddingOptions {
   std::optional<double> max_norm = {};
   double p = 2;                 ///< of the norm that lengths are measured in
   bool share_by_count = false;  ///< the gradient of a vector is divided by how often it was looked up in this call
-  Initialiser initial = normal_weights(1);
-  DType dtype = DType::f32;
+  Initialiser initial = normal_weights(1);  ///< how weights are drawn
+  DType dtype = DType::f32;                 ///< element type
 };
 /// The row of weight (count, features) at each index: integers of any shape to that shape and `features`. An index
 /// below zero counts from the end, as in take().
 struct TYTO_API Embedding : Layer {
-  EmbeddingOptions options;
-  Tensor<Any> weight;
+  EmbeddingOptions options;  ///< as given
+  Tensor<Any> weight;        ///< a vector for each number
 
   explicit Embedding(const EmbeddingOptions& given);
   Tensor<Any> forward(const Tensor<Any>& indices, Phase phase) const override;
@@ -33,17 +34,19 @@ struct TYTO_API Embedding : Layer {
 
 /// What is made of the vectors of a bag.
 enum class BagMode : std::uint8_t { mean, sum, max };
+/// Options of `EmbeddingBag`.
 struct EmbeddingBagOptions {
-  std::int64_t count = 0;     ///< of different indices
-  std::int64_t features = 0;  ///< of each
-  BagMode mode = BagMode::mean;
+  std::int64_t count = 0;                    ///< of different indices
+  std::int64_t features = 0;                 ///< of each
+  BagMode mode = BagMode::mean;              ///< what is made of the vectors of a bag
   std::optional<std::int64_t> padding = {};  ///< the index that does not count
   std::optional<double> max_norm = {};       ///< as Embedding's
-  double p = 2;
-  bool share_by_count = false;
-  Initialiser initial = normal_weights(1);
-  DType dtype = DType::f32;
+  double p = 2;                              ///< order of the norm that is limited
+  bool share_by_count = false;               ///< whether gradients are divided by how often a vector is looked up
+  Initialiser initial = normal_weights(1);   ///< how weights are drawn
+  DType dtype = DType::f32;                  ///< element type
 };
+/// Options of a call of EmbeddingBag.
 template <class M>
 struct BagOptions {
   Tensor<M> offsets = {};  ///< (bags,), ascending: where in a list of indices (places,) each bag begins, the first at 0
@@ -56,8 +59,8 @@ struct BagOptions {
 ///     auto y = bag(Tensor{{1, 2, 4}, {4, 3, 2}});
 ///     auto z = bag(Tensor{1, 2, 4, 5, 4}, {.offsets = Tensor{0, 2}});  // two of 2 and 3 indices
 struct TYTO_API EmbeddingBag : Layer {
-  EmbeddingBagOptions options;
-  Tensor<Any> weight;
+  EmbeddingBagOptions options;  ///< as given
+  Tensor<Any> weight;           ///< a vector for each number
 
   explicit EmbeddingBag(const EmbeddingBagOptions& given);
   Tensor<Any> forward(const Tensor<Any>& indices, Phase phase) const override;

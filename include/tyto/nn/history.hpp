@@ -13,6 +13,7 @@ namespace nn TYTO_API {
 /// Numbers under names, such as {{"test accuracy", 0.93}}.
 using Figures = NamedList<double>;
 
+/// Options of TrainingHistory.
 struct HistoryOptions {
   std::int64_t every = 0;          ///< a row every so many steps; 0: at the end of each epoch
   std::string csv = {};            ///< file written anew with each row; empty: none
@@ -30,20 +31,23 @@ struct HistoryOptions {
 ///     nn::train(step, batches, {.epochs = 10, .validate = validate, .history = &history});
 class TYTO_API TrainingHistory {
  public:
+  /// Metrics at one time.
   struct Row {
     std::int64_t epoch = 0;  ///< counted from 1
     std::int64_t step = 0;   ///< of the whole run
-    Figures figures;
+    Figures figures;         ///< metrics by name
   };
 
   explicit TrainingHistory(HistoryOptions options = {});
 
+  /// All rows so far.
   const std::vector<Row>& rows() const { return rows_; }
   /// How many steps there were.
   std::int64_t steps() const { return steps_; }
 
   /// Takes in the loss of a step; true when a row is due.
   bool add_loss(double loss);
+  /// Whether rows end with epochs, not after a number of steps.
   bool ends_with_epoch() const { return options_.every == 0; }
   /// A row of the mean loss since the last one and these figures, which must be the same each time. Writes the files.
   void add_row(std::int64_t epoch, const Figures& figures);

@@ -10,10 +10,11 @@ namespace nn TYTO_API {
 
 /// How many inputs each output of a layer has, and how many outputs each input goes to.
 struct Fans {
-  double in = 1;
-  double out = 1;
+  double in = 1;   ///< elements that one result depends on
+  double out = 1;  ///< results that one element goes into
 };
 
+/// What draws the first value of a weight.
 using Initialiser = std::function<Tensor<Any>(const Shape& shape, const Fans& fans, DType dtype)>;
 
 /// Uniform within sqrt(6 / (in + out)): keeps the variance through layers that are nearly linear (Glorot, Bengio 2010).

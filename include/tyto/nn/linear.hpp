@@ -7,30 +7,32 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Options of `Linear`.
 struct LinearOptions {
-  std::int64_t in = 0;
-  std::int64_t out = 0;
-  bool bias = true;
-  Initialiser initial = glorot_uniform;
-  DType dtype = DType::f32;
+  std::int64_t in = 0;                   ///< features of the input
+  std::int64_t out = 0;                  ///< features of the result
+  bool bias = true;                      ///< whether a bias is added
+  Initialiser initial = glorot_uniform;  ///< how weights are drawn
+  DType dtype = DType::f32;              ///< element type
 };
 /// x (..., in) times weight (in, out), plus bias.
 struct TYTO_API Linear : Layer {
-  Tensor<Any> weight;
-  Tensor<Any> bias;  ///< (out,), or an undefined tensor
+  Tensor<Any> weight;  ///< the trained matrix, (in, out)
+  Tensor<Any> bias;    ///< (out,), or an undefined tensor
 
   explicit Linear(const LinearOptions& options);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 };
 
+/// Options of `Bilinear`.
 struct BilinearOptions {
-  std::int64_t left = 0;
-  std::int64_t right = 0;
-  std::int64_t out = 0;
-  bool bias = true;
-  Initialiser initial = glorot_uniform;
-  DType dtype = DType::f32;
+  std::int64_t left = 0;                 ///< features of the first input
+  std::int64_t right = 0;                ///< features of the second input
+  std::int64_t out = 0;                  ///< features of the result
+  bool bias = true;                      ///< whether a bias is added
+  Initialiser initial = glorot_uniform;  ///< how weights are drawn
+  DType dtype = DType::f32;              ///< element type
 };
 /// Of two inputs a (..., left) and b (..., right): result k is a weight[k] b, plus bias.
 struct TYTO_API Bilinear : Module {

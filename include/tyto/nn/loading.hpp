@@ -14,6 +14,7 @@ namespace nn TYTO_API {
 /// In which order the file has the axes of weights: as Tyto's layers, or as PyTorch's: (out, in) and OIHW.
 enum class WeightLayout : std::uint8_t { tyto, pytorch };
 
+/// Options of `load`.
 struct LoadOptions {
   /// The model's name for a name of the file; an empty one passes the tensor over. Left out, names are equal.
   std::function<std::string(const std::string& name)> rename = {};
@@ -25,9 +26,9 @@ struct LoadOptions {
 
 /// Names of states that were loaded, of states that the file lacks, and of the file's tensors that found no state.
 struct LoadReport {
-  std::vector<std::string> loaded;
-  std::vector<std::string> missing;
-  std::vector<std::string> left_over;
+  std::vector<std::string> loaded;     ///< names of states that the file had
+  std::vector<std::string> missing;    ///< names of states that the file lacks
+  std::vector<std::string> left_over;  ///< names in the file that the model lacks
 };
 
 /// Gives the states of a model the values that a file has under their names: .safetensors, .npz, or what torch.save

@@ -46,13 +46,18 @@ class TYTO_API Member {
     list_ = true;
   }
 
+  /// Its name, and its state (undefined for modules).
   const std::string& name() const { return name_; }
   const Tensor<Any>& state() const { return state_; }
   /// Where the module holds the state; null for one that was handed over.
   const Tensor<Any>* place() const { return place_; }
+  /// What kind of state it is.
   StateKind kind() const { return kind_; }
+  /// Which axis of what PyTorch saves each axis of the state is.
   const IntList& pytorch_axes() const { return pytorch_axes_; }
+  /// The modules, one or a list.
   const std::vector<const Module*>& modules() const { return modules_; }
+  /// Whether it is a list of modules.
   bool is_list() const { return list_; }
 
  private:
@@ -66,6 +71,7 @@ class TYTO_API Member {
   std::vector<const Module*> modules_;
   bool list_ = false;
 };
+/// What a module consists of, in order.
 using Members = std::vector<Member>;
 
 /// Base of everything that holds states. Copies of a module share its states (clone() in <tyto/nn/copies.hpp> makes one

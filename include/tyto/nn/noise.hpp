@@ -8,7 +8,7 @@ namespace nn TYTO_API {
 
 /// In training each element is 0 with probability `rate` and scaled up otherwise, drawn anew each time; else nothing.
 struct TYTO_API Dropout : Layer {
-  double rate;
+  double rate;  ///< probability of being dropped
 
   explicit Dropout(double probability);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -16,7 +16,7 @@ struct TYTO_API Dropout : Layer {
 
 /// Dropout of whole channels of x (batch, spatial..., channels): PyTorch's Dropout1d, 2d and 3d.
 struct TYTO_API ChannelDropout : Layer {
-  double rate;
+  double rate;  ///< probability of being dropped
 
   explicit ChannelDropout(double probability);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -24,7 +24,7 @@ struct TYTO_API ChannelDropout : Layer {
 
 /// Dropout that keeps mean and variance of what went through SELU (Klambauer et al. 2017).
 struct TYTO_API AlphaDropout : Layer {
-  double rate;
+  double rate;  ///< probability of being dropped
 
   explicit AlphaDropout(double probability);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -32,7 +32,7 @@ struct TYTO_API AlphaDropout : Layer {
 
 /// In training normal noise of this standard deviation is added.
 struct TYTO_API GaussianNoise : Layer {
-  double stddev;
+  double stddev;  ///< of what is added
 
   explicit GaussianNoise(double deviation);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -40,7 +40,7 @@ struct TYTO_API GaussianNoise : Layer {
 
 /// In training each element is multiplied by a normal number of mean 1 and variance rate / (1 - rate).
 struct TYTO_API GaussianDropout : Layer {
-  double rate;
+  double rate;  ///< probability of being dropped
 
   explicit GaussianDropout(double probability);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;

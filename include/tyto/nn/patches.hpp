@@ -9,10 +9,11 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Options of Unfold and Fold.
 struct PatchOptions {
-  PerAxis stride = 1;
-  Padding padding = valid;
-  PerAxis dilation = 1;
+  PerAxis stride = 1;       ///< steps between windows along each spatial axis
+  Padding padding = valid;  ///< zeros around the spatial axes
+  PerAxis dilation = 1;     ///< steps between the elements of a window
   /// Of a patch's elements: channels fastest, or, as what follows PyTorch's Unfold expects, the window fastest (nchw).
   Layout order = nhwc;
 };
@@ -22,8 +23,8 @@ struct PatchOptions {
 ///
 ///     auto patches = nn::Unfold(3, {.padding = 1})(images);  // (n, h * w, 9 * c)
 struct TYTO_API Unfold : Layer {
-  PerAxis window;
-  PatchOptions options;
+  PerAxis window;        ///< lengths of the window
+  PatchOptions options;  ///< as given
 
   explicit Unfold(PerAxis size, PatchOptions given = {}) : window(std::move(size)), options(std::move(given)) {}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -31,9 +32,9 @@ struct TYTO_API Unfold : Layer {
 
 /// The transpose of Unfold: patches are added up where they lie in space of the lengths `size`.
 struct TYTO_API Fold : Layer {
-  Shape size;
-  PerAxis window;
-  PatchOptions options;
+  Shape size;            ///< lengths of the spatial axes of the result
+  PerAxis window;        ///< lengths of the window
+  PatchOptions options;  ///< as given
 
   Fold(Shape lengths, PerAxis patch, PatchOptions given = {})
       : size(std::move(lengths)), window(std::move(patch)), options(std::move(given)) {}
@@ -44,10 +45,11 @@ struct TYTO_API Fold : Layer {
 /// its sample and channel.
 template <class M>
 struct MaxPooled {
-  Tensor<M> values;
-  Tensor<M> indices;
+  Tensor<M> values;   ///< largest elements
+  Tensor<M> indices;  ///< where they stood
 };
 
+/// Options of `max_unpool`.
 struct UnpoolOptions {
   PerAxis stride = {};  ///< as the window when left out
   PerAxis padding = 0;  ///< before and after each spatial axis

@@ -30,11 +30,12 @@ class TYTO_API Autocast {
   DType was_;
 };
 
+/// Options of `LossScale`.
 struct LossScaleOptions {
-  double first = 65536;
+  double first = 65536;  ///< factor to start with
   double growth = 2;     ///< after `growth_interval` updates with finite gradients, while the scale stays finite
   double backoff = 0.5;  ///< after gradients that are not finite
-  std::int64_t growth_interval = 2000;
+  std::int64_t growth_interval = 2000;  ///< updates with finite gradients after which it grows
 };
 /// A factor of the loss that is as large as gradients bear: gradients that overflow are not used, and make it smaller.
 ///
@@ -47,10 +48,12 @@ class TYTO_API LossScale {
  public:
   explicit LossScale(const LossScaleOptions& options = {});
 
+  /// The loss times the scale.
   template <class M>
   Tensor<M> scaled(const Tensor<M>& loss) const {
     return detail::with_mode<M>(times_scale(detail::modeless(loss)));
   }
+  /// x over the scale.
   template <class M>
   Tensor<M> unscaled(const Tensor<M>& x) const {
     return detail::with_mode<M>(over_scale(detail::modeless(x)));
@@ -65,6 +68,7 @@ class TYTO_API LossScale {
     adjust(finite);
   }
 
+  /// The scale as it is now.
   double current() const;
   /// What a checkpoint must hold.
   NamedList<Tensor<Any>> state() const;

@@ -17,6 +17,7 @@ namespace nn TYTO_API {
 /// A learning rate: a number, or a function of how many updates were made before (a floating 0-d tensor).
 class TYTO_API LearningRate {
  public:
+  /// A learning rate as a function of the count of updates.
   using Schedule = std::function<Tensor<Any>(const Tensor<Any>& count)>;
   /// Throws ValueError unless it is finite and at least 0.
   LearningRate(double constant);
@@ -47,6 +48,7 @@ LearningRate cosine_restarts(double first, double last, std::int64_t steps, std:
 /// The rate of the last entry whose count is reached: piecewise({{0, 0.1}, {1000, 0.01}}).
 LearningRate piecewise(std::vector<std::pair<std::int64_t, double>> entries);
 
+/// Options of `one_cycle`.
 struct OneCycleOptions {
   double rising = 0.3;        ///< the share of all updates in which the rate rises
   double first_factor = 25;   ///< the first rate is the largest over this
@@ -57,6 +59,7 @@ struct OneCycleOptions {
 /// Up to `largest` and down again in `steps` updates (Smith, Topin 2018), then as at the end.
 LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions& options = {});
 
+/// Options of `cyclic`.
 struct CyclicOptions {
   std::int64_t rising = 2000;                ///< updates from the lowest rate to the largest
   std::optional<std::int64_t> falling = {};  ///< updates back; none: as many
@@ -73,14 +76,15 @@ LearningRate in_sequence(std::vector<std::pair<std::int64_t, LearningRate>> entr
 /// `rate` counting epochs of so many updates.
 LearningRate per_epoch(std::int64_t updates, LearningRate rate);
 
+/// Options of `Plateau`.
 struct PlateauOptions {
-  double factor = 0.1;         ///< what the rate is multiplied by
-  std::int64_t patience = 10;  ///< how many observations without improvement are borne
-  double threshold = 1e-4;     ///< what counts as improvement
-  bool relative = true;        ///< whether the threshold is a part of the best figure
-  bool larger_is_better = false;
-  std::int64_t cooldown = 0;  ///< observations after a fall that are not held against it
-  double least = 0;
+  double factor = 0.1;            ///< what the rate is multiplied by
+  std::int64_t patience = 10;     ///< how many observations without improvement are borne
+  double threshold = 1e-4;        ///< what counts as improvement
+  bool relative = true;           ///< whether the threshold is a part of the best figure
+  bool larger_is_better = false;  ///< whether the metric should grow
+  std::int64_t cooldown = 0;      ///< observations after a fall that are not held against it
+  double least = 0;               ///< the rate does not fall below it
 };
 /// A rate that falls when a figure told to it has not improved for a while. A compiled step reads it anew each time.
 ///
@@ -91,6 +95,7 @@ class TYTO_API Plateau {
  public:
   explicit Plateau(double first, const PlateauOptions& options = {});
 
+  /// The rate for an optimiser, and its value now.
   LearningRate rate() const;
   double current() const;
   /// Takes a figure in; true when the rate fell.

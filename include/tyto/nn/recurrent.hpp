@@ -7,31 +7,32 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Options of `Recurrent`.
 struct RecurrentOptions {
-  std::int64_t in = 0;      ///< features at each time
-  std::int64_t hidden = 0;  ///< features that are remembered
-  std::int64_t layers = 1;
+  std::int64_t in = 0;          ///< features at each time
+  std::int64_t hidden = 0;      ///< features that are remembered
+  std::int64_t layers = 1;      ///< on top of each other
   bool bidirectional = false;   ///< a second network reads from the end; results stand side by side
   double dropout = 0;           ///< between layers, in training
   std::int64_t projection = 0;  ///< of an LSTM: features that its hidden state is multiplied down to; 0: it is not
-  bool bias = true;
-  Initialiser initial = lecun_uniform;
-  DType dtype = DType::f32;
+  bool bias = true;             ///< whether a bias is added
+  Initialiser initial = lecun_uniform;  ///< how weights are drawn
+  DType dtype = DType::f32;             ///< element type
 };
 
 /// What is remembered: (layers, or twice as many with two directions, batch, hidden), the hidden state of as many
 /// features as a projection leaves. Undefined tensors stand for zeros.
 template <class M>
 struct RecurrentState {
-  Tensor<M> hidden = {};
-  Tensor<M> cell = {};  ///< of an LSTM only
+  Tensor<M> hidden = {};  ///< (layers and directions, batch, hidden)
+  Tensor<M> cell = {};    ///< of an LSTM only
 };
 
 /// What each time gives, and what is remembered in the end.
 template <class M>
 struct Recurrence {
-  Tensor<M> output;  ///< (batch, time, hidden), or twice as many features with two directions
-  RecurrentState<M> state;
+  Tensor<M> output;         ///< (batch, time, hidden), or twice as many features with two directions
+  RecurrentState<M> state;  ///< after the last step
 };
 
 /// A network that reads a sequence and remembers. As a layer it begins with zeros and yields what each time gives.
@@ -39,15 +40,16 @@ struct Recurrence {
 ///     nn::LSTM lstm({.in = 8, .hidden = 16});
 ///     auto [output, state] = lstm.run(x);             // then go on: lstm.run(y, state)
 struct TYTO_API Recurrent : Layer {
-  RecurrentOptions options;
-  std::vector<Tensor<Any>> weights_in;      ///< one for each layer and direction: (features, gates hidden)
-  std::vector<Tensor<Any>> weights_hidden;  ///< (hidden, gates hidden)
-  std::vector<Tensor<Any>> biases_in, biases_hidden;
-  std::vector<Tensor<Any>> projections;  ///< (hidden, projection); empty without one
+  RecurrentOptions options;                           ///< as given
+  std::vector<Tensor<Any>> weights_in;                ///< one for each layer and direction: (features, gates hidden)
+  std::vector<Tensor<Any>> weights_hidden;            ///< (hidden, gates hidden)
+  std::vector<Tensor<Any>> biases_in, biases_hidden;  ///< one for each layer and direction
+  std::vector<Tensor<Any>> projections;               ///< (hidden, projection); empty without one
 
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 
+  /// Reads x (batch, time, features) from a state, zeros by default.
   template <class M>
   Recurrence<M> run(const Tensor<M>& x, const std::type_identity_t<RecurrentState<M>>& initial = {},
                     Phase phase = current_phase()) const {
@@ -75,10 +77,11 @@ struct TYTO_API Recurrent : Layer {
   bool has_cell_;
 };
 
+/// What the hidden state of an RNN goes through.
 enum class RecurrentActivation : std::uint8_t { tanh, relu };
 /// h = tanh(W x + b + U h + c), or relu of it.
 struct TYTO_API RNN : Recurrent {
-  RecurrentActivation activation;
+  RecurrentActivation activation;  ///< of the hidden state
 
   explicit RNN(const RecurrentOptions& given, RecurrentActivation function = RecurrentActivation::tanh)
       : Recurrent("RNN", 1, false, given), activation(function) {}

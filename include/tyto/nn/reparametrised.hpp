@@ -91,7 +91,7 @@ struct SpectralNorm : Layer {
  public:
   Tensor<Any> original;     ///< in the shape of the weight
   Tensor<Any> left, right;  ///< buffers: the singular vectors of PyTorch's matrix of it
-  std::int64_t iterations;
+  std::int64_t iterations;  ///< of the power method at each call in training
 
   explicit SpectralNorm(L given, std::int64_t per_call = 1)
       : layer(std::move(given)), original(weight_.weight()), iterations(per_call) {

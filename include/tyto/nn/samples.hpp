@@ -11,8 +11,8 @@ namespace nn TYTO_API {
 
 /// Inputs and targets of a batch in host memory, one sample behind the other along the first axis.
 struct HostBatch {
-  HostArray inputs;
-  HostArray targets;
+  HostArray inputs;   ///< a batch of them
+  HostArray targets;  ///< one for each input
 };
 
 /// A data set. What is read depends on the arguments alone: the same batch comes whichever thread asks, and when.
@@ -30,6 +30,7 @@ struct HostBatch {
 class TYTO_API Samples {
  public:
   virtual ~Samples() = default;
+  /// How many samples there are.
   virtual std::int64_t count() const = 0;
   /// The samples of these numbers. What is random about sample i is drawn from `key.split(i)`; each epoch has a key.
   virtual HostBatch read(std::span<const std::int64_t> samples, const Key& key) const = 0;

@@ -13,23 +13,24 @@ namespace nn TYTO_API {
 
 /// One call of a layer. Numbers are those of all that is inside of it as well.
 struct LayerSummary {
-  std::string name;  ///< the path of its states, "" for the model itself
-  std::string kind;  ///< the name of its type
-  int depth = 0;     ///< how many calls of layers it stands in
-  Shape output;
-  std::int64_t parameters = 0;
+  std::string name;                ///< the path of its states, "" for the model itself
+  std::string kind;                ///< the name of its type
+  int depth = 0;                   ///< how many calls of layers it stands in
+  Shape output;                    ///< shape of its result
+  std::int64_t parameters = 0;     ///< how many numbers are trained
   std::int64_t multiply_adds = 0;  ///< of products and convolutions
   std::size_t planned_bytes = 0;   ///< the memory plan of this layer alone, without states and its input
 };
 
+/// What a model consists of and costs.
 struct Summary {
-  std::vector<LayerSummary> layers;  ///< in the order of their calls, the model itself first
-  std::int64_t parameters = 0;
+  std::vector<LayerSummary> layers;     ///< in the order of their calls, the model itself first
+  std::int64_t parameters = 0;          ///< how many numbers are trained
   std::int64_t trained_parameters = 0;  ///< those that are not frozen
   std::size_t state_bytes = 0;          ///< of parameters and buffers
-  std::int64_t multiply_adds = 0;
-  std::size_t planned_bytes = 0;  ///< the peak of the memory plan of the whole model in inference
-  std::size_t bound_bytes = 0;    ///< no plan is lower
+  std::int64_t multiply_adds = 0;       ///< multiplications with an addition, of one call
+  std::size_t planned_bytes = 0;        ///< the peak of the memory plan of the whole model in inference
+  std::size_t bound_bytes = 0;          ///< no plan is lower
 };
 
 /// Runs the model once in inference on zeros of this shape (the axis of samples included) and looks at what it does.

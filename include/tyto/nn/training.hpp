@@ -23,6 +23,7 @@ class TYTO_API ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
+  /// Writes the line anew.
   void show(std::int64_t epoch, std::int64_t done, double loss);
   /// Clears the line, so that something else can be written.
   void clear();
@@ -36,16 +37,17 @@ class TYTO_API ProgressLine {
 struct StepReport {
   std::int64_t epoch = 0;  ///< of the batch just used
   std::int64_t steps = 0;  ///< made in this call, this one included
-  double loss = 0;
+  double loss = 0;         ///< of this step
 };
 
 /// When training ends before its time: once a figure was no better than its best for `patience` rows of the history.
 struct EarlyStop {
-  std::string figure = "loss";
-  std::int64_t patience = 5;
-  bool larger_is_better = false;
+  std::string figure = "loss";    ///< the metric that is watched
+  std::int64_t patience = 5;      ///< rows without a better value
+  bool larger_is_better = false;  ///< whether the metric should grow
 };
 
+/// Options of `steps_left`.
 struct TrainingOptions {
   std::int64_t epochs = 1;  ///< of the data set, those before the batches' position included
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();  ///< at most so many in this call
@@ -56,12 +58,14 @@ struct TrainingOptions {
   std::function<Figures()> validate = {};
   /// Takes in the loss of each step and what `validate` yields. One that a checkpoint holds goes on when it is loaded.
   TrainingHistory* history = nullptr;
+  /// When training ends before its time; left out: not.
   std::optional<EarlyStop> stop_early = {};
 };
 
+/// What a call of train() did.
 struct TrainingReport {
-  std::int64_t steps = 0;
-  double seconds = 0;
+  std::int64_t steps = 0;      ///< made in this call
+  double seconds = 0;          ///< time taken
   double loss = 0;             ///< of the last step
   bool stopped_early = false;  ///< by `stop_early`
 };

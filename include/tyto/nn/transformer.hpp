@@ -11,26 +11,27 @@ namespace nn TYTO_API {
 /// What stands between the two linear layers of a block.
 enum class BlockActivation : std::uint8_t { relu, gelu };
 
+/// Options of `TransformerEncoderLayer`.
 struct TransformerOptions {
-  std::int64_t features = 0;
-  std::int64_t heads = 1;
-  std::int64_t hidden = 2048;  ///< features between the two linear layers
-  double dropout = 0.1;
-  BlockActivation activation = BlockActivation::relu;
-  double epsilon = 1e-5;    ///< of the norms
-  bool norm_first = false;  ///< each norm before its part instead of after the sum
-  bool bias = true;
-  Initialiser initial = glorot_uniform;
-  DType dtype = DType::f32;
+  std::int64_t features = 0;                           ///< length of the last axis
+  std::int64_t heads = 1;                              ///< parts of the features that attend by themselves
+  std::int64_t hidden = 2048;                          ///< features between the two linear layers
+  double dropout = 0.1;                                ///< probability of being dropped
+  BlockActivation activation = BlockActivation::relu;  ///< between the two linear layers
+  double epsilon = 1e-5;                               ///< of the norms
+  bool norm_first = false;                             ///< each norm before its part instead of after the sum
+  bool bias = true;                                    ///< whether a bias is added
+  Initialiser initial = glorot_uniform;                ///< how weights are drawn
+  DType dtype = DType::f32;                            ///< element type
 };
 
 /// Self-attention, then two linear layers, over (batch, length, features) (Vaswani et al. 2017).
 struct TYTO_API TransformerEncoderLayer : Layer {
-  TransformerOptions options;
-  MultiheadAttention self_attn;
-  Linear linear1, linear2;
-  LayerNorm norm1, norm2;
-  Dropout dropout;
+  TransformerOptions options;    ///< as given
+  MultiheadAttention self_attn;  ///< attention of a sequence to itself
+  Linear linear1, linear2;       ///< the feed-forward part
+  LayerNorm norm1, norm2;        ///< after, or before, each part
+  Dropout dropout;               ///< probability of being dropped
 
   explicit TransformerEncoderLayer(const TransformerOptions& given);
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
@@ -58,11 +59,11 @@ struct TYTO_API TransformerEncoderLayer : Layer {
 
 /// Self-attention, attention to a memory, then two linear layers.
 struct TYTO_API TransformerDecoderLayer : Module {
-  TransformerOptions options;
-  MultiheadAttention self_attn, multihead_attn;
-  Linear linear1, linear2;
-  LayerNorm norm1, norm2, norm3;
-  Dropout dropout;
+  TransformerOptions options;                    ///< as given
+  MultiheadAttention self_attn, multihead_attn;  ///< attention to itself, and to the memory
+  Linear linear1, linear2;                       ///< the feed-forward part
+  LayerNorm norm1, norm2, norm3;                 ///< after, or before, each part
+  Dropout dropout;                               ///< probability of being dropped
 
   explicit TransformerDecoderLayer(const TransformerOptions& given);
   Members members() const override;

@@ -13,11 +13,12 @@ namespace nn TYTO_API {
 
 /// A picture in host memory: rows of pixels, each of `channels` numbers, 0 to 1 where they come from bytes.
 struct TYTO_API Picture {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-  std::int64_t channels = 0;
-  std::vector<float> values;
+  std::int64_t height = 0;    ///< rows
+  std::int64_t width = 0;     ///< columns
+  std::int64_t channels = 0;  ///< numbers of a pixel
+  std::vector<float> values;  ///< row by row, the channels of a pixel together
 
+  /// The channels of a pixel.
   float* pixel(std::int64_t row, std::int64_t column) {
     return values.data() + static_cast<std::size_t>((row * width + column) * channels);
   }
@@ -34,6 +35,7 @@ class TYTO_API Draws {
   double uniform(double low = 0, double high = 1);
   /// An integer in [0, limit).
   std::int64_t below(std::int64_t limit);
+  /// True with this probability.
   bool chance(double probability) { return uniform() < probability; }
 
  private:
