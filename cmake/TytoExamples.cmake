@@ -129,6 +129,7 @@ endfunction()
 set(TYTO_OUTPUT_OF_README "^y = 3 x [+] 0.5\n$")
 set(TYTO_OUTPUT_OF_docs_guide
   "^[(]600,2[)] i64, 52% in the first class\ntrained in 600 steps: right\nloaded: the same\nplanned: yes\nprofiled: every step\n$")
+set(TYTO_OUTPUT_OF_docs_own_parts "^3 parameters, learnt\n$")
 file(GLOB pages CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/*.md")
 file(GLOB_RECURSE further CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/include/*.hpp")
