@@ -217,7 +217,7 @@ class ReductionText {
       }
       return text("(", type_, "16)(", list, ")");
     }
-    if (from == DType::f16) return text("vload_half16(0, (const global half*)in0 + ", at, ")");
+    if (from == DType::f16) return text("sixteen_f16((const global half*)in0 + ", at, ")");
     std::string raw = text("vload16(0, in0 + ", at, ")");
     if (from == DType::bf16) return text("as_float16(convert_uint16(", raw, ") << 16)");
     if (std::string_view(storage_name(from)) == type_) return raw;
