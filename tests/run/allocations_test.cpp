@@ -164,6 +164,19 @@ TEST_CASE("a graph and a compiled function that were run before ask for no heap 
   CHECK(allocations_during([&] {
           for (int i = 0; i < 10; ++i) function(first, second);
         }) == nodes);
+  // Each result is held while the next one is computed.
+  Tensor held = function(first, second), output;
+  const auto hold = [&] {
+    held = function(first, second);
+    graph.set(x, held);
+    graph.run();
+    output = graph.output(0);
+  };
+  for (int i = 0; i < 3; ++i) hold();
+  const std::size_t made = allocations_during([&] {
+    for (int i = 0; i < 10; ++i) hold();
+  });
+  if (nodes == 0) CHECK(made == 0);
 }
 
 TEST_CASE("linear algebra that was run before allocates nothing") {

@@ -7,6 +7,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/system/allocation_limit.hpp"
+#include "core/system/recycled_blocks.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/kernels.hpp"
@@ -41,7 +42,9 @@ class CpuDevice final : public core::Device {
   core::BufferRef allocate(std::size_t bytes) override {
     core::AllocationLimit::require(*this, bytes);
     const Block block = allocate_memory(bytes);
-    auto buffer = std::make_shared<core::Buffer>(this, block.memory, bytes, release_block);
+    // A result that is still held when the next one is computed costs no heap call either.
+    auto buffer = std::allocate_shared<core::Buffer>(core::RecyclingAllocator<core::Buffer>(), this, block.memory,
+                                                     bytes, release_block);
     if (block.zeroed) buffer->set_began_zeroed();
     return buffer;
   }
