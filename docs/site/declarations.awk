@@ -137,6 +137,7 @@ function read_code(line,   i, c, text, name) {
       sub(/.* /, "", name)
       end_declaration(text)
       push("class", name)
+      opens_type = 1
       if (text ~ /(^|> |> requires .* )class /) access[depth] = "private"
       pending = ""
     } else {
@@ -157,17 +158,17 @@ function write(line) {
 }
 function flush(   i, dropped) {
   if (check || list) return
-  dropped = is_hidden() || closes_hidden
-  if (closes_namespace && !dropped) print "/** @} */"
+  dropped = (opens_type ? hidden[depth] : is_hidden()) || closes_hidden
+  if (closes_namespace && !dropped) print "\n/// @}\n"
   if (repeated && !dropped) print "/// " comment
   for (i = 1; i <= held_lines; i++) {
     if (!dropped && (ended_type || held[i] !~ /^ *template <class M>$/)) print held[i]
   }
   if (opens_namespace && !dropped) {
-    if (!announced++) print "/** @defgroup " topic() " " name_of_header "\n@brief " about " */"
-    print "/** @addtogroup " topic() "\n@{ */"
+    if (!announced++) print "\n/// @defgroup " topic() " " name_of_header "\n/// @brief " about "\n"
+    print "/// @addtogroup " topic() "\n/// @{\n"
   }
-  closes_namespace = opens_namespace = held_lines = repeated = ended_type = closes_hidden = 0
+  closes_namespace = opens_namespace = opens_type = held_lines = repeated = ended_type = closes_hidden = 0
 }
 # A topic of the reference is a header; Doxygen wants to be told so in each namespace.
 function topic(   id) {

@@ -29,6 +29,11 @@ LC_ALL=C awk -f "$here/names.awk" docs/numpy.md docs/pytorch.md docs/owl.md | LC
 for header in include/tyto/*.hpp include/tyto/nn/*.hpp; do
   awk -f "$here/declarations.awk" "$header" >"$work/$header"
 done
+public() { find "$1" -name '*.hpp' -print | LC_ALL=C sort | xargs awk -v check=1 -f "$here/declarations.awk" | tail -n 1; }
+[ "$(public include/tyto)" = "$(public "$work/include/tyto")" ] || {
+  echo "of '$(public include/tyto)' Doxygen is given '$(public "$work/include/tyto")'"
+  exit 1
+}
 sed -n 's/^TYTO_\([A-Z]*\) *( *\([a-z_0-9]*\),.*"\([^"]*\)") *$/\1 \2 \3/p' ops/elementwise.def | awk '
   { name = $2; kind = $1; doc = $0; sub(/^[A-Z]+ [a-z_0-9]+ /, "", doc) }
   NR == 1 { print "namespace tyto {\n/** @addtogroup tyto_elementwise_hpp\n@{ */" }
