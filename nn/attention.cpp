@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "nn/layer_parts.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
@@ -129,16 +130,18 @@ void MultiheadAttention::allow_extra(AttentionOptions<Any>& masks, std::int64_t 
 
 Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<Any>& key, const Tensor<Any>& value,
                                        AttentionOptions<Any> masks, Phase phase) const {
-  check_sequence("query", query, options.features);
-  check_sequence("key", key, options.key_features);
-  check_sequence("value", value, options.value_features);
-  masks.mask = for_all_heads(masks.mask);
-  masks.dropout = phase == training ? options.dropout : 0;
-  allow_extra(masks, query.shape()[1], key.shape()[1]);
-  const Tensor<Any> keys = with_extra(projected(key, 1, k_proj_weight), bias_k);
-  const Tensor<Any> values = with_extra(projected(value, 2, v_proj_weight), bias_v);
-  const Tensor<Any> heads = scaled_dot_product_attention(projected(query, 0, q_proj_weight), keys, values, masks);
-  return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), query.shape()), phase);
+  return LayerCall(*this, phase).run([&]() -> Tensor<Any> {
+    check_sequence("query", query, options.features);
+    check_sequence("key", key, options.key_features);
+    check_sequence("value", value, options.value_features);
+    masks.mask = for_all_heads(masks.mask);
+    masks.dropout = phase == training ? options.dropout : 0;
+    allow_extra(masks, query.shape()[1], key.shape()[1]);
+    const Tensor<Any> keys = with_extra(projected(key, 1, k_proj_weight), bias_k);
+    const Tensor<Any> values = with_extra(projected(value, 2, v_proj_weight), bias_v);
+    const Tensor<Any> heads = scaled_dot_product_attention(projected(query, 0, q_proj_weight), keys, values, masks);
+    return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), query.shape()), phase);
+  });
 }
 
 Tensor<Any> MultiheadAttention::weigh(const Tensor<Any>& query, const Tensor<Any>& key,
@@ -171,28 +174,30 @@ AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t l
 
 Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>& given_position,
                                         const AttentionCache& cache) const {
-  check_sequence("x", x, options.features);
-  const std::int64_t batch = x.shape()[0], length = cache.keys.shape()[2];
-  if (x.shape()[1] != 1 || batch != cache.keys.shape()[0]) {
-    throw ShapeError(core::text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
-                                ", 1, features), a place of each sequence of the cache"));
-  }
-  const Tensor<Any> position =
-      check_bounds(given_position, {0, length - 1, multihead, "position", "places of the cache"});
-  const Tensor<Any> places = Tensor<Any>::arange(length);
-  const Tensor<Any> here = reshape(places == position, {length, 1});
-  const auto entered = [&](const Tensor<Any>& before, int part) {
-    const Tensor<Any> after = where(here, projected(x, part, {}), before);
-    assign(before, after);
-    return after;
-  };
-  const Tensor<Any> keys = entered(cache.keys, 1);
-  const Tensor<Any> values = entered(cache.values, 2);
-  AttentionOptions<Any> masks{.mask = reshape(places <= position, {1, length})};
-  allow_extra(masks, 1, length);
-  const Tensor<Any> heads =
-      scaled_dot_product_attention(projected(x, 0, {}), with_extra(keys, bias_k), with_extra(values, bias_v), masks);
-  return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), x.shape()));
+  return LayerCall(*this, inference).run([&]() -> Tensor<Any> {
+    check_sequence("x", x, options.features);
+    const std::int64_t batch = x.shape()[0], length = cache.keys.shape()[2];
+    if (x.shape()[1] != 1 || batch != cache.keys.shape()[0]) {
+      throw ShapeError(core::text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
+                                  ", 1, features), a place of each sequence of the cache"));
+    }
+    const Tensor<Any> position =
+        check_bounds(given_position, {0, length - 1, multihead, "position", "places of the cache"});
+    const Tensor<Any> places = Tensor<Any>::arange(length);
+    const Tensor<Any> here = reshape(places == position, {length, 1});
+    const auto entered = [&](const Tensor<Any>& before, int part) {
+      const Tensor<Any> after = where(here, projected(x, part, {}), before);
+      assign(before, after);
+      return after;
+    };
+    const Tensor<Any> keys = entered(cache.keys, 1);
+    const Tensor<Any> values = entered(cache.values, 2);
+    AttentionOptions<Any> masks{.mask = reshape(places <= position, {1, length})};
+    allow_extra(masks, 1, length);
+    const Tensor<Any> heads =
+        scaled_dot_product_attention(projected(x, 0, {}), with_extra(keys, bias_k), with_extra(values, bias_v), masks);
+    return out_proj(reshape(transpose(heads, {0, 2, 1, 3}), x.shape()));
+  });
 }
 
 Tensor<Any> MultiheadAttention::forward(const Tensor<Any>& x, Phase phase) const { return attend(x, x, x, {}, phase); }

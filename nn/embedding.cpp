@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "nn/layer_parts.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/graph.hpp"
@@ -190,26 +191,28 @@ Tensor<Any> EmbeddingBag::forward(const Tensor<Any>& indices, Phase phase) const
 }
 
 Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<Any>& bags, Phase phase) const {
-  constexpr const char* name = "EmbeddingBag";
-  check_indices(name, indices);
-  const bool listed = bags.offsets.defined();
-  if (indices.ndim() != (listed ? 1 : 2)) {
-    throw ShapeError(
-        core::text(name, ": indices ", indices.shape(), " must be (bags, length), or (places,) with offsets"));
-  }
-  if (listed) check_offsets(bags.offsets, indices.size());
-  if (bags.weights.defined() && (options.mode != BagMode::sum || bags.weights.shape() != indices.shape())) {
-    throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
-                                " of a sum, BagMode::sum"));
-  }
-  const Tensor<Any> rows = looked_up(name, weight, indices, of_bag(options), phase);
-  const auto bagged = [&](const Tensor<Any>& each, const Tensor<Any>& weights) {
-    return in_bags(each, indices, {bags.offsets, weights}, options);
-  };
-  if (options.mode != BagMode::max) {
-    if (const auto found = core::in_f32(bagged, rows, bags.weights)) return *found;
-  }
-  return bagged(rows, bags.weights);
+  return LayerCall(*this, phase).run([&]() -> Tensor<Any> {
+    constexpr const char* name = "EmbeddingBag";
+    check_indices(name, indices);
+    const bool listed = bags.offsets.defined();
+    if (indices.ndim() != (listed ? 1 : 2)) {
+      throw ShapeError(
+          core::text(name, ": indices ", indices.shape(), " must be (bags, length), or (places,) with offsets"));
+    }
+    if (listed) check_offsets(bags.offsets, indices.size());
+    if (bags.weights.defined() && (options.mode != BagMode::sum || bags.weights.shape() != indices.shape())) {
+      throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
+                                  " of a sum, BagMode::sum"));
+    }
+    const Tensor<Any> rows = looked_up(name, weight, indices, of_bag(options), phase);
+    const auto bagged = [&](const Tensor<Any>& each, const Tensor<Any>& weights) {
+      return in_bags(each, indices, {bags.offsets, weights}, options);
+    };
+    if (options.mode != BagMode::max) {
+      if (const auto found = core::in_f32(bagged, rows, bags.weights)) return *found;
+    }
+    return bagged(rows, bags.weights);
+  });
 }
 
 Members EmbeddingBag::members() const { return {{"weight", weight}}; }

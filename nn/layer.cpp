@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 #include <typeinfo>
+#include <utility>
 
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
@@ -19,28 +20,10 @@ namespace nn {
 
 namespace {
 
-struct RunningCall {
-  const Layer& layer;
-  Phase phase;
-  const RunningCall* outer;
-};
-
 thread_local detail::CallObserver* call_observer = nullptr;
-thread_local const RunningCall* innermost_call = nullptr;
+thread_local const LayerCall* innermost_call = nullptr;
 // Of the outermost layer, while its first call runs.
 thread_local const DistinctStates* listed_states = nullptr;
-
-/// While alive, a call runs.
-class CallScope {
- public:
-  CallScope(const Layer& layer, Phase phase) : call_{layer, phase, innermost_call} { innermost_call = &call_; }
-  ~CallScope() { innermost_call = call_.outer; }
-  CallScope(const CallScope&) = delete;
-  CallScope& operator=(const CallScope&) = delete;
-
- private:
-  RunningCall call_;
-};
 
 /// While alive, each layer that is called must have its parameters among the states of `outermost`.
 class CallsChecked {
@@ -57,7 +40,7 @@ class CallsChecked {
   DistinctStates states_;
 };
 
-void require_listed(const Layer& called, const Layer& caller) {
+void require_listed(const Layer& called, const Module& caller) {
   for (const Tensor<Any>& parameter : called.parameters()) {
     if (listed_states->contains(parameter)) continue;
     throw ValueError(core::text(class_name(caller), ": forward() calls a ", class_name(called),
@@ -71,7 +54,7 @@ void require_listed(const Layer& called, const Layer& caller) {
 CallsUnchecked::CallsUnchecked() : states_(std::exchange(listed_states, nullptr)) {}
 CallsUnchecked::~CallsUnchecked() { listed_states = states_; }
 
-Phase current_phase() { return innermost_call == nullptr ? inference : innermost_call->phase; }
+Phase current_phase() { return innermost_call == nullptr ? inference : innermost_call->phase(); }
 
 std::string class_name(const Module& module) {
   const char* const mangled = typeid(module).name();
@@ -89,14 +72,77 @@ std::string class_name(const Module& module) {
   return std::string(name.substr(0, name.find('<')));
 }
 
+Module::Common::~Common() { delete paths.load(); }
+
+Module::Paths::Paths(const Module& outermost) {
+  outermost.visit([&](const std::string& path, const Module& module) {
+    if (!path.empty()) labels_.emplace(module.common_.get(), std::make_shared<const std::string>(path));
+  });
+  const bool alone = labels_.empty();
+  labels_[outermost.common_.get()] = alone ? std::make_shared<const std::string>(class_name(outermost)) : nullptr;
+}
+
+core::Label Module::Paths::of(const Module& module) const {
+  const auto found = labels_.find(module.common_.get());
+  return found == labels_.end() ? std::make_shared<const std::string>(class_name(module)) : found->second;
+}
+
+const LayerCall* LayerCall::innermost() { return innermost_call; }
+
+LayerCall::LayerCall(const Module& module, Phase phase) : module_(module), phase_(phase), outer_(innermost_call) {
+  if (outer_ == nullptr) {
+    std::atomic<const Module::Paths*>& made = module.common_->paths;
+    paths_ = made.load(std::memory_order_acquire);
+    if (paths_ == nullptr) {
+      auto paths = std::make_unique<const Module::Paths>(module);
+      // Another thread may have been faster.
+      if (made.compare_exchange_strong(paths_, paths.get())) paths_ = paths.release();
+    }
+  } else {
+    paths_ = outer_->paths_;
+  }
+  label_ = label_of_call();
+  if (label_ != nullptr) scope_.emplace(label_);
+  innermost_call = this;
+}
+
+LayerCall::~LayerCall() { innermost_call = outer_; }
+
+core::Label LayerCall::label_of_call() {
+  const core::Label current = core::LabelScope::current();
+  outside_ = outer_ == nullptr ? current : outer_->outside_;
+  if (outer_ != nullptr && &outer_->module_ == &module_) {
+    path_ = outer_->path_;
+    return current;
+  }
+  path_ = paths_->of(module_);
+  if (path_ == nullptr) return current;
+  if (outer_ == nullptr || current == outer_->label_) {
+    return outside_ == nullptr ? path_ : core::LabelScope::joined(outside_, *path_);
+  }
+  // A NameScope within the outer call stands between its path and the rest of this one's.
+  std::string_view rest = *path_;
+  if (outer_->path_ != nullptr && rest.starts_with(*outer_->path_ + ".")) rest.remove_prefix(outer_->path_->size() + 1);
+  return core::LabelScope::joined(current, rest);
+}
+
+// The errors of a layer that is called alone name it themselves.
+void LayerCall::rethrow() const {
+  if (label_ == nullptr || (outer_ == nullptr && outside_ == nullptr)) throw;
+  if (outer_ != nullptr && &outer_->module_ == &module_) throw;
+  core::rethrow_with_label(*label_);
+}
+
 Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
-  if (listed_states != nullptr) require_listed(*this, innermost_call->layer);
+  if (listed_states != nullptr) require_listed(*this, innermost_call->module());
   std::optional<CallsChecked> checked;
   const bool first = innermost_call == nullptr && !common_->calls_checked.load(std::memory_order_relaxed);
   if (first) checked.emplace(*this);
-  const CallScope scope(*this, phase);
-  Tensor<Any> y =
-      call_observer == nullptr ? forward(x, phase) : call_observer->call(*this, x, [&] { return forward(x, phase); });
+  const LayerCall call(*this, phase);
+  Tensor<Any> y = call.run([&] {
+    return call_observer == nullptr ? forward(x, phase)
+                                    : call_observer->call(*this, x, [&] { return forward(x, phase); });
+  });
   if (first) common_->calls_checked.store(true, std::memory_order_relaxed);
   return y;
 }

@@ -2,6 +2,7 @@
 #include "tyto/nn/linear.hpp"
 
 #include "nn/layer_parts.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/products.hpp"
 
@@ -37,14 +38,16 @@ Bilinear::Bilinear(const BilinearOptions& options) {
 }
 
 Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const {
-  const std::int64_t left = weight.shape()[1], right = weight.shape()[2];
-  if (a.ndim() < 1 || a.ndim() != b.ndim() || a.shape().back() != left || b.shape().back() != right) {
-    throw ShapeError(core::text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left,
-                                " and ", right, ", the others equal"));
-  }
-  const Tensor<Any> y =
-      einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});
-  return !bias.defined() ? y : y + to_multiply(bias);
+  return LayerCall(*this, current_phase()).run([&]() -> Tensor<Any> {
+    const std::int64_t left = weight.shape()[1], right = weight.shape()[2];
+    if (a.ndim() < 1 || a.ndim() != b.ndim() || a.shape().back() != left || b.shape().back() != right) {
+      throw ShapeError(core::text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left,
+                                  " and ", right, ", the others equal"));
+    }
+    const Tensor<Any> y =
+        einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});
+    return !bias.defined() ? y : y + to_multiply(bias);
+  });
 }
 
 Members Bilinear::members() const { return {{"weight", weight}, {"bias", bias}}; }

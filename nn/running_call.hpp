@@ -2,12 +2,65 @@
 // call.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <unordered_map>
 
+#include "core/graph/label.hpp"
 #include "nn/distinct_states.hpp"
 #include "tyto/nn/layer.hpp"
 
-namespace tyto::nn {
+namespace tyto {
+namespace nn TYTO_API {
+
+/// Labels of the modules inside of one, itself included: their paths, as names of parameters have them.
+class Module::Paths {
+ public:
+  explicit Paths(const Module& outermost);
+  /// Null where members() did not list it; of the outermost module its class where it holds no other, else null.
+  core::Label of(const Module& module) const;
+
+ private:
+  std::unordered_map<const Common*, core::Label> labels_;
+};
+
+/// While alive, a module's call runs: calls inside of it have its phase, and what they record and throw has its label,
+/// the path from the outermost module that is being called. A call within one of the same module is part of that.
+class LayerCall {
+ public:
+  LayerCall(const Module& module, Phase phase);
+  ~LayerCall();
+  LayerCall(const LayerCall&) = delete;
+  LayerCall& operator=(const LayerCall&) = delete;
+
+  const Module& module() const { return module_; }
+  Phase phase() const { return phase_; }
+  /// Of this thread; null outside of any.
+  static const LayerCall* innermost();
+
+  /// What `function` yields; its errors end with the label.
+  template <class F>
+  auto run(const F& function) const {
+    try {
+      return function();
+    } catch (...) {
+      rethrow();
+    }
+  }
+
+ private:
+  core::Label label_of_call();
+  [[noreturn]] void rethrow() const;
+
+  const Module& module_;
+  Phase phase_;
+  const LayerCall* outer_;
+  const Module::Paths* paths_ = nullptr;  // of the outermost module
+  core::Label path_;                      // from the outermost module
+  core::Label outside_;                   // in force around the outermost module's call
+  core::Label label_;                     // in force during this call
+  std::optional<core::LabelScope> scope_;
+};
 
 /// While alive, the states of layers that are called are not looked for among those of the outermost one.
 class CallsUnchecked {
@@ -24,4 +77,5 @@ class CallsUnchecked {
 /// The name of a module's class, without namespaces, functions or template arguments around it.
 std::string class_name(const Module& module);
 
-}  // namespace tyto::nn
+}  // namespace TYTO_API
+}  // namespace tyto

@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <iomanip>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <set>
+#include <sstream>
 
+#include "core/graph/label.hpp"
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 #include "nn/running_call.hpp"
@@ -23,17 +26,22 @@ struct RecordedCall {
   int depth;
   Shape input;
   DType dtype;
-  Shape output;
+  std::optional<Shape> output = {};
 };
 
-/// Notes the calls, and labels what each records with its number.
+/// Notes the calls, and labels what each records with its number where that is wanted.
 class Notes final : public detail::CallObserver {
  public:
+  enum class Labels : std::uint8_t { numbers, none };
+  explicit Notes(Labels labels) : labels_(labels) {}
+
   Tensor<Any> call(const Layer& layer, const Tensor<Any>& x, const std::function<Tensor<Any>()>& forward) override {
     const std::size_t number = calls.size();
     calls.push_back({&layer, depth_, x.shape(), x.dtype(), {}});
-    const NameScope scope(core::text("#", number));
+    std::optional<NameScope> scope;
+    if (labels_ == Labels::numbers) scope.emplace(core::text("#", number));
     ++depth_;
+    failed = number;
     const Tensor<Any> y = forward();
     --depth_;
     calls[number].output = y.shape();
@@ -41,8 +49,10 @@ class Notes final : public detail::CallObserver {
   }
 
   std::vector<RecordedCall> calls;
+  std::size_t failed = 0;  // the innermost call that throws
 
  private:
+  Labels labels_;
   int depth_ = 0;
 };
 
@@ -55,7 +65,68 @@ std::vector<std::size_t> calls_in(const std::string& label) {
   return numbers;
 }
 
+using Paths = std::map<const Module*, std::string>;
+
+Paths paths_in(const Layer& model) {
+  Paths paths;
+  model.visit([&](const std::string& path, const Module& module) { paths.emplace(&module, path); });
+  return paths;
+}
+
+/// "  linear5 Linear", further to the right the deeper it stands.
+std::string row_name(const std::string& path, const std::string& kind, int depth) {
+  const std::size_t point = path.rfind('.');
+  const std::string own = point == std::string::npos ? path : path.substr(point + 1);
+  return std::string(static_cast<std::size_t>(2 * depth), ' ') + own + (own.empty() ? "" : " ") + kind;
+}
+
+using Row = std::vector<std::string>;
+
+/// The first column to the left, the others to the right.
+void write_table(std::ostream& out, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows[0].size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - row[i].size(), ' ');
+      if (i == 0) out << row[i] << blanks;
+      else out << "  " << blanks << row[i];
+    }
+    out << '\n';
+  }
+}
+
+/// The calls up to the one that failed, which has no output, nor has any around it.
+std::string table_until_failure(const std::vector<RecordedCall>& calls, std::size_t failed, const Paths& paths) {
+  std::vector<Row> rows{{"layer", "input", "output"}};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const RecordedCall& call = calls[i];
+    const auto path = paths.find(call.layer);
+    rows.push_back({row_name(path == paths.end() ? "" : path->second, class_name(*call.layer), call.depth),
+                    to_string(call.input),
+                    call.output   ? to_string(*call.output)
+                    : i == failed ? "fails"
+                                  : ""});
+  }
+  std::ostringstream out;
+  write_table(out, rows);
+  return out.str();
+}
+
 using Lazily = Tensor<Lazy>;
+
+/// Throws what the model throws, with the calls up to there.
+void require_works(const Layer& model, const Lazily& x) {
+  Notes notes(Notes::Labels::none);
+  try {
+    model(x);
+  } catch (const Error& error) {
+    core::rethrow_with_message(
+        core::text("summary: ", error.what(), '\n', table_until_failure(notes.calls, notes.failed, paths_in(model))));
+  }
+}
 
 MemoryPlan plan_of(const Layer& layer, const Shape& shape, DType dtype) {
   const Lazily x = Lazily::placeholder(shape, dtype, "x");
@@ -75,23 +146,15 @@ std::string with_thousands(std::int64_t count) {
   return out.str();
 }
 
-std::string bytes_as_text(std::size_t bytes) {
-  std::ostringstream out;
-  if (bytes < 1024) out << bytes << " B";
-  else if (bytes < 1024 * 1024)
-    out << std::fixed << std::setprecision(1) << static_cast<double>(bytes) / 1024 << " KiB";
-  else out << std::fixed << std::setprecision(1) << static_cast<double>(bytes) / (1024 * 1024) << " MiB";
-  return out.str();
-}
-
 }  // namespace
 
 Summary summary(const Layer& model, const Shape& input, DType dtype) {
   const Lazily x = Lazily::placeholder(input, dtype, "x");
+  require_works(model, x);
   Summary out;
   std::vector<RecordedCall> calls;
   {
-    Notes notes;
+    Notes notes(Notes::Labels::numbers);
     const Lazily y = model(x);
     calls = std::move(notes.calls);
     if (!same_value(x.value(), y.value())) {
@@ -105,15 +168,14 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
     }
   }
   out.layers.resize(calls.size());
-  std::map<const Module*, std::string> paths;
-  model.visit([&](const std::string& path, const Module& module) { paths.emplace(&module, path); });
+  const Paths paths = paths_in(model);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     LayerSummary& row = out.layers[i];
     const auto path = paths.find(calls[i].layer);
     row.name = path == paths.end() ? std::string() : path->second;
     row.kind = class_name(*calls[i].layer);
     row.depth = calls[i].depth;
-    row.output = calls[i].output;
+    row.output = *calls[i].output;
     row.parameters = parameter_count(*calls[i].layer);
     const MemoryPlan plan = plan_of(*calls[i].layer, calls[i].input, calls[i].dtype);
     row.planned_bytes = static_cast<std::size_t>(plan.height);
@@ -132,30 +194,18 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Summary& summary) {
-  std::vector<std::vector<std::string>> rows{{"layer", "output", "parameters", "planned", "multiply-adds"}};
+  std::vector<Row> rows{{"layer", "output", "parameters", "planned", "multiply-adds"}};
   for (const LayerSummary& layer : summary.layers) {
-    const std::size_t point = layer.name.rfind('.');
-    const std::string own = point == std::string::npos ? layer.name : layer.name.substr(point + 1);
-    rows.push_back(
-        {std::string(static_cast<std::size_t>(2 * layer.depth), ' ') + own + (own.empty() ? "" : " ") + layer.kind,
-         to_string(layer.output), layer.parameters == 0 ? "" : std::to_string(layer.parameters),
-         bytes_as_text(layer.planned_bytes), layer.multiply_adds == 0 ? "" : with_thousands(layer.multiply_adds)});
+    rows.push_back({row_name(layer.name, layer.kind, layer.depth), to_string(layer.output),
+                    layer.parameters == 0 ? "" : std::to_string(layer.parameters),
+                    core::bytes_in_words(layer.planned_bytes),
+                    layer.multiply_adds == 0 ? "" : with_thousands(layer.multiply_adds)});
   }
-  std::vector<std::size_t> widths(rows[0].size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - row[i].size(), ' ');
-      if (i == 0) out << row[i] << blanks;
-      else out << "  " << blanks << row[i];
-    }
-    out << '\n';
-  }
+  write_table(out, rows);
   out << summary.parameters << " parameters, " << summary.trained_parameters << " of them trained; states of "
-      << bytes_as_text(summary.state_bytes) << "; plan of " << bytes_as_text(summary.planned_bytes) << " (bound "
-      << bytes_as_text(summary.bound_bytes) << "); " << with_thousands(summary.multiply_adds) << " multiply-adds\n";
+      << core::bytes_in_words(summary.state_bytes) << "; plan of " << core::bytes_in_words(summary.planned_bytes)
+      << " (bound " << core::bytes_in_words(summary.bound_bytes) << "); " << with_thousands(summary.multiply_adds)
+      << " multiply-adds\n";
   return out;
 }
 

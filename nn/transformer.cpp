@@ -2,6 +2,7 @@
 #include "tyto/nn/transformer.hpp"
 
 #include "core/value/text.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/elementwise.hpp"
 
 namespace tyto TYTO_API {
@@ -66,12 +67,16 @@ TransformerEncoderLayer::TransformerEncoderLayer(const TransformerOptions& given
 
 Tensor<Any> TransformerEncoderLayer::encode(const Tensor<Any>& x, const AttentionOptions<Any>& masks,
                                             Phase phase) const {
-  return through_block(*this, x, phase, [&](const Tensor<Any>& z) { return self_attn(z, z, z, masks, phase); });
+  return LayerCall(*this, phase).run([&]() -> Tensor<Any> {
+    return through_block(*this, x, phase, [&](const Tensor<Any>& z) { return self_attn(z, z, z, masks, phase); });
+  });
 }
 
 Tensor<Any> TransformerEncoderLayer::read_on(const Tensor<Any>& x, const Tensor<Any>& position,
                                              const AttentionCache& cache) const {
-  return through_block(*this, x, inference, [&](const Tensor<Any>& z) { return self_attn.next(z, position, cache); });
+  return LayerCall(*this, inference).run([&]() -> Tensor<Any> {
+    return through_block(*this, x, inference, [&](const Tensor<Any>& z) { return self_attn.next(z, position, cache); });
+  });
 }
 
 Tensor<Any> TransformerEncoderLayer::forward(const Tensor<Any>& x, Phase phase) const { return encode(x, {}, phase); }
@@ -94,14 +99,16 @@ TransformerDecoderLayer::TransformerDecoderLayer(const TransformerOptions& given
 Tensor<Any> TransformerDecoderLayer::decode(const Tensor<Any>& x, const Tensor<Any>& memory,
                                             const AttentionOptions<Any>& masks,
                                             const AttentionOptions<Any>& memory_masks, Phase phase) const {
-  const Tensor<Any> y = beside_shortcut(x, norm1, options.norm_first, phase, [&](const Tensor<Any>& z) {
-    return dropout(self_attn(z, z, z, masks, phase), phase);
+  return LayerCall(*this, phase).run([&]() -> Tensor<Any> {
+    const Tensor<Any> y = beside_shortcut(x, norm1, options.norm_first, phase, [&](const Tensor<Any>& z) {
+      return dropout(self_attn(z, z, z, masks, phase), phase);
+    });
+    const Tensor<Any> u = beside_shortcut(y, norm2, options.norm_first, phase, [&](const Tensor<Any>& z) {
+      return dropout(multihead_attn(z, memory, memory, memory_masks, phase), phase);
+    });
+    return beside_shortcut(u, norm3, options.norm_first, phase,
+                           [&](const Tensor<Any>& z) { return each_place(*this, z, phase); });
   });
-  const Tensor<Any> u = beside_shortcut(y, norm2, options.norm_first, phase, [&](const Tensor<Any>& z) {
-    return dropout(multihead_attn(z, memory, memory, memory_masks, phase), phase);
-  });
-  return beside_shortcut(u, norm3, options.norm_first, phase,
-                         [&](const Tensor<Any>& z) { return each_place(*this, z, phase); });
 }
 
 Members TransformerDecoderLayer::members() const {

@@ -2,6 +2,7 @@
 #include "core/graph/builder.hpp"
 
 #include <array>
+#include <atomic>
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
@@ -9,9 +10,6 @@
 namespace tyto::core {
 
 namespace {
-
-// A plain pointer: anything with a destructor would cost a test at each operator.
-[[gnu::tls_model("initial-exec")]] thread_local constinit const LabelScope* current_label = nullptr;
 
 std::shared_ptr<const Attributes> share(Attributes attributes) {
   if (std::holds_alternative<NoAttributes>(attributes)) return nullptr;
@@ -51,7 +49,9 @@ std::vector<TensorType> infer_types(const OpDef& def, const Attributes& attribut
   return results;
 }
 
-Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) {
+namespace {
+
+Value record_node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) {
   const OpDef& def = definition(op);
   const std::size_t count = inputs.size();
   if (static_cast<int>(count) < def.min_inputs || static_cast<int>(count) > def.max_inputs) {
@@ -77,9 +77,21 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
     const std::vector<TensorType> results = infer_types(def, attributes ? *attributes : no_attributes, given);
     node = new Node(op, mode, std::move(attributes), inputs, results);
   }
-  Value value(node, 0);
-  if (current_label != nullptr) node->set_label(current_label->name_);
-  return value;
+  return Value(node, 0);
+}
+
+}  // namespace
+
+Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) {
+  const Label& label = LabelScope::current();
+  if (label == nullptr) return record_node(op, mode, std::move(attributes), inputs);
+  try {
+    Value value = record_node(op, mode, std::move(attributes), inputs);
+    value.node()->set_label(label);
+    return value;
+  } catch (...) {
+    rethrow_with_label(*label);
+  }
 }
 
 Value resolve(const Value& value) {
@@ -177,19 +189,19 @@ Value emit_resolved(OpId op, std::span<Value> inputs) { return builder_of(mode_o
 
 Value result(const Value& first, std::uint32_t index) { return Value(first.node(), index); }
 
+namespace {
+constinit std::atomic<LeafObserver> leaf_observer = nullptr;
+}
+
+void observe_leaves(LeafObserver observer) { leaf_observer = observer; }
+
 Value constant(Mode mode, Array array) {
+  if (const LeafObserver observer = leaf_observer.load(std::memory_order_relaxed)) observer(array);
   const TensorType type{array.dtype, array.view.shape, false};
   auto* node = new Node(OpId::constant, mode, nullptr, {}, {&type, 1});
   Value value(node, 0);
   node->result(0).array = std::move(array);
   return value;
 }
-
-LabelScope::LabelScope(std::string name) : outer_(current_label) {
-  name_ = std::make_shared<const std::string>(outer_ != nullptr ? *outer_->name_ + '/' + name : std::move(name));
-  current_label = this;
-}
-
-LabelScope::~LabelScope() { current_label = outer_; }
 
 }  // namespace tyto::core

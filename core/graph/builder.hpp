@@ -7,7 +7,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "core/graph/label.hpp"
 #include "core/graph/operator.hpp"
 
 namespace tyto TYTO_API {
@@ -60,6 +62,9 @@ Value weak_scalar(const Scalar& value);
 
 /// A leaf with contents.
 Value constant(Mode mode, Array array);
+/// Is told of the contents of each leaf made from now on, on any thread.
+using LeafObserver = void (*)(const Array& array);
+void observe_leaves(LeafObserver observer);
 
 /// Random numbers of the given distribution: from the key, or the next draw of the process-wide sequence. Defined in
 /// engine/graph, which keeps the sequence.
@@ -88,20 +93,5 @@ void touch(const std::shared_ptr<State>& state);
 
 /// Mode in which an operator on these inputs works.
 Mode mode_of(std::span<const Value> inputs);
-
-/// While alive, nodes made on this thread carry this name (joined with "/" to the enclosing one).
-class LabelScope {
- public:
-  explicit LabelScope(std::string name);
-  ~LabelScope();
-  LabelScope(const LabelScope&) = delete;
-  LabelScope& operator=(const LabelScope&) = delete;
-
- private:
-  const LabelScope* outer_;
-  std::shared_ptr<const std::string> name_;
-
-  friend Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs);
-};
 
 }  // namespace tyto::core

@@ -60,6 +60,26 @@ Port GraphBuilder::add_input(TensorType type, GraphInput input) {
   return port;
 }
 
+std::string members_of(const Graph& graph, const GraphNode& node) {
+  constexpr std::size_t most = 6;
+  if (node.op != OpId::fused) return {};
+  std::vector<OpId> seen;
+  std::string names;
+  for (const LoopInstruction& instruction : std::get<LoopAttributes>(graph.attributes(node)).program.instructions) {
+    if (std::ranges::find(seen, instruction.op) != seen.end()) continue;
+    seen.push_back(instruction.op);
+    if (seen.size() > most) return names + "+...";
+    names += (names.empty() ? "" : "+") + std::string(definition(instruction.op).name);
+  }
+  return names;
+}
+
+std::string described(const Graph& graph, const GraphNode& node) {
+  const std::string members = members_of(graph, node);
+  const std::string_view name = definition(node.op).name;
+  return members.empty() ? std::string(name) : text(name, ' ', members);
+}
+
 bool same_structure(const Graph& a, const Graph& b) {
   if (a.nodes().size() != b.nodes().size() || a.port_count() != b.port_count() ||
       a.inputs().size() != b.inputs().size()) {

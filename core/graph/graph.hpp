@@ -94,6 +94,11 @@ std::size_t hash_of(const Graph& graph);
 /// than its operands.
 bool calls_user_function(const GraphNode& node);
 
+/// The operators that a fused node is made of, each once: "multiply+add+exp"; empty for others.
+std::string members_of(const Graph& graph, const GraphNode& node);
+/// What reports call a node: the name of its operator, with members: "fused multiply+add".
+std::string described(const Graph& graph, const GraphNode& node);
+
 /// One node a line: "%4 f32(2,3) = add(%1, %3)  # label", its regions indented below it; then the outputs and updates.
 std::string to_text(const Graph& graph);
 

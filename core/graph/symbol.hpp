@@ -83,8 +83,8 @@ class Node {
   bool symbolic() const { return symbolic_; }
   void set_symbolic(bool symbolic) { symbolic_ = symbolic; }
 
-  /// Name given by the user (`Scope`), for pictures, reports and run-time errors; null when none was given.
-  const std::string* label() const { return label_.get(); }
+  /// The layer or NameScope that made it, for pictures, reports and run-time errors; null when there was none.
+  const std::shared_ptr<const std::string>& label() const { return label_; }
   void set_label(std::shared_ptr<const std::string> label) { label_ = std::move(label); }
 
  private:

@@ -25,6 +25,7 @@ bool is_one_of(std::string_view value, const std::string_view (&known)[count]) {
 bool is_any(std::string_view) { return true; }
 bool is_flag(std::string_view value) { return is_one_of(value, {"0", "1"}); }
 bool is_instruction_set(std::string_view value) { return is_one_of(value, {"baseline", "avx2", "avx512"}); }
+bool is_number_check(std::string_view value) { return is_one_of(value, {"0", "1", "inf"}); }
 bool is_style(std::string_view value) { return is_one_of(value, {"cpu", "gpu"}); }
 bool is_thread_count(std::string_view value) {
   int count = 0;
@@ -44,6 +45,10 @@ constexpr EnvironmentVariable variables[] = {
      is_any},
     {"TYTO_CHECK_PLANS", "0 or 1", "1: each memory plan is checked", is_flag},
     {"TYTO_POISON", "0 or 1", "1: memory is filled with NaN when what it held is no longer needed", is_flag},
+    {"TYTO_NAN", "0, 1 or inf",
+     "1: the first NaN is an error that names its operator, layer and element; inf: infinities of finite operands too",
+     is_number_check},
+    {"TYTO_TRACE", "0 or 1", "1: live_tensors() knows the tensors that are alive and where they were made", is_flag},
     {"TYTO_VERIFY", "0 or 1", "1: each run is compared with one in which no two tensors share memory", is_flag},
     {"TYTO_OPENCL_DEVICE", "part of a name, a number, or none", "the OpenCL devices that are used", is_any},
     {"TYTO_OPENCL_STYLE", "cpu or gpu", "kernels made for a device of that type, whatever the device is", is_style},

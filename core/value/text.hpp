@@ -1,6 +1,7 @@
 // Building messages: `text("matmul: ", a, " x ", b)` strings together anything printable.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <ostream>
 #include <string>
@@ -49,5 +50,8 @@ template <class Error, class... Parts>
 [[noreturn]] void throw_error(const Parts&... parts) {
   throw_joined<Error>({Printable(parts)...});
 }
+
+/// "12 B", "3.50 KiB", "1.25 MiB": powers of 1024, as all of Tyto states sizes of memory.
+std::string bytes_in_words(std::uint64_t bytes);
 
 }  // namespace tyto::core

@@ -4,13 +4,16 @@
 #include "core/graph/op_ids.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"
+#include "core/graph/label.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/run/eager_watch.hpp"
 #include "ops/define.hpp"
 #include "tyto/shaping.hpp"
 
@@ -23,6 +26,34 @@ using core::OpId;
 namespace {
 
 using AnyTensor = Tensor<Any>;
+
+std::vector<core::Label> labels_of_gradients() {
+  std::vector<core::Label> labels;
+  for (const core::OpDef& def : core::op_table()) {
+    labels.push_back(std::make_shared<const std::string>("gradient of " + std::string(def.name)));
+  }
+  return labels;
+}
+
+/// "LABEL/gradient of OP".
+core::Label gradient_label(const Node& node) {
+  static const std::vector<core::Label> unlabelled = labels_of_gradients();
+  const core::Label& own = unlabelled[static_cast<std::size_t>(node.op())];
+  return node.label() == nullptr ? own : core::LabelScope::joined(node.label(), *own);
+}
+
+/// What the operator's rule makes of the gradients of its results.
+std::vector<Value> gradients_of_inputs(const Node& node, const core::GradientContext& context) {
+  // In eager mode nobody asks for labels, unless operators are watched.
+  std::optional<core::LabelScope> scope;
+  if (node.mode() == core::Mode::lazy || run::eager_watch != 0) scope.emplace(gradient_label(node));
+  try {
+    return core::definition(node).gradient(context);
+  } catch (...) {
+    if (node.label() == nullptr) throw;
+    core::rethrow_with_label(*gradient_label(node));
+  }
+}
 
 struct BackwardPass {
   std::vector<Node*> nodes;                                 // from results to targets
@@ -81,7 +112,6 @@ void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
   if (found == backward.gradients.end()) return;
   const std::vector<Value> gradients = std::move(found->second);
   backward.gradients.erase(found);
-  const core::OpDef& def = core::definition(node);
   std::vector<Value> results;
   for (std::uint32_t i = 0; i < node.results().size(); ++i) results.emplace_back(&node, i);
   const std::size_t count = node.inputs().size();
@@ -96,8 +126,8 @@ void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
     so_far = sums_of(backward, inputs, last);
   }
   const core::TapePause pause(tape);
-  const std::vector<Value> found_gradients = def.gradient(
-      {node.attributes(), inputs, results, gradients, {needed.get(), count}, so_far, {included.get(), count}});
+  const std::vector<Value> found_gradients = gradients_of_inputs(
+      node, {node.attributes(), inputs, results, gradients, {needed.get(), count}, so_far, {included.get(), count}});
   for (std::size_t i = 0; i < found_gradients.size(); ++i) {
     if (!included[i] || !last[i]) continue;
     std::vector<Value>& held = backward.gradients[inputs[i].node()];

@@ -1,10 +1,10 @@
 // Names given by the user to what is recorded in a stretch of code.
-#include "core/graph/builder.hpp"
+#include "core/graph/label.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto TYTO_API {
 
-NameScope::NameScope(std::string name) : state_(new core::LabelScope(std::move(name))) {}
+NameScope::NameScope(std::string name) : state_(new core::LabelScope(name)) {}
 NameScope::~NameScope() { delete static_cast<core::LabelScope*>(state_); }
 
 }  // namespace TYTO_API

@@ -18,6 +18,7 @@
 #include "engine/graph/trace.hpp"
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/eager_watch.hpp"
 #include "engine/run/kernel_cache.hpp"
 #include "engine/run/session.hpp"
 
@@ -179,6 +180,7 @@ namespace tyto::core {
 
 Value planned_result(const PlannedCall& call) {
   constexpr std::size_t most_operands = 8;
+  if (run::checks_eager_numbers()) return {};  // operators one by one have names
   if (call.operands.size() > most_operands) return {};
   bool eager = false;
   for (const Value& operand : call.operands) eager |= operand.node()->mode() == Mode::eager;

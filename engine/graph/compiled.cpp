@@ -17,6 +17,8 @@
 #include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/eager_watch.hpp"
+#include "engine/show/page.hpp"
 #include "engine/show/profile.hpp"
 #include "engine/show/report.hpp"
 #include "ops/define.hpp"
@@ -219,10 +221,23 @@ struct Signature {
 
 struct CompiledTrace {
   Signature signature;
+  core::Graph recorded;  // without the contents of constants
   std::unique_ptr<BoundSession> session;
   detail::Results results;  // of the last call
   double milliseconds = 0;
+  std::optional<GraphProfile> profile;  // of the last call that was timed
+
+  const Executable& executable() const { return session->session().executable(); }
 };
+
+/// The same graph, for pictures: what constants hold belongs to the executable, which may have no more use for it.
+core::Graph without_contents(const core::Graph& graph) {
+  core::GraphData data = core::Graph(graph).take();
+  for (core::GraphNode& node : data.nodes) {
+    if (node.op == core::OpId::constant) node.attributes = nullptr;
+  }
+  return core::Graph(std::move(data));
+}
 
 class CompiledFunction {
  public:
@@ -250,12 +265,14 @@ class CompiledFunction {
   /// Whether calls note the time of their steps.
   void time_calls(bool timed) {
     timed_ = timed;
-    if (timed) profile_.reset();
+    if (timed) was_timed_ = false;
   }
   const GraphProfile& profile() const {
-    if (!profile_) throw GraphError("compile: a profile is of a call in lazy mode, and this one was none");
-    return *profile_;
+    if (!was_timed_) throw GraphError("compile: a profile is of a call in lazy mode, and this one was none");
+    return *last().profile;
   }
+  /// What eager operators of a plain call are looked at for beside what the environment says.
+  NumberCheck number_check() const { return {options_.check_nan || options_.check_infinity, options_.check_infinity}; }
 
   const CompiledTrace& last() const {
     if (traces_.empty())
@@ -324,6 +341,7 @@ class CompiledFunction {
     // Other sizes of the same program follow the order and the plan that were found for the first.
     std::vector<std::shared_ptr<const Executable>> related;
     for (const CompiledTrace& other : traces_) related.push_back(other.session->session().shared_executable());
+    trace.recorded = without_contents(traced.graph);
     auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, related);
     trace.session = std::make_unique<BoundSession>(std::move(executable));
     trace.signature = std::move(signature);
@@ -340,8 +358,9 @@ class CompiledFunction {
       session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
     }
     bind_captured_placeholders(session, static_cast<std::uint32_t>(arguments.size()));
-    if (timed_) profile_ = profile_of_run(*trace.session);
+    if (timed_) trace.profile = profile_of_run(*trace.session);
     else trace.session->run();
+    was_timed_ = was_timed_ || timed_;
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
     for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
       values.push_back(core::constant(core::Mode::lazy, session.output(i)));
@@ -379,7 +398,7 @@ class CompiledFunction {
   CompileOptions options_;
   std::list<CompiledTrace> traces_;  // most recently called first
   bool timed_ = false;
-  std::optional<GraphProfile> profile_;  // of the last call that was timed
+  bool was_timed_ = false;  // a call since then
 };
 
 }  // namespace tyto::run
@@ -398,17 +417,21 @@ namespace {
 thread_local int plain_calls = 0;
 }
 
-PlainCall::PlainCall() {
+CompiledCore::PlainCall::PlainCall(const CompiledCore& core) : outer_watch_(run::known_eager_watch()) {
   constexpr int deepest = 1000;  // a tenth of the usual stack, if each call takes a kilobyte
   if (plain_calls == deepest) {
     throw GraphError(core::text("compile: compiled functions call one another ", deepest,
                                 " deep; what calls itself must come to an end by what is known while it is recorded, "
                                 "such as a shape or a counter"));
   }
+  run::watch_eager_numbers(run::held(core.function_.get()).number_check());
   ++plain_calls;
 }
 
-PlainCall::~PlainCall() { --plain_calls; }
+CompiledCore::PlainCall::~PlainCall() {
+  run::eager_watch = outer_watch_;
+  --plain_calls;
+}
 
 void note_new_value(const void* name, const Value& before, const Value& next) {
   run::TraceScope* const trace = run::TraceScope::innermost;
@@ -456,8 +479,23 @@ CompiledCore::Timing::Timing(CompiledCore& core) : function_(core.function_) {
 CompiledCore::Timing::~Timing() { function_->time_calls(false); }
 GraphProfile CompiledCore::Timing::profile() const { return function_->profile(); }
 
-const MemoryPlan& CompiledCore::plan() const {
-  return run::held(function_.get()).last().session->session().executable().plan();
+const MemoryPlan& CompiledCore::plan() const { return run::held(function_.get()).last().executable().plan(); }
+
+std::string CompiledCore::memory_map() const {
+  return run::memory_map_of(run::held(function_.get()).last().executable());
+}
+
+std::string CompiledCore::dot() const { return run::dot_of(run::held(function_.get()).last().executable()); }
+
+std::string CompiledCore::html() const {
+  const run::CompiledTrace& trace = run::held(function_.get()).last();
+  return run::page_of(trace.recorded, trace.executable(), trace.profile.value_or(GraphProfile{}));
+}
+
+std::string CompiledCore::chrome_trace() const {
+  const run::CompiledTrace& trace = run::held(function_.get()).last();
+  if (!trace.profile) throw GraphError(run::no_profile);
+  return trace.profile->chrome_trace();
 }
 
 GraphReport CompiledCore::report() const {

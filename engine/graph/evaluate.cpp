@@ -18,6 +18,7 @@
 #include "engine/prepare/lowering.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/eager_watch.hpp"
 #include "engine/run/kernel_cache.hpp"
 
 namespace tyto::run {
@@ -164,7 +165,9 @@ bool apply_lowered(Node& node, const core::OpDef& def, Arrays inputs, core::Devi
   return true;
 }
 
-void apply(Node& node) {
+namespace {
+
+void apply_unwatched(Node& node) {
   const core::OpDef& def = core::definition(node);
   const std::size_t count = node.inputs().size();
   SmallBuffer<const core::Array*> inputs(count);
@@ -180,6 +183,14 @@ void apply(Node& node) {
   } else {
     apply_prepared(node, PreparedOperator(node, inputs, home), inputs);
   }
+}
+
+}  // namespace
+
+void apply(Node& node) {
+  apply_unwatched(node);
+  if (eager_watch != 0) [[unlikely]]
+    watch_result(node);
 }
 
 namespace {

@@ -192,8 +192,7 @@ GraphReport Graph::report() {
 
 std::string Graph::memory_map() {
   prepare();
-  const run::Executable& executable = state_->session->whole().executable();
-  return memory_map_svg(executable.blocks(), executable.plan());
+  return run::memory_map_of(state_->session->whole().executable());
 }
 
 std::string Graph::dot() {
@@ -216,6 +215,11 @@ GraphProfile Graph::profile() {
 std::string Graph::html() {
   prepare();
   return run::page_of(state_->graph, state_->session->whole().executable(), state_->profile);
+}
+
+std::string Graph::chrome_trace() const {
+  if (run::held(state_.get())->profile.steps.empty()) throw GraphError(run::no_profile);
+  return state_->profile.chrome_trace();
 }
 
 std::string Graph::text() const { return run::graph_to_text(run::held(state_.get())->graph); }

@@ -236,8 +236,6 @@ class Tracer {
     for (const Value& input : node.inputs()) inputs.push_back(port_of(input));
     for (const core::Result& result : node.results()) types.push_back(result.type);
     std::shared_ptr<const core::Attributes> attributes = node.shared_attributes();
-    std::shared_ptr<const std::string> label;
-    if (node.label() != nullptr) label = std::make_shared<const std::string>(*node.label());
     if (const std::optional<std::size_t> key = key_operand(node); key && is_draw_key(*node.inputs()[*key].node())) {
       core::Attributes numbered = *attributes;
       const std::int64_t draw = number_of_draw(*node.inputs()[*key].node());
@@ -246,7 +244,7 @@ class Tracer {
       if (auto* loop = std::get_if<core::IterationAttributes>(&numbered)) loop->draw = draw;
       attributes = std::make_shared<const core::Attributes>(std::move(numbered));
     }
-    return builder_.add(node.op(), std::move(attributes), inputs, types, std::move(label));
+    return builder_.add(node.op(), std::move(attributes), inputs, types, node.label());
   }
 
   const TraceRequest& request_;

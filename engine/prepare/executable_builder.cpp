@@ -32,7 +32,9 @@ ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& o
       split_(&device_ != &host_),
       checks_(checks_plans(options)),
       options_(options),
-      related_(related) {}
+      related_(related) {
+  target_.number_check_ = number_check_of(options);
+}
 
 std::size_t ExecutableBuilder::bytes_of(Port port) const { return optimiser::bytes_of(graph_, port); }
 
@@ -61,7 +63,7 @@ std::uint32_t ExecutableBuilder::new_storage(StorageKind kind, std::uint32_t ind
   storage.first_instruction = storage.last_step = static_cast<std::uint32_t>(target_.steps_.size());
   if (node != none) {
     const GraphNode& origin = graph_.nodes()[node];
-    storage.label = std::string(core::definition(origin.op).name);
+    storage.label = core::described(graph_, origin);
     if (origin.label) storage.label = *origin.label + "/" + storage.label;
   }
   target_.storages_.push_back(std::move(storage));
@@ -344,10 +346,10 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
 // Of the step that was added last.
 void ExecutableBuilder::note_views(std::span<const Location> inputs, std::span<const DType> input_types,
                                    std::span<const Location> outputs, std::span<const DType> output_types) {
-  if (!checks_) return;
+  if (!checks_ && !target_.number_check_.nan) return;
   const auto note = [&](std::span<const Location> list, std::span<const DType> types) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      target_.operand_views_.push_back({list[i].view, static_cast<std::int64_t>(size_of(types[i]))});
+      target_.operand_views_.push_back({list[i].view, types[i]});
     }
   };
   note(inputs, input_types);

@@ -10,6 +10,7 @@
 #include "engine/prepare/device_support.hpp"
 #include "engine/prepare/lowering.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/number_check.hpp"
 #include "engine/run/session.hpp"
 #include "optimiser/passes/hoisting.hpp"
 #include "optimiser/passes/optimise.hpp"
@@ -115,6 +116,8 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   if (options.passes == as_recorded) return graph;
   optimiser::PassOptions passes;
   passes.passes.push_back(options.passes);
+  // One step for each operator, so that the one that makes a NaN has its name.
+  if (number_check_of(options).nan) passes.passes.emplace_back("-epilogues,-fuse");
   if (const auto chosen = core::environment("TYTO_PASSES")) passes.passes.emplace_back(*chosen);
   LeftOvers left_overs;
   passes.evaluate = [&left_overs](core::Graph part) { return evaluate_constants(std::move(part), left_overs); };

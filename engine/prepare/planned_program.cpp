@@ -19,7 +19,8 @@ PlannedProgram planned_program(const Executable& executable) {
     for (std::uint32_t i = 0; i < step.input_count + step.output_count; ++i) {
       const OperandView& seen = executable.operand_views()[step.first_operand + i];
       (i < step.input_count ? planned.inputs : planned.outputs)
-          .push_back({executable.operands()[step.first_operand + i], seen.view, seen.element});
+          .push_back({executable.operands()[step.first_operand + i], seen.view,
+                      static_cast<std::int64_t>(size_of(seen.dtype))});
     }
     if (step.region != nullptr) planned.regions = std::make_shared<PlannedRegion>(step.region->planned());
     program.steps.push_back(std::move(planned));

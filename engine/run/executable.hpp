@@ -9,6 +9,7 @@
 
 #include "core/device/device.hpp"
 #include "core/graph/graph.hpp"
+#include "engine/run/number_check.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/memory.hpp"
 
@@ -55,7 +56,7 @@ struct ExecutableStep {
 /// An operand of a step as its elements lie in its storage.
 struct OperandView {
   core::View view;
-  std::int64_t element = 1;  // bytes
+  DType dtype = DType::u8;
 };
 
 /// An input of the graph that is the packed contents of a state.
@@ -83,7 +84,7 @@ class Executable {
   std::span<const std::uint32_t> operands() const { return operands_; }
   /// Of each operand the bytes from its storage's start to the address that its kernel is given.
   std::span<const std::size_t> shifts() const { return shifts_; }
-  /// Of each operand, where plans are checked; else none.
+  /// Of each operand, where plans or numbers are checked; else none.
   std::span<const OperandView> operand_views() const { return operand_views_; }
   std::span<const core::Array> constants() const { return constants_; }
   /// Most bytes alive at once, as they were counted when the order was chosen. The workspace of kernels is counted
@@ -99,6 +100,8 @@ class Executable {
   bool needs(std::uint32_t input) const { return needed_[input]; }
   /// Memory that holds nothing is to be filled with NaN.
   bool is_poisoned() const { return poisoned_; }
+  /// What the results of each step are looked at for.
+  const NumberCheck& number_check() const { return number_check_; }
   /// Inputs whose storage is written during a run.
   bool is_written(std::uint32_t input) const { return written_[input]; }
   /// Whether the state behind update number `update` gets its new value without a copy.
@@ -164,6 +167,7 @@ class Executable {
   std::vector<std::size_t> joined_;
   std::vector<bool> needed_;
   bool poisoned_ = false;
+  NumberCheck number_check_;
   MemoryPlan plan_;
   std::vector<Block> blocks_;
   std::vector<std::vector<Span>> block_spans_;  // that blocks view

@@ -126,7 +126,7 @@ void Session::run_steps() {
   refresh();
   if (!milliseconds_.empty()) {
     run_timed();
-  } else if (executable_->is_poisoned() || unplanned_ != 0) {
+  } else if (executable_->is_poisoned() || executable_->number_check().nan || unplanned_ != 0) {
     run_watched();
   } else {
     const std::size_t before = allocations();
@@ -194,6 +194,8 @@ void Session::run_watched() {
     }
   }
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    std::optional<CheckedStep> checked;
+    if (plan.number_check().nan) checked.emplace(plan, i, addresses_.data());
     const std::size_t before = allocations();
     launch(i);
     if (const std::size_t count = allocations() - before; count != 0) {
@@ -202,6 +204,7 @@ void Session::run_watched() {
       unplanned_ += count;
       unplanned_by_node_[(label ? *label + "/" : std::string()) + step.name] += count;
     }
+    if (checked) checked->check_results();
     if (poisoned) poison_dead(i);
   }
   plan.device().synchronise();

@@ -82,7 +82,8 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
   for (std::size_t i = 0; i < executable.steps().size(); ++i) {
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
-    StepProfile row{step.name, node.label ? *node.label : std::string(), milliseconds[i]};
+    StepProfile row{step.name, node.label ? *node.label : std::string(), core::members_of(graph, node),
+                    milliseconds[i]};
     if (core::definition(node.op).name != step.name) {
       // What the executable adds to a node (copies, transfers) reads as much as it writes, densely.
       const std::uint32_t written = executable.operands()[step.first_operand + step.input_count];
@@ -107,11 +108,52 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
 
 namespace tyto TYTO_API {
 
+namespace {
+
+std::string named(const StepProfile& step) { return step.members.empty() ? step.name : step.name + " " + step.members; }
+
+constexpr std::string_view gradient_mark = "gradient of ";
+
+/// The layer of a label, and whether the step is part of a gradient.
+std::pair<std::string, bool> layer_of(const std::string& label) {
+  const std::size_t mark = label.find(gradient_mark);
+  if (mark == std::string::npos) return {label, false};
+  return {label.substr(0, mark == 0 ? 0 : mark - 1), true};
+}
+
+void write_layers(std::ostream& text, const GraphProfile& profile) {
+  struct Sum {
+    double forward = 0, gradient = 0;
+    int steps = 0;
+    double all() const { return forward + gradient; }
+  };
+  std::map<std::string, Sum> sums;
+  for (const StepProfile& step : profile.steps) {
+    const auto [layer, is_gradient] = layer_of(step.label);
+    Sum& sum = sums[layer];
+    (is_gradient ? sum.gradient : sum.forward) += step.milliseconds;
+    ++sum.steps;
+  }
+  if (sums.size() < 2 && sums.contains("")) return;
+  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.all() > b.second.all(); });
+  text << "        ms      %   steps  forward gradient  layer\n";
+  for (const auto& [layer, sum] : rows) {
+    const double share = profile.milliseconds > 0 ? 100 * sum.all() / profile.milliseconds : 0;
+    text << std::setw(10) << std::setprecision(3) << sum.all() << std::setw(7) << std::setprecision(1) << share
+         << std::setw(8) << sum.steps << std::setprecision(3) << std::setw(9) << sum.forward << std::setw(9)
+         << sum.gradient << "  " << (layer.empty() ? "(no layer)" : layer) << "\n";
+  }
+}
+
+}  // namespace
+
 std::string GraphProfile::chrome_trace() const {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   double start = 0;
   for (const StepProfile& step : steps) {
-    events.push_back({{"name", step.name},
+    events.push_back({{"name", named(step)},
                       {"cat", step.label.empty() ? "step" : step.label},
                       {"ph", "X"},
                       {"ts", start * 1000},
@@ -134,7 +176,7 @@ std::ostream& operator<<(std::ostream& out, const GraphProfile& profile) {
   };
   std::map<std::string, Sum> sums;
   for (const StepProfile& step : profile.steps) {
-    Sum& sum = sums[step.name];
+    Sum& sum = sums[named(step)];
     sum.milliseconds += step.milliseconds;
     sum.bytes += step.bytes;
     sum.operations += step.operations;
@@ -157,6 +199,7 @@ std::ostream& operator<<(std::ostream& out, const GraphProfile& profile) {
          << std::setw(8) << sum.steps << std::setw(9) << rate(sum.bytes) << std::setw(9) << rate(sum.operations) << "  "
          << name << "\n";
   }
+  write_layers(text, profile);
   return out << text.str();
 }
 

@@ -101,6 +101,10 @@ void write_regions(std::ostream& out, const core::Graph& graph, const core::Grap
 
 }  // namespace
 
+std::string memory_map_of(const Executable& executable) {
+  return memory_map_svg(executable.blocks(), executable.plan());
+}
+
 std::string dot_of(const Executable& executable) {
   const core::Graph& graph = executable.graph();
   std::vector<std::size_t> offset(graph.nodes().size(), SIZE_MAX);
@@ -136,10 +140,10 @@ namespace tyto TYTO_API {
 
 std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
   const auto line = [&](const char* what, std::size_t bytes) {
-    if (bytes != 0) out << "  " << what << ' ' << static_cast<double>(bytes) / 1e6 << " MB\n";
+    if (bytes != 0) out << "  " << what << ' ' << core::bytes_in_words(bytes) << '\n';
   };
   out << report.nodes << " nodes, " << report.steps << " steps, made ready in " << report.milliseconds << " ms, "
-      << static_cast<double>(report.total_bytes()) / 1e6 << " MB in all\n";
+      << core::bytes_in_words(report.total_bytes()) << " in all\n";
   line("computed on the way", report.arena_bytes);
   line("states", report.state_bytes);
   line("constants", report.constant_bytes);

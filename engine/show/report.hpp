@@ -13,4 +13,9 @@ GraphReport report_of(const Session& session, double milliseconds);
 /// The graph in Graphviz' language, tensors coloured by the memory they lie in.
 std::string dot_of(const Executable& executable);
 
+/// The memory plan as a picture.
+std::string memory_map_of(const Executable& executable);
+
+inline constexpr const char* no_profile = "chrome_trace: there is no profile; call profile() first";
+
 }  // namespace tyto::run

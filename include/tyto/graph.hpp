@@ -30,6 +30,11 @@ struct CompileOptions {
   /// Fills memory that holds nothing with NaN, before a run and after each step, so that a stray read shows in the
   /// results. Slow; TYTO_POISON=1 does it for all graphs.
   bool poison = false;
+  /// Looks at the results of every operator and throws ValueError at the first NaN, naming the operator, its layer or
+  /// NameScope, and the element. Slow, and operators are not fused; TYTO_NAN=1 does it for everything.
+  bool check_nan = false;
+  /// The same, and for infinities in the result of finite operands; TYTO_NAN=inf does it for everything.
+  bool check_infinity = false;
   std::string schedule = "best";  ///< how the order of operators is found: docs/memory.md lists the names
   /// Bytes that the plan may take; 0: as many as it needs. Values are computed twice instead of kept until it fits,
   /// with the same numbers; DeviceError states the smallest peak when nothing helps.
@@ -148,6 +153,8 @@ class Graph {
   /// One page for a browser: the graph recorded and optimised, coloured by memory, its schedule, its memory map, and
   /// the profile taken last. It needs no network.
   std::string html();
+  /// The profile taken last, for chrome://tracing and Perfetto. Throws GraphError when there is none.
+  std::string chrome_trace() const;
   /// The graph as it was recorded: one line a node.
   std::string text() const;
 
@@ -350,16 +357,6 @@ bool inlined();
 /// The name of a placeholder without a value that x depends on, where no function is being traced; else nothing.
 std::string missing_input(const Value& x);
 
-/// A plain call of a compiled function's code, which may call compiled functions again. Throws GraphError where they
-/// call one another without an end, before the stack overflows.
-class PlainCall {
- public:
-  PlainCall();
-  ~PlainCall();
-  PlainCall(const PlainCall&) = delete;
-  PlainCall& operator=(const PlainCall&) = delete;
-};
-
 /// Traces of one function, by input signature.
 class CompiledCore {
  public:
@@ -373,6 +370,24 @@ class CompiledCore {
   const MemoryPlan& plan() const;
   /// What making that trace ready did (lazy mode).
   GraphReport report() const;
+  std::string memory_map() const;
+  std::string dot() const;
+  std::string html() const;
+  std::string chrome_trace() const;
+
+  /// A plain call of the function's code, which may call compiled functions again; results of eager operators are
+  /// looked at as the options say. Throws GraphError where they call one another without an end, before the stack
+  /// overflows.
+  class PlainCall {
+   public:
+    explicit PlainCall(const CompiledCore& core);
+    ~PlainCall();
+    PlainCall(const PlainCall&) = delete;
+    PlainCall& operator=(const PlainCall&) = delete;
+
+   private:
+    std::uint8_t outer_watch_;
+  };
   /// While alive, calls note the time of their steps; profile() is of the last one.
   class Timing {
    public:
@@ -418,7 +433,7 @@ class Compiled {
     } else if constexpr (detail::are_lazy<A...>) {
       if (!detail::inlined()) return call(detail::as_lazy(arguments)...);
     }
-    const detail::PlainCall plain;
+    const detail::CompiledCore::PlainCall plain(core_);
     return function_(detail::as_value(arguments)...);
   }
 
@@ -426,6 +441,11 @@ class Compiled {
   const MemoryPlan& plan() const { return core_.plan(); }
   /// What making that trace ready did (lazy mode).
   GraphReport report() const { return core_.report(); }
+  /// Pictures of that trace, as a Graph has them: see there.
+  std::string memory_map() const { return core_.memory_map(); }
+  std::string dot() const { return core_.dot(); }
+  std::string html() const { return core_.html(); }
+  std::string chrome_trace() const { return core_.chrome_trace(); }
 
   /// Calls the function with these arguments and says where the time went, step by step (lazy mode). It is a call like
   /// any other: variables are updated.

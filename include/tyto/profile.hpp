@@ -14,7 +14,8 @@ namespace tyto TYTO_API {
 /// additions of products and convolutions, and one an element of everything else.
 struct StepProfile {
   std::string name;                ///< the operator
-  std::string label;               ///< the user's, if one was given
+  std::string label;               ///< of the layer or NameScope; "LABEL/gradient of OP" of gradients
+  std::string members;             ///< of fused operators: "multiply+add+exp"
   double milliseconds = 0;         ///< of one run
   std::int64_t bytes = 0;          ///< read and written
   std::int64_t operations = 0;     ///< arithmetic, as counted for the operator
@@ -29,7 +30,7 @@ struct GraphProfile {
   std::string chrome_trace() const;
 };
 
-/// A table, the costliest operators first, with GB/s and Gop/s.
+/// A table, the costliest operators first, with GB/s and Gop/s; then one of the layers, where there are any.
 std::ostream& operator<<(std::ostream& out, const GraphProfile& profile);
 
 }  // namespace TYTO_API

@@ -18,6 +18,7 @@
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"
+#include "tyto/live_tensors.hpp"
 #include "tyto/memory.hpp"
 #include "tyto/named.hpp"
 #include "tyto/operators.hpp"

@@ -6,20 +6,13 @@
 
 #include <tyto/memory.hpp>
 
+#include "core/value/text.hpp"
 #include "optimiser/memory/problem.hpp"
 
 namespace tyto TYTO_API {
 namespace {
 
-std::string in_words(std::int64_t bytes) {
-  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
-  return text;
-}
+std::string in_words(std::int64_t bytes) { return core::bytes_in_words(static_cast<std::uint64_t>(bytes)); }
 
 std::string number(double value) {
   char text[32];
@@ -60,7 +53,7 @@ std::ostream& operator<<(std::ostream& out, const MemoryPlan& plan) {
   if (!plan.top_at_peak.empty()) {
     out << "  largest at step " << plan.peak_step << ":\n";
     for (const PeakBlock& consumer : plan.top_at_peak) {
-      out << "    " << consumer.size << "  " << consumer.label << "\n";
+      out << "    " << in_words(consumer.size) << "  " << consumer.label << "\n";
     }
   }
   return out;

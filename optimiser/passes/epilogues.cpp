@@ -142,7 +142,9 @@ Port absorb(Match& m) {
   }
   if (part == EpiloguePart::high || part == EpiloguePart::limits) epilogue.high = m.number('D').as_double();
   epilogue.drops_nan = epilogue.is_limited() && m.context.fast_math;
-  return view_as(m, m.editor.add(m.root, op, std::move(epilogue), operands), result);
+  const Port made = m.editor.add(m.root, op, std::move(epilogue), operands);
+  m.editor.label_as(made, product);  // whose work it is, not that of the bias or limit
+  return view_as(m, made, result);
 }
 
 // clang-format off

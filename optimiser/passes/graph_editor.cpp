@@ -125,6 +125,10 @@ GraphEditor::Index GraphEditor::add_node(Index at, core::OpId op, std::shared_pt
   return index;
 }
 
+void GraphEditor::label_as(Port port, Index of) {
+  if (data_.nodes[of].label != nullptr) data_.nodes[producer(port)].label = data_.nodes[of].label;
+}
+
 Port GraphEditor::add(Index at, core::OpId op, std::shared_ptr<const core::Attributes> attributes,
                       std::span<const Port> inputs) {
   return data_.nodes[add_node(at, op, std::move(attributes), inputs)].first_result;

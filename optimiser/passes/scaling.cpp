@@ -59,7 +59,9 @@ const Condition constant_or_fast{"b is a constant that s leaves as normal, or fa
 /// The convolution or product, anew with other weights.
 Port with_weights(Match& m, GraphEditor::Index product, Port weights) {
   const Port operands[] = {m.tensor('x'), weights};
-  return m.editor.add(m.root, m.editor.node(product).op, m.editor.node(product).attributes, operands);
+  const Port made = m.editor.add(m.root, m.editor.node(product).op, m.editor.node(product).attributes, operands);
+  m.editor.label_as(made, product);
+  return made;
 }
 /// The convolution or product among the matched nodes.
 GraphEditor::Index weighted_product(const Match& m) {

@@ -33,7 +33,7 @@ TEST_CASE("plan prints the peak, the bound and the largest blocks by name") {
   CHECK(ran.output.starts_with("memory plan: 9 bytes (9 B), by best ("));
   CHECK(ran.output.find("lower bound 9 bytes, ratio 1.000, proven optimal\n") != std::string::npos);
   CHECK(ran.output.find("without reuse 13 bytes") != std::string::npos);
-  CHECK(ran.output.find("    6  1\n    3  2\n") != std::string::npos);
+  CHECK(ran.output.find("    6 B  1\n    3 B  2\n") != std::string::npos);
 }
 
 TEST_CASE("--json prints exactly one object with the six figures") {

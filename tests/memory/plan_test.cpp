@@ -188,7 +188,7 @@ TEST_CASE("a plan states its naive sum, the step of its peak and the largest blo
   text << plan;
   CHECK(text.str().starts_with("memory plan: 60 bytes (60 B), by best ("));
   CHECK(text.str().find("lower bound 60 bytes, ratio 1.000, proven optimal\n") != std::string::npos);
-  CHECK(text.str().find("    30  weights\n") != std::string::npos);
+  CHECK(text.str().find("    30 B  weights\n") != std::string::npos);
 }
 
 TEST_CASE("the heap map draws one rectangle a block and escapes labels") {

@@ -83,7 +83,7 @@ TEST_CASE("a summary prints as a table with its totals") {
   CHECK(text.find("  conv Conv2d") != std::string::npos);
   CHECK(text.find("(1,6,6,4)") != std::string::npos);
   CHECK(text.find("3.89 k") != std::string::npos);
-  CHECK(text.find("1586 parameters, 1586 of them trained; states of 6.2 KiB") != std::string::npos);
+  CHECK(text.find("1586 parameters, 1586 of them trained; states of 6.23 KiB") != std::string::npos);
 }
 
 TEST_CASE("a summary counts the products of all times of a recurrent layer") {

@@ -76,7 +76,8 @@ RegionProgram::BoundLifetimes RegionProgram::bound_lifetimes() const {
 }
 
 const core::Kernel* RegionProgram::repeated_kernel(bool stops) const {
-  if (steps_.size() != 1 || steps_[0].passes_on || executable_->is_poisoned()) return nullptr;
+  if (steps_.size() != 1 || steps_[0].passes_on || executable_->is_poisoned() || executable_->number_check().nan)
+    return nullptr;
   return steps_[0].kernel->repeats(stops) ? steps_[0].kernel : nullptr;
 }
 
@@ -151,6 +152,7 @@ void RegionProgram::Frame::launch(const Step& step) const {
 
 void RegionProgram::Frame::run() const {
   if (program_.executable_->is_poisoned()) return run_poisoned();
+  if (program_.executable_->number_check().nan) return run_checked();
   for (const Step& step : program_.steps_) launch(step);
 }
 
@@ -160,6 +162,14 @@ std::int64_t RegionProgram::Frame::repeat(const core::Kernel& kernel, const core
     addresses_[i].offset += static_cast<std::size_t>((done - 1) * repetition.strides[i]);
   }
   return done;
+}
+
+void RegionProgram::Frame::run_checked() const {
+  for (std::size_t i = 0; i < program_.steps_.size(); ++i) {
+    const CheckedStep checked(*program_.executable_, i, addresses_);
+    launch(program_.steps_[i]);
+    checked.check_results();
+  }
 }
 
 void RegionProgram::Frame::run_poisoned() const {

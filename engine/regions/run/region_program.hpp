@@ -102,6 +102,7 @@ class RegionProgram {
       for (const BoundOperand& each : operands) addresses_[each.operand] = address + each.shift;
     }
     void run_poisoned() const;
+    void run_checked() const;
     void launch(const Step& step) const;
     void poison(const Storage& storage) const;
 

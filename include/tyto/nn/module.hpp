@@ -27,6 +27,7 @@ Phase current_phase();
 enum class StateKind : std::uint8_t { parameter, buffer };
 
 class Module;
+class LayerCall;
 namespace detail {
 class Cloning;
 }
@@ -125,12 +126,21 @@ class TYTO_API Module {
 
  private:
   friend class Layer;
+  friend class LayerCall;
   friend class detail::Cloning;
 
+  /// The paths of the modules inside of one, see nn/running_call.hpp.
+  class Paths;
   /// What copies of a module have in common beside their states.
-  struct Common {
+  struct TYTO_API Common {
+    Common() = default;
+    ~Common();
+    Common(const Common&) = delete;
+    Common& operator=(const Common&) = delete;
+
     std::set<std::string> frozen = {};
-    std::atomic<bool> calls_checked = false;  // see nn/running_call.hpp
+    std::atomic<bool> calls_checked = false;    // see nn/running_call.hpp
+    std::atomic<const Paths*> paths = nullptr;  // made when the module is first called
   };
 
   void set_frozen(const char* function, std::string_view part, bool frozen) const;

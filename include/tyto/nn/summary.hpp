@@ -34,6 +34,7 @@ struct Summary {
 };
 
 /// Runs the model once in inference on zeros of this shape (the axis of samples included) and looks at what it does.
+/// Where a layer throws, the error ends with the table of the calls up to it.
 ///
 ///     std::cout << nn::summary(model, {1, 224, 224, 3});
 Summary summary(const Layer& model, const Shape& input, DType dtype = DType::f32);

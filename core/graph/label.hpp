@@ -1,0 +1,54 @@
+// Labels: which layer or NameScope recorded a node and made an error, "encoder.linear5".
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tyto::core {
+
+using Label = std::shared_ptr<const std::string>;
+
+/// While alive, nodes made on this thread carry this label, and errors that their operators throw end with it.
+class LabelScope {
+ public:
+  /// The name, joined with "/" to the enclosing label.
+  explicit LabelScope(std::string_view name);
+  /// A whole label, which may be null.
+  explicit LabelScope(Label label);
+  ~LabelScope();
+  LabelScope(const LabelScope&) = delete;
+  LabelScope& operator=(const LabelScope&) = delete;
+
+  /// Of the innermost scope on this thread; null where there is none.
+  static const Label& current();
+  /// `outer` and `name` with "/" between them; `name` where `outer` is null.
+  static Label joined(const Label& outer, std::string_view name);
+
+ private:
+  const LabelScope* outer_;
+  Label label_;
+};
+
+/// An exception of Tyto's whose message says already where it was made.
+template <class E>
+struct Labelled final : E {
+  using E::E;
+};
+
+/// "MESSAGE (in LABEL)".
+std::string with_label(const std::string& message, const std::string& label);
+
+template <class E>
+[[noreturn]] void throw_with_label(const std::string& message, const std::string& label) {
+  throw Labelled<E>(with_label(message, label));
+}
+
+/// Throws the exception that is being handled again: an error of Tyto's as one of the same type with the label behind
+/// its message, unless it has one already; any other as it is.
+[[noreturn]] void rethrow_with_label(const std::string& label);
+
+/// Throws the exception that is being handled again, with another message where it is an error of Tyto's.
+[[noreturn]] void rethrow_with_message(const std::string& message);
+
+}  // namespace tyto::core

@@ -1,0 +1,30 @@
+// What operators in eager mode are watched for beside computing: one byte a thread, which is zero where it is nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "core/graph/symbol.hpp"
+#include "engine/run/number_check.hpp"
+
+namespace tyto::run {
+
+/// Bits; `unknown` until the environment was asked.
+struct EagerWatch {
+  static constexpr std::uint8_t nan = 1, infinity = 2, places = 4, unknown = 128;
+};
+
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit std::uint8_t eager_watch;
+
+/// The same, the environment asked.
+std::uint8_t known_eager_watch();
+/// Whether results are looked at on this thread.
+inline bool checks_eager_numbers() { return eager_watch != 0 && (known_eager_watch() & EagerWatch::nan) != 0; }
+
+/// From now on results of eager operators on this thread are looked at for this as well; whoever calls it puts
+/// `eager_watch` back.
+void watch_eager_numbers(const NumberCheck& check);
+
+/// Does to a node that was just computed what the thread's watch says.
+void watch_result(const core::Node& node);
+
+}  // namespace tyto::run

@@ -1,0 +1,158 @@
+// A list of weak references: what is freed drops out when the list is read or has doubled.
+#include "engine/run/living.hpp"
+
+#include <cxxabi.h>
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/device/device.hpp"
+#include "core/system/environment.hpp"
+#include "core/value/text.hpp"
+#include "tyto/live_tensors.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+constexpr int deepest = 48;  // frames of the library and of the program above it
+
+struct Living {
+  std::weak_ptr<core::Buffer> buffer;
+  const core::Buffer* address;
+  DType dtype;
+  Shape shape;
+  std::string op;
+  core::Label label;
+  std::vector<void*> frames;
+};
+
+struct Register {
+  std::mutex mutex;
+  std::vector<Living> list;
+  std::size_t swept = 1024;  // entries after which the freed ones are looked for
+};
+
+// Never destroyed: tensors of static lifetime outlive everything else.
+Register& living() {
+  static Register* const kept = new Register;
+  return *kept;
+}
+
+void sweep(std::vector<Living>& list) {
+  std::erase_if(list, [](const Living& each) { return each.buffer.expired(); });
+}
+
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 ? std::string(plain.get()) : symbol;
+}
+
+/// The calls that led here; none where the system cannot tell.
+std::vector<void*> calls() {
+#if __has_include(<execinfo.h>)
+  std::array<void*, deepest> frames;
+  const int count = ::backtrace(frames.data(), deepest);
+  return std::vector<void*>(frames.begin(), frames.begin() + count);  // braces would make a list of two
+#else
+  return {};
+#endif
+}
+
+bool is_of_tyto(std::string_view mangled) {
+  constexpr std::string_view beginnings[] = {"_ZN4tyto", "_ZNK4tyto", "_ZZN4tyto", "_ZZNK4tyto"};
+  return std::ranges::any_of(beginnings, [&](std::string_view each) { return mangled.starts_with(each); });
+}
+
+/// The innermost call that is the program's own: of a function that is not Tyto's.
+std::string place_of(std::span<void* const> frames) {
+  const std::unique_ptr<char*, decltype(&std::free)> symbols(
+      ::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
+  if (symbols == nullptr) return {};
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    // "FILE(SYMBOL+OFFSET) [ADDRESS]", without a symbol where it is not exported.
+    const std::string line = symbols.get()[i];
+    const std::size_t open = line.find('('), plus = line.find('+', open), close = line.find(')', open);
+    if (open == std::string::npos || close == std::string::npos) continue;
+    const std::string file = line.substr(0, open);
+    const std::string symbol = plus < close ? line.substr(open + 1, plus - open - 1) : "";
+    // A program's own templates may have types of Tyto's as arguments, but do not begin with its namespace.
+    if (file.find("libtyto") != std::string::npos || is_of_tyto(symbol)) continue;
+    return core::text(file, "(", demangled(symbol), plus < close ? line.substr(plus, close - plus) : "", ")");
+  }
+  return {};
+}
+
+const core::LeafObserver observed = [](const core::Array& array) {
+  note_living(array, "data", core::LabelScope::current());
+};
+
+// Before main(), so that no tensor is made without it.
+const bool noted = [] {
+  const bool asked = core::environment("TYTO_TRACE") == "1";
+  if (asked) core::observe_leaves(observed);
+  return asked;
+}();
+
+}  // namespace
+
+bool notes_living() { return noted; }
+
+void note_living(const core::Array& array, std::string_view op, const core::Label& label) {
+  std::vector<void*> frames = calls();
+  Register& noted = living();
+  const std::lock_guard lock(noted.mutex);
+  // Most views are of what was made last.
+  const auto known = std::find_if(noted.list.rbegin(), noted.list.rend(), [&](const Living& each) {
+    return each.address == array.buffer.get() && !each.buffer.expired();
+  });
+  if (known != noted.list.rend()) return;
+  if (noted.list.size() >= noted.swept) {
+    sweep(noted.list);
+    noted.swept = std::max<std::size_t>(1024, 2 * noted.list.size());
+  }
+  noted.list.push_back(
+      {array.buffer, array.buffer.get(), array.dtype, array.view.shape, std::string(op), label, std::move(frames)});
+}
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+
+std::vector<LiveTensor> live_tensors() {
+  if (!run::notes_living())
+    throw ValueError(
+        "live_tensors: tensors are noted only where the program starts with TYTO_TRACE=1 in the environment");
+  run::Register& noted = run::living();
+  const std::lock_guard lock(noted.mutex);
+  run::sweep(noted.list);
+  std::vector<LiveTensor> tensors;
+  for (const run::Living& each : noted.list) {
+    tensors.push_back({each.address->bytes(), each.dtype, each.shape, each.op,
+                       each.label == nullptr ? std::string() : *each.label, run::place_of(each.frames)});
+  }
+  std::ranges::stable_sort(tensors, std::ranges::greater(), &LiveTensor::bytes);
+  return tensors;
+}
+
+std::ostream& operator<<(std::ostream& out, const LiveTensor& tensor) {
+  out << core::bytes_in_words(tensor.bytes) << ' ' << name_of(tensor.dtype) << core::text(tensor.shape) << " of "
+      << tensor.made_by;
+  if (!tensor.label.empty()) out << " in " << tensor.label;
+  if (!tensor.where.empty()) out << ", " << tensor.where;
+  return out;
+}
+
+}  // namespace TYTO_API

@@ -1,0 +1,76 @@
+// Results looked at for NaN and infinities, so that an error names the operator that made the first one.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/device/device.hpp"
+#include "tyto/graph.hpp"
+
+namespace tyto::run {
+
+class Executable;
+
+/// What is looked for.
+struct NumberCheck {
+  bool nan = false;
+  bool infinity = false;  // in the result of finite operands
+  friend bool operator==(const NumberCheck&, const NumberCheck&) = default;
+};
+
+/// What TYTO_NAN asks for.
+NumberCheck number_check_of_environment();
+/// What the options ask for, or the environment.
+NumberCheck number_check_of(const CompileOptions& options);
+
+/// Elements of a tensor: where the view's storage starts, on a device.
+struct Elements {
+  core::Device* device;
+  core::Address start;
+  DType dtype;
+  const core::View* view;
+};
+Elements elements_of(const core::Array& array);
+
+/// The first elements in row-major order that are NaN, and infinite.
+struct WrongNumbers {
+  std::optional<Shape> nan = {};
+  std::optional<Shape> infinity = {};
+};
+WrongNumbers wrong_numbers(const Elements& elements);
+
+/// What an operator was given, in words and as it was before it ran.
+struct CheckedOperand {
+  std::string name;
+  WrongNumbers wrong;
+};
+
+/// Throws ValueError where the result holds what is looked for: operator, element, operands that were wrong already,
+/// and the label if there is one.
+void check_result(const NumberCheck& check, std::string_view op, const std::string* label, const Elements& result,
+                  std::span<const CheckedOperand> operands);
+
+/// A step of an executable, whose operands are looked at before it runs: it may write where they lie.
+class CheckedStep {
+ public:
+  /// `addresses` are those of all operands of the executable, as kernels are given them.
+  CheckedStep(const Executable& executable, std::size_t step, const core::Address* addresses);
+  /// Of the step that has run.
+  void check_results() const;
+
+ private:
+  bool is_checked() const;
+  Elements elements(std::uint32_t operand) const;
+  std::string name_of(std::uint32_t operand, std::size_t number) const;
+
+  const Executable& executable_;
+  std::size_t step_;
+  const core::Address* addresses_;
+  NumberCheck check_;
+  std::vector<CheckedOperand> operands_;
+};
+
+}  // namespace tyto::run

@@ -1,0 +1,167 @@
+// Layers have names everywhere: in errors, summaries, profiles, plans and pictures, forward and backward.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/newcomer/model.hpp"
+#include "tests/support/both_modes.hpp"
+#include "tests/support/message.hpp"
+#include "tests/support/numbers.hpp"
+
+using namespace tyto;
+using tyto_test::contains;
+using tyto_test::message_of;
+using tyto_test::Net;
+using AnyTensor = Tensor<Any>;
+
+namespace {
+
+struct Own : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Calls a function, within scopes of its own.
+struct Calling : nn::Layer {
+  std::function<AnyTensor(const AnyTensor&)> function;
+  nn::ReLU relu;
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return function(x); }
+  nn::Members members() const override { return {{"relu", relu}}; }
+};
+struct Around : nn::Layer {
+  Calling inner;
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return inner(x); }
+  nn::Members members() const override { return {{"inner", inner}}; }
+};
+
+bool has_label(const GraphProfile& profile, const std::string& label) {
+  return std::ranges::any_of(profile.steps, [&](const StepProfile& step) { return step.label == label; });
+}
+
+}  // namespace
+
+BOTH_MODES("shape errors end with the layer's path") {
+  using T = Tensor<Mode>;
+  const Net net;
+  CHECK(message_of<ShapeError>([&] {
+          net(T::ones({4, 7}));
+        }) == "Linear: the last axis of x (4,7) must be 2 (in encoder.linear5)");
+  const nn::Sequential deep{nn::Linear({.in = 2, .out = 3}), nn::Residual(nn::Linear({.in = 4, .out = 4}))};
+  CHECK(contains(message_of<ShapeError>([&] { deep(T::ones({1, 2})); }), "(in 1.body)"));
+  const nn::TransformerEncoderLayer block({.features = 8, .heads = 2, .hidden = 16});
+  CHECK(contains(message_of<ShapeError>([&] { block(T::ones({1, 3, 7})); }), "(in self_attn)"));
+}
+
+BOTH_MODES("errors keep their type, and an operator's own says in which layer and NameScope it was") {
+  using T = Tensor<Mode>;
+  Around net;
+  net.inner.function = [](const AnyTensor& x) { return reshape(x, {7}); };
+  CHECK(contains(message_of<ShapeError>([&] { net(T::ones({4})); }), " (in inner)"));
+  net.inner.function = [](const AnyTensor& x) {
+    const NameScope scope("mine");
+    return x + AnyTensor::ones({3});
+  };
+  CHECK(contains(message_of<ShapeError>([&] { net(T::ones({4})); }), " (in inner/mine)"));
+  net.inner.function = [](const AnyTensor&) -> AnyTensor { throw Own("mine"); };
+  CHECK_THROWS_WITH_AS(net(T::ones({4})), "mine", Own);
+  net.inner.function = [](const AnyTensor&) -> AnyTensor { throw TypeError("wrong"); };
+  CHECK_THROWS_WITH_AS(net(T::ones({4})), "wrong (in inner)", TypeError);
+  // What was caught within says nothing later.
+  net.inner.function = [](const AnyTensor& x) { return x; };
+  CHECK_NOTHROW(net(T::ones({4})));
+  CHECK(!contains(message_of([&] { T::ones({4}) + T::ones({3}); }), "(in"));
+}
+
+BOTH_MODES("errors in gradients name the operator whose gradient fails") {
+  using T = Tensor<Mode>;
+  const auto f =
+      custom_gradient<T>([](const std::vector<T>& x) { return x[0] * 2.0; },
+                         [](const std::vector<T>&, const T&, const T& g) { return std::vector<T>{g + T::ones({3})}; });
+  const auto loss = [&](const T& x) {
+    const NameScope scope("part");
+    return sum(f({x}));
+  };
+  const std::string message = message_of<ShapeError>([&] { value_and_grad(loss)(T::ones({2})); });
+  CHECK(contains(message, "(in part/gradient of "));
+}
+
+TEST_CASE("summary shows the calls up to the layer that fails") {
+  const std::string message = message_of<ShapeError>([] { nn::summary(Net(), {4, 7}); });
+  CHECK(message ==
+        "summary: Linear: the last axis of x (4,7) must be 2 (in encoder.linear5)\n"
+        "layer               input  output\n"
+        "Net                 (4,7)        \n"
+        "  encoder Encoder   (4,7)        \n"
+        "    linear5 Linear  (4,7)   fails\n");
+}
+
+TEST_CASE("profiles, plans, pages and traces speak of layers, forward and backward") {
+  using T = Tensor<Lazy>;
+  const Net net;
+  auto f =
+      compile([&](const T& x) { return value_and_grad([&](const T& y) { return sum(net(y)); }, net.parameters())(x); });
+  const T x = T::ones({64, 2});
+  const GraphProfile profile = f.profile(x);
+  CHECK(has_label(profile, "encoder.linear5"));
+  CHECK(has_label(profile, "head"));
+  CHECK(std::ranges::any_of(
+      profile.steps, [](const StepProfile& step) { return step.label.starts_with("encoder.linear5/gradient of "); }));
+  std::ostringstream table;
+  table << profile;
+  CHECK(contains(table.str(), "forward gradient  layer"));
+  CHECK(contains(table.str(), "  encoder.linear5\n"));
+  std::ostringstream plan;
+  plan << f.plan();
+  CHECK(contains(plan.str(), "encoder"));
+  CHECK(contains(f.html(), "encoder.linear5"));
+  CHECK(contains(f.dot(), "encoder.linear5"));
+  CHECK(contains(f.memory_map(), "encoder"));
+  CHECK(contains(f.chrome_trace(), "encoder.linear5"));
+}
+
+TEST_CASE("labels survive fusion, and fused steps name their members") {
+  using T = Tensor<Lazy>;
+  const nn::Conv2d conv({.in = 2, .out = 4, .window = {3, 3}});
+  auto f = compile([&](const T& x) {
+    T y = T(AnyTensor(conv(x)).value());
+    return exp(relu(y) * 2.0 + 1.0);
+  });
+  const GraphProfile profile = f.profile(T::ones({1, 8, 8, 2}));
+  for (const StepProfile& step : profile.steps) {
+    if (step.name.starts_with("convolution")) CHECK(step.label == "Conv2d");
+    if (step.name == "fused") CHECK(contains(step.members, "exp"));
+    else CHECK(step.members.empty());
+  }
+  CHECK(std::ranges::any_of(profile.steps, [](const StepProfile& step) { return step.name == "fused"; }));
+}
+
+TEST_CASE("a NameScope around a call stands before the layer's path") {
+  using T = Tensor<Lazy>;
+  const Net net;
+  auto f = compile([&](const T& x) {
+    const NameScope scope("student");
+    return net(x);
+  });
+  CHECK(has_label(f.profile(T::ones({2, 2})), "student/encoder.linear5"));
+}
+
+TEST_CASE("a compiled function has the pictures that a graph has") {
+  using T = Tensor<Lazy>;
+  auto f = compile([](const T& x) { return sum(exp(x)); });
+  CHECK_THROWS_AS(f.html(), GraphError);  // not called yet
+  f(T::ones({4}));
+  CHECK_THROWS_WITH_AS(f.chrome_trace(), "chrome_trace: there is no profile; call profile() first", GraphError);
+  const T x = T::placeholder({4}, DType::f32, "argument 1");
+  Graph graph({.inputs = {x}, .outputs = {sum(exp(x))}});
+  CHECK(f.dot() == graph.dot());
+  CHECK_THROWS_AS(graph.chrome_trace(), GraphError);
+  CHECK(contains(f.memory_map(), "<svg"));
+  CHECK(contains(f.html(), "<html"));
+  f.profile(T::ones({4}));
+  CHECK(contains(f.chrome_trace(), "traceEvents"));
+}
