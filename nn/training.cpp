@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 
 #include "core/value/text.hpp"
+#include "tyto/graph.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -45,6 +47,10 @@ struct TrainingCourse::State {
   TrainingReport report;
   double start = seconds_now();
   bool stopped = false;
+  std::vector<Value> kept;  // of options.keep, before the step
+
+  /// Puts them back.
+  void restore();
 
   TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
 };
@@ -60,8 +66,34 @@ bool TrainingCourse::goes_on(std::int64_t epoch) const {
   return !state_->stopped && state_->report.steps < state_->options.steps && epoch < state_->options.epochs;
 }
 
+void TrainingCourse::State::restore() {
+  std::size_t next = 0;
+  for (const NamedList<Tensor<Any>>& list : options.keep) {
+    for (const Named<Tensor<Any>>& each : list) assign(each.value, Tensor<Any>(kept[next++]));
+  }
+}
+
+// A state that is held is copied before it is written.
+void TrainingCourse::begin_step() {
+  State& state = *state_;
+  state.kept.clear();
+  if (!state.options.stop_on_nan) return;
+  for (const NamedList<Tensor<Any>>& list : state.options.keep) {
+    for (const Named<Tensor<Any>>& each : list) state.kept.push_back(tyto::detail::value_now(each.value));
+  }
+}
+
 void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   State& state = *state_;
+  if (std::isnan(loss) && state.options.stop_on_nan) {
+    if (state.line) state.line->clear();
+    state.restore();
+    throw ValueError(
+        core::text("train: the loss is NaN in step ", state.report.steps + 1, " of this call, in epoch ", epoch + 1,
+                   state.kept.empty() ? "; what the last checkpoint holds is older"
+                                      : "; the states that options.keep lists are as they were before this step",
+                   "; TYTO_NAN=1 in the environment names the operator and layer of the first NaN"));
+  }
   state.report.loss = loss;
   ++state.report.steps;
   if (state.line) state.line->show(epoch, state.report.steps, loss);

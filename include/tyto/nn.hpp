@@ -7,6 +7,7 @@
 #include "tyto/nn/class_losses.hpp"
 #include "tyto/nn/clipping.hpp"
 #include "tyto/nn/descent.hpp"
+#include "tyto/nn/find_nan.hpp"
 #include "tyto/nn/history.hpp"
 #include "tyto/nn/initial.hpp"
 #include "tyto/nn/layer.hpp"

@@ -7,9 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tyto/named.hpp"
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/history.hpp"
+#include "tyto/tensor.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -60,6 +63,14 @@ struct TrainingOptions {
   TrainingHistory* history = nullptr;
   /// When training ends before its time; left out: not.
   std::optional<EarlyStop> stop_early = {};
+  /// A NaN loss ends training by a ValueError, before anything is told of it or saved; false: training goes on.
+  bool stop_on_nan = true;
+  /// States that get their values from before the step back when its loss is NaN: those of the model and of the
+  /// descent. They are held twice while a step runs.
+  ///
+  ///     nn::TrainingOptions options;
+  ///     options.keep = {model.named_states(), descent.state(model.named_parameters())};
+  std::vector<NamedList<Tensor<Any>>> keep = {};
 };
 
 /// What a call of train() did.
@@ -87,6 +98,7 @@ class TYTO_API TrainingCourse {
   TrainingCourse& operator=(const TrainingCourse&) = delete;
 
   bool goes_on(std::int64_t epoch) const;
+  void begin_step();
   void end_step(std::int64_t epoch, double loss);
   void end_epoch(std::int64_t epoch);
   TrainingReport report() const;
@@ -109,6 +121,7 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
     const std::int64_t epoch = batches.position().epoch;
     const auto batch = batches.next();
     if (batch) {
+      course.begin_step();
       course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
     } else {
       course.end_epoch(epoch);
