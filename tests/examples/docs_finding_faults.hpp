@@ -1,0 +1,19 @@
+// What the examples of docs/finding_faults.md take for granted: a model, its loss, data, and a place for files.
+#pragma once
+
+#include <iostream>
+#include <string>
+
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace context {
+using Lazily = tyto::Tensor<tyto::Lazy>;
+extern const tyto::nn::Sequential model;
+extern tyto::nn::Descent descent;
+extern tyto::nn::Batches<Lazily> batches;
+extern const Lazily x;
+Lazily loss(const Lazily& in);
+Lazily step(const Lazily& in, const Lazily& target);
+void write(const std::string& path, const std::string& text);
+}  // namespace context
