@@ -117,7 +117,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   optimiser::PassOptions passes;
   passes.passes.push_back(options.passes);
   // One step for each operator, so that the one that makes a NaN has its name.
-  if (number_check_of(options).nan) passes.passes.emplace_back("-epilogues,-fuse");
+  if (number_check_of(options).nan) passes.passes.emplace_back("-epilogues,-packing,-fuse");
   if (const auto chosen = core::environment("TYTO_PASSES")) passes.passes.emplace_back(*chosen);
   LeftOvers left_overs;
   passes.evaluate = [&left_overs](core::Graph part) { return evaluate_constants(std::move(part), left_overs); };

@@ -13,12 +13,12 @@ namespace tyto TYTO_API {
 
 /// Memory that some tensor holds.
 struct LiveTensor {
-  std::size_t bytes = 0;  ///< of the memory, which views share
-  DType dtype = DType::f32;
-  Shape shape;          ///< as it was made
-  std::string made_by;  ///< the operator, or "data" for what was handed over or computed by a graph
-  std::string label;    ///< of the layer or NameScope in which it was made
-  std::string where;    ///< the call in the program, as the linker names it: "./train(main+0x1f2)"
+  std::size_t bytes = 0;     ///< of the memory, which views share
+  DType dtype = DType::f32;  ///< of its elements
+  Shape shape;               ///< as it was made
+  std::string made_by;       ///< the operator, or "data" for what was handed over or computed by a graph
+  std::string label;         ///< of the layer or NameScope in which it was made
+  std::string where;         ///< the call in the program, as the linker names it: "./train(main+0x1f2)"
 };
 
 /// The memory that tensors hold now, largest first. It is noted where the environment has TYTO_TRACE=1 from the
