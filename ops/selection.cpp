@@ -417,31 +417,36 @@ bool readable(const Value& owner, const std::vector<Index>& entries) {
 template <class M>
 Tensor<M> Tensor<M>::part(std::vector<Index> entries) {
   const bool read = readable(value(), entries);
-  Tensor out;
-  if (read) out.value_ = get(entries).value_;
-  out.part_ = std::make_unique<Part>(Part{this, std::move(entries), read ? Value() : value_});
-  return out;
+  Value value = read ? get(entries).value_ : Value();
+  return Tensor(std::move(value), name_.made(this, &value_), std::move(entries), read ? Value() : value_);
 }
 
 template <class M>
 void Tensor<M>::refuse_unread() const {
-  static_cast<void>(read_part(core::resolve(part_->unread), part_->entries));  // throws where the mask does not fit
+  const detail::Name& part = *name_.get();
+  static_cast<void>(read_part(core::resolve(part.unread), part.entries));  // throws where the mask does not fit
   refuse_mask();
 }
 
 template <class M>
 void Tensor<M>::operator=(const Tensor& replacement) && {
-  if (!part_) {
+  const detail::Name* const part = name_.get();
+  if (part == nullptr || part->whole == nullptr) {
     throw GraphError(
         "assign: what is assigned to has no name, so nobody would see the new value; name it first, or write x(i, j) = "
         "v for x(i)(j) = v");
   }
+  if (part->whole->tensor == nullptr) {
+    throw GraphError(
+        "assign: the tensor that this part was taken of is gone, so nobody would see the new value; assign to a part "
+        "of a tensor that outlives the function: x(index) = v");
+  }
   const Tensor<M> given = replacement;
   // The part that was read for the left side is wanted no more; it would share the owner's memory.
   value_ = Value();
-  Tensor<M>& owner = *part_->owner;
-  if (overwritten(owner.value(), part_->entries, given.value())) return;
-  owner.renew(set(owner, part_->entries, given));
+  Tensor<M>& owner = *static_cast<Tensor<M>*>(part->whole->tensor);
+  if (overwritten(owner.value(), part->entries, given.value())) return;
+  owner.renew(set(owner, part->entries, given));
 }
 
 #define TYTO_PART(M)                                      \

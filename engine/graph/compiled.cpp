@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <new>
 #include <optional>
 #include <unordered_set>
 
@@ -30,18 +31,20 @@ class CompiledFunction;
 
 namespace {
 
-/// A name from outside that was given another value in a trace.
+/// A name that was given another value in a trace.
 struct Rebinding {
-  Value before, next;
+  detail::NameReference name;
+  Value before;
 };
 
 // While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
 class TraceScope {
  public:
-  TraceScope() : generator_(generator()), since_(core::next_sequence()), outer_(std::exchange(innermost, this)) {
+  TraceScope() : generator_(generator()), since_(core::next_sequence()) {
     observation_.emplace(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
+    outer_ = std::exchange(innermost, this);  // last, so that nothing can throw with `innermost` on what is gone
   }
   ~TraceScope() {
     observation_.reset();
@@ -58,17 +61,19 @@ class TraceScope {
   /// Of this thread, or null.
   static thread_local TraceScope* innermost;
 
-  /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began; not of the
-  /// traced function's own variables, which lie on the stack between this scope and here.
-  void note_new_value(const void* name, const Value& before, const Value& next) {
-    if (!next.node()->symbolic() || before.node()->sequence() >= since_) return;
+  /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began.
+  void note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
+    if (!is_of_trace(next) || before.node()->sequence() >= since_) return;
     if (!is_kept_state(before) && (before.node()->symbolic() || before.node()->op() == core::OpId::state)) return;
-    const char here = 0;
-    const auto address = [](const void* of) { return reinterpret_cast<std::uintptr_t>(of); };
-    if (address(&here) < address(name) && address(name) < address(this)) return;
-    rebound_.push_back({before, next});
+    rebound_.push_back({detail::NameReference(name.made(tensor, &before)), before});
   }
-  std::vector<Rebinding> rebound() { return std::move(rebound_); }
+  /// The names that are still there, with values of the trace: they are from outside, or were made to outlive it.
+  std::vector<Rebinding> rebound() {
+    std::erase_if(rebound_, [this](const Rebinding& each) {
+      return each.name->tensor == nullptr || !*each.name->value || !is_of_trace(*each.name->value);
+    });
+    return std::move(rebound_);
+  }
 
   std::vector<StateUpdate> updates() const {
     std::vector<StateUpdate> list;
@@ -84,6 +89,8 @@ class TraceScope {
     Value symbol;  // what a read in the trace yields until the state is assigned to
   };
 
+  bool is_of_trace(const Value& value) const { return value.node()->symbolic() && value.node()->sequence() >= since_; }
+
   void touch(const std::shared_ptr<core::State>& state) {
     if (!is_kept(*state)) return;
     for (const auto& [seen, saved] : touched_) {
@@ -96,7 +103,7 @@ class TraceScope {
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   Generator generator_;
   std::uint64_t since_;
-  TraceScope* outer_;
+  TraceScope* outer_ = nullptr;
   std::vector<Rebinding> rebound_;
   TraceInProgress in_progress_;
   std::optional<StateObservation> observation_;
@@ -117,33 +124,22 @@ bool depends_on(const Value& value, const Value& other) {
   return false;
 }
 
-// After a trace all that hangs on it is gone, unless a name from outside holds it: the name was rebound, and what later
-// calls compute never reaches it. A state always is meant to be assigned to. Another value may be kept for show, so
-// there it counts only if the new one was computed from the old one, which later calls would not see.
-void refuse_rebinding(std::vector<Rebinding> rebound) {
-  const auto age = [](const Rebinding& each) { return each.next.node()->sequence(); };
-  std::ranges::sort(rebound, {}, age);
-  while (!rebound.empty()) {
-    // All names that got one value; nobody else holds it where there are as many references.
-    std::vector<Rebinding> group;
-    do {
-      group.push_back(std::move(rebound.back()));
-      rebound.pop_back();
-    } while (!rebound.empty() && rebound.back().next.node() == group[0].next.node());
-    if (group[0].next.node()->references() == group.size()) continue;
-    const auto state = std::ranges::find_if(group, [](const Rebinding& each) { return is_kept_state(each.before); });
-    if (state != group.end()) {
-      const std::string& name = state_behind(state->before, "compile")->name();
-      const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
-      throw GraphError(core::text("compile: '", name,
-                                  "' was rebound inside a compiled function, which leaves the state as it was; write ",
-                                  code, " -= ... or assign(", code, ", ...) instead of ", code, " = ..."));
-    }
-    const auto old =
-        std::ranges::find_if(group, [](const Rebinding& each) { return depends_on(each.next, each.before); });
-    if (old == group.end()) continue;
+// A name from outside that a trace left with another value was rebound, and what later calls compute never reaches it.
+// A state always is meant to be assigned to. Another value may be kept for show, so there it counts only if the new one
+// was computed from the old one, which later calls would not see.
+void refuse_rebinding(const std::vector<Rebinding>& rebound) {
+  const auto state = std::ranges::find_if(rebound, [](const Rebinding& each) { return is_kept_state(each.before); });
+  if (state != rebound.end()) {
+    const std::string& name = state_behind(state->before, "compile")->name();
+    const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
+    throw GraphError(core::text("compile: '", name,
+                                "' was rebound inside a compiled function, which leaves the state as it was; write ",
+                                code, " -= ... or assign(", code, ", ...) instead of ", code, " = ..."));
+  }
+  for (const Rebinding& each : rebound) {
+    if (!depends_on(*each.name->value, each.before)) continue;
     throw GraphError(
-        core::text("compile: a tensor of shape ", old->before.shape(),
+        core::text("compile: a tensor of shape ", each.before.shape(),
                    " from outside was rebound inside a compiled function, whose later calls would not see its new "
                    "value; make it a "
                    "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value"));
@@ -337,7 +333,7 @@ class CompiledFunction {
                            .sequence = scope.sequence()});
       rebound = scope.rebound();
     }
-    refuse_rebinding(std::move(rebound));
+    refuse_rebinding(rebound);
     // Other sizes of the same program follow the order and the plan that were found for the first.
     std::vector<std::shared_ptr<const Executable>> related;
     for (const CompiledTrace& other : traces_) related.push_back(other.session->session().shared_executable());
@@ -433,9 +429,14 @@ CompiledCore::PlainCall::~PlainCall() {
   --plain_calls;
 }
 
-void note_new_value(const void* name, const Value& before, const Value& next) {
+void note_new_value(OwnName& name, void* tensor, const Value& before, const Value& next) noexcept {
   run::TraceScope* const trace = run::TraceScope::innermost;
-  if (trace != nullptr && next) trace->note_new_value(name, before, next);
+  if (trace == nullptr || !next) return;
+  try {
+    trace->note_new_value(name, tensor, before, next);
+  } catch (const std::bad_alloc&) {
+    // Without memory for the note the trace itself ends by the next line.
+  }
 }
 
 std::string missing_input(const Value& x) {

@@ -17,12 +17,14 @@
 #include "tyto/dtype.hpp"
 #include "tyto/error.hpp"
 #include "tyto/index.hpp"
+#include "tyto/name.hpp"
 #include "tyto/scalar.hpp"
 #include "tyto/shape.hpp"
 #include "tyto/value.hpp"
 
-// In C++20 `x[0, 1]` is `x[1]`. From C++23 on it is what it says; until then it is an error.
-#if !defined(__cpp_multidimensional_subscript)
+// In C++20 `x[0, 1]` is `x[1]`. From C++23 on it is what it says; until then it is an error in whatever includes this,
+// unless TYTO_ALLOW_COMMA_SUBSCRIPT is defined before.
+#if !defined(__cpp_multidimensional_subscript) && !defined(TYTO_ALLOW_COMMA_SUBSCRIPT)
 #if defined(__clang__)
 #pragma clang diagnostic error "-Wdeprecated-comma-subscript"
 #elif defined(__GNUC__)
@@ -138,12 +140,6 @@ class PostponedDraws {
   bool outer_;
 };
 
-namespace detail {
-/// Told of each new value of a name that had one. A function that is being traced must not leave a name from outside
-/// with a value that only the trace knows; see docs/adr/0161.
-void note_new_value(const void* name, const Value& before, const Value& next);
-}  // namespace detail
-
 /// Writes a tensor as NumPy prints it.
 std::ostream& print(std::ostream& out, const Value& x);
 std::ostream& print(std::ostream& out, const Scalar& x);
@@ -176,18 +172,22 @@ class Tensor {
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor& other) : value_(other.value()) {}
-  Tensor(Tensor&&) noexcept = default;
+  /// Where `other` is a part, this one no longer is, so that nothing writes through it to what may be gone.
+  Tensor(Tensor&& other) noexcept : value_(std::move(other.value_)) {
+    if (other.is_unread()) name_.take(other.name_, this, &value_);
+  }
   ~Tensor() = default;
   Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
-  Tensor& operator=(Tensor&& other) & {
-    Value next = std::move(other).value();
-    if (value_) detail::note_new_value(this, value_, next);
+  Tensor& operator=(Tensor&& other) & noexcept {
+    Value next = std::move(other.value_);
+    if (value_) detail::note_new_value(name_, this, value_, next);
     value_ = std::move(next);
-    part_.reset();
+    name_.forget_whole();
+    if (other.is_unread()) name_.take(other.name_, this, &value_);
     return *this;
   }
   /// `x(index) = v`: x gets a copy with that part replaced; a variable or persistent tensor is assigned to. Throws
-  /// GraphError for any other temporary, whose new value nobody would see.
+  /// GraphError for any other temporary, and where x is gone: nobody would see the new value.
   void operator=(const Tensor& replacement) &&;
   void operator=(const Tensor&) const& = delete;   // the name is const
   void operator=(const Tensor&) const&& = delete;  // a part of a const name, or of a part
@@ -409,22 +409,23 @@ class Tensor {
   /// Engine's own: the value behind the handle.
   operator const Value&() const { return value(); }
   const Value& value() const& {
-    if (part_ && part_->unread) refuse_unread();
+    if (is_unread()) refuse_unread();
     return value_;
   }
   Value value() && {
-    if (part_ && part_->unread) refuse_unread();
+    if (is_unread()) refuse_unread();
     return std::move(value_);
   }
 
  private:
-  /// What `x(index)` was taken of, for `x(index) = v`; copies of the part do not have it. In lazy mode a mask can be
-  /// assigned through but not read: then the part has no value, and throws when it is asked for one.
-  struct Part {
-    Tensor* owner;
-    std::vector<Index> entries;
-    Value unread = {};  // the owner's value, where the part has none
-  };
+  Tensor(Value value, detail::Name* whole, std::vector<Index> entries, Value unread) : value_(std::move(value)) {
+    name_.make_part(this, &value_, whole, std::move(entries), std::move(unread));
+  }
+  /// In lazy mode a mask can be assigned through but not read: such a part has no value, and throws when asked for one.
+  bool is_unread() const {
+    const detail::Name* name = name_.get();
+    return name != nullptr && name->unread;
+  }
 
   Tensor part(std::vector<Index> entries);
   [[noreturn]] void refuse_unread() const;
@@ -436,7 +437,7 @@ class Tensor {
   const void* read_data(DType dtype) const;
 
   Value value_;
-  std::unique_ptr<Part> part_;
+  detail::OwnName name_;  // nobody's in most tensors
 };
 
 /// `x` with the part at `index` replaced by `v`, which is broadcast to that part's shape. `x` itself stays as it is.

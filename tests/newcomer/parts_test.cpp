@@ -1,11 +1,14 @@
 // x(index) of a name that can be assigned to: a tensor like any other, wherever a value is wanted.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <functional>
 #include <sstream>
+#include <thread>
 #include <tuple>
 #include <tyto/tyto.hpp>
 #include <utility>
+#include <vector>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
@@ -71,6 +74,56 @@ BOTH_MODES("assigning to a temporary that is no part of a name is refused") {
   CHECK_THROWS_AS(x.reshape({2, 1}) += 1, GraphError);
 }
 
+namespace {
+
+template <class T>
+T row_of_copy(const T& x) {
+  T copy = x;
+  return copy(0);
+}
+
+}  // namespace
+
+BOTH_MODES("assigning to a part whose tensor is gone is refused") {
+  using T = Tensor<Mode>;
+  const T x{{1.0, 2.0}, {3.0, 4.0}};
+  const char* gone =
+      "assign: the tensor that this part was taken of is gone, so nobody would see the new value; assign to a part of "
+      "a tensor that outlives the function: x(index) = v";
+  CHECK_THROWS_WITH_AS(row_of_copy(x) = 3, gone, GraphError);
+  CHECK_THROWS_WITH_AS(row_of_copy(x) += 3, gone, GraphError);
+  CHECK(numbers(row_of_copy(x)) == Numbers{1, 2});
+  CHECK(numbers(x) == Numbers{1, 2, 3, 4});
+}
+
+BOTH_MODES("parts are forwarded as parts, and moved as tensors of their own") {
+  using T = Tensor<Mode>;
+  T x{{1.0, 2.0}, {3.0, 4.0}};
+  const auto fill = [](auto&& part, const T& v) { std::forward<decltype(part)>(part) = v; };
+  fill(x(0), x(1));
+  CHECK(numbers(x) == Numbers{3, 4, 3, 4});
+  T row = x(0);
+  T moved = std::move(row);
+  CHECK_THROWS_AS(std::move(moved) = 9, GraphError);
+  T y{1.0, 2.0};
+  T* const owner = &y;
+  T taken = std::move(y);  // what was a part of y is none of `taken`
+  CHECK_THROWS_AS((*owner)(0) = 1, GraphError);
+  CHECK(numbers(taken) == Numbers{1, 2});
+}
+
+TEST_CASE("threads take parts of one tensor") {
+  using T = Tensor<Eager>;
+  for (int round = 0; round < 50; ++round) {
+    T x{{1.0, 2.0}, {3.0, 4.0}};
+    std::vector<std::thread> threads;
+    std::atomic<int> right = 0;
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { right += numbers(x(1)) == Numbers{3, 4}; });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(right == 4);
+  }
+}
+
 TEST_CASE("a part through a mask says in lazy mode why it cannot be read, whoever reads it") {
   using T = Tensor<Lazy>;
   T y{1.0, 2.0, 3.0};
@@ -81,6 +134,14 @@ TEST_CASE("a part through a mask says in lazy mode why it cannot be read, whoeve
   CHECK_THROWS_WITH_AS(std::vector{y(y > 2)}, mask_unread, GraphError);
   const T picked = y(y > 2);
   CHECK_THROWS_WITH_AS(picked.to_string(), mask_unread, GraphError);
+  T again = y, last = y;
+  again = y(y > 2);
+  last(0) = 7;  // has been indexed before
+  last = y(y > 2);
+  CHECK_THROWS_WITH_AS(again.to_string(), mask_unread, GraphError);
+  CHECK_THROWS_WITH_AS(last.to_string(), mask_unread, GraphError);
+  last = y;
+  CHECK(numbers(last) == Numbers{1, 2, 3});
   y(y > 2) = 0;
   CHECK(numbers(y) == Numbers{1, 2, 0});
 }

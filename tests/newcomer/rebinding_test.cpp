@@ -1,6 +1,7 @@
 // Names that a compiled function gives other values: a state keeps none of them, so the trace refuses what it can tell.
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <tyto/tyto.hpp>
 #include <utility>
 
@@ -197,6 +198,23 @@ BOTH_MODES("states may be exchanged, and made, inside of a compiled function") {
     return a * x + b;
   });
   CHECK(numbers(f(T(10.0))) == Numbers{12});
+}
+
+BOTH_MODES("an object that the function makes may begin with a state, and be looked at from outside") {
+  using T = Tensor<Mode>;
+  const T w = T::variable(2.0, "w");
+  struct Cell {
+    T hidden;
+  };
+  T shown = T::zeros(1);
+  auto f = compile([&](T x) {
+    const auto cell = std::make_unique<Cell>(Cell{w});
+    cell->hidden = cell->hidden * x;
+    shown = cell->hidden;
+    return cell->hidden + 1.0;
+  });
+  CHECK(numbers(f(T(3.0))) == Numbers{7});
+  CHECK(numbers(w) == Numbers{2});
 }
 
 TEST_CASE("what a trace leaves in a name says so when it is read") {

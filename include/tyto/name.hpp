@@ -1,0 +1,73 @@
+// What others keep of a named tensor and may outlive it: its parts, through which `x(index) = v` reaches x, and traces.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tyto/index.hpp"
+#include "tyto/value.hpp"
+
+namespace tyto TYTO_API {
+namespace detail {
+
+/// Where a tensor is, as long as it is; and, of one that is itself a part, what it is a part of. Counted.
+struct Name {
+  std::atomic<std::uint32_t> references{1};
+  void* tensor = nullptr;        // null once the tensor is gone
+  const Value* value = nullptr;  // the tensor's
+  Name* whole = nullptr;         // the tensor is whole(entries)
+  std::vector<Index> entries;
+  Value unread;  // the whole's value where the part can be assigned through but not read: a mask in lazy mode
+};
+
+/// A counted reference to a Name.
+class NameReference {
+ public:
+  explicit NameReference(Name* name);
+  NameReference(NameReference&& other) noexcept : name_(std::exchange(other.name_, nullptr)) {}
+  NameReference& operator=(NameReference other) noexcept {
+    std::swap(name_, other.name_);
+    return *this;
+  }
+  ~NameReference();
+  const Name* operator->() const { return name_; }
+
+ private:
+  Name* name_;
+};
+
+/// The Name of one tensor, made when somebody wants it: several threads at once may, which take parts of one tensor.
+class OwnName {
+ public:
+  OwnName() = default;
+  OwnName(const OwnName&) = delete;
+  OwnName& operator=(const OwnName&) = delete;
+  ~OwnName() {
+    if (Name* name = get()) end(name);
+  }
+  Name* get() const { return name_.load(std::memory_order_acquire); }
+  Name* made(void* tensor, const Value* value);
+  /// The tensor is the part `whole(entries)`.
+  void make_part(void* tensor, const Value* value, Name* whole, std::vector<Index> entries, Value unread);
+  /// The tensor got a value of its own.
+  void forget_whole() {
+    if (Name* name = get(); name != nullptr && name->whole != nullptr) forget_whole(name);
+  }
+  /// The tensor becomes the part that the one of `other`, a part, was.
+  void take(OwnName& other, void* tensor, const Value* value) noexcept;
+
+ private:
+  static void end(Name* name);
+  static void forget_whole(Name* name);
+
+  std::atomic<Name*> name_{nullptr};
+};
+
+/// Called with each new value of a tensor that had one. A function that is being traced must not leave a tensor from
+/// outside with a value that only the trace knows; see docs/adr/0161.
+void note_new_value(OwnName& name, void* tensor, const Value& before, const Value& next) noexcept;
+
+}  // namespace detail
+}  // namespace TYTO_API
