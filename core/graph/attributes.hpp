@@ -151,7 +151,9 @@ struct PadAttributes {
   PadMode mode = PadMode::constant;
   Scalar value;
   TYTO_FIELDS(visit("before", before); visit("after", after); visit("mode", mode); visit("value", value);)
-  friend bool operator==(const PadAttributes&, const PadAttributes&) = default;
+  friend bool operator==(const PadAttributes& a, const PadAttributes& b) {
+    return a.before == b.before && a.after == b.after && a.mode == b.mode && is_same(a.value, b.value);
+  }
 };
 
 struct CastAttributes {
@@ -167,7 +169,9 @@ struct RangeAttributes {
   Scalar start;
   Scalar step;
   TYTO_FIELDS(visit("shape", shape); visit("dtype", dtype); visit("start", start); visit("step", step);)
-  friend bool operator==(const RangeAttributes&, const RangeAttributes&) = default;
+  friend bool operator==(const RangeAttributes& a, const RangeAttributes& b) {
+    return a.shape == b.shape && a.dtype == b.dtype && is_same(a.start, b.start) && is_same(a.step, b.step);
+  }
 };
 
 /// A draw of random numbers: which distribution parameters, and which draw of its key's stream.

@@ -22,7 +22,9 @@ using LoopValue = std::uint16_t;
 struct LoopConstant {
   Scalar value;
   DType dtype = DType::f32;
-  friend bool operator==(const LoopConstant&, const LoopConstant&) = default;
+  friend bool operator==(const LoopConstant& a, const LoopConstant& b) {
+    return a.dtype == b.dtype && is_same(a.value, b.value);
+  }
 };
 
 /// An element-wise operator or `cast` on values made before, or a reduction over the loop's axes, which keeps them as

@@ -44,7 +44,7 @@ Value weak_scalar(const Scalar& value) {
   Recent<CachedFill>& recent = *kept;
   const TensorType type{value.default_dtype(), {}, true};
   CachedFill& slot = recent[slot_of(value, type.dtype) % recent.size()];
-  if (!slot.attributes || !(slot.number == value)) {
+  if (!slot.attributes || !is_same(slot.number, value)) {
     slot = {value, std::make_shared<const Attributes>(RangeAttributes{{}, type.dtype, value, 0})};
   }
   return Value(new Node(OpId::fill, Mode::neutral, slot.attributes, {}, {&type, 1}), 0);
@@ -54,7 +54,7 @@ Value scalar_constant(const Scalar& value, DType dtype) {
   thread_local const auto kept = std::make_unique<Recent<Cached>>();
   Recent<Cached>& recent = *kept;
   Cached& slot = recent[slot_of(value, dtype) % recent.size()];
-  if (slot.value && slot.dtype == dtype && slot.number == value) return slot.value;
+  if (slot.value && slot.dtype == dtype && is_same(slot.number, value)) return slot.value;
   core::Array array = run::new_array(run::cpu_device(), dtype, {});
   const Attributes fill = RangeAttributes{{}, dtype, value, 0};
   const Operand result{dtype, array.view};

@@ -101,11 +101,23 @@ class Scalar {
       return value;
     }
   }
+  /// As numbers, whatever their kinds: `x.item() == 2` where x holds 2.0. NaN equals nothing.
   template <class T>
   requires std::is_arithmetic_v<T>
   friend constexpr bool operator==(const Scalar& a, T b) { return a == Scalar(b); }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
-    // By bits: 0.0 and -0.0 are different numbers to fold with, and a NaN is the same as itself.
+    if (a.imaginary_ != b.imaginary_) return false;
+    if (a.has_fraction() && b.has_fraction()) return a.floating_ == b.floating_;
+    if (!a.has_fraction() && !b.has_fraction()) return a.integer_ == b.integer_ && a.is_large_ == b.is_large_;
+    const Scalar& whole = a.has_fraction() ? b : a;
+    const double other = a.has_fraction() ? a.floating_ : b.floating_;
+    // An integer beyond 2^53 may round to `other` without being it.
+    if (whole.as_double() != other || other == (whole.is_large_ ? 0x1p64 : 0x1p63)) return false;
+    return whole.is_large_ ? Scalar(other).as_unsigned() == whole.as_unsigned()
+                           : Scalar(other).as_int() == whole.integer_;
+  }
+  /// Of one kind and with the same bits: 0.0 and -0.0 are different numbers to fold with, a NaN is the same as itself.
+  friend constexpr bool is_same(const Scalar& a, const Scalar& b) {
     if (a.kind_ != b.kind_) return false;
     if (!a.has_fraction()) return a.integer_ == b.integer_ && a.is_large_ == b.is_large_;
     return std::bit_cast<std::uint64_t>(a.floating_) == std::bit_cast<std::uint64_t>(b.floating_) &&

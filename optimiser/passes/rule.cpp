@@ -103,7 +103,7 @@ class Matcher {
         const std::optional<Scalar> number = scalar_of(editor, port);
         if (!number) return false;
         const auto letter = static_cast<std::size_t>(term.letter - Term::first_number);
-        if (match_.numbers_[letter]) return *match_.numbers_[letter] == *number;
+        if (match_.numbers_[letter]) return is_same(*match_.numbers_[letter], *number);
         match_.numbers_[letter] = number;
         match_.number_tensors_[letter] = port;
         return true;
