@@ -1,7 +1,7 @@
 // What an index out of range is told as: the operator's, or that of whoever named bounds.
 #include <doctest/doctest.h>
 
-#include "core/value/index_messages.hpp"
+#include "core/graph/index_messages.hpp"
 
 using tyto::core::message_of_bounds;
 using tyto::core::message_of_index;

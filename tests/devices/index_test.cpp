@@ -21,7 +21,8 @@ namespace {
 
 Tensor index_tensor(OpId op, const core::Attributes& attributes, const std::vector<Tensor>& inputs, const Shape& shape,
                     bool over_first = false) {
-  return run(cpu::index_kernels(), op, attributes, inputs, {{inputs[0].dtype(), shape}}, over_first)[0];
+  const bool reads = op == OpId::take || op == OpId::take_along_axis || op == OpId::gather;
+  return run(reads ? cpu::gather_kernels() : cpu::scatter_kernels(), op, attributes, inputs, {{inputs[0].dtype(), shape}}, over_first)[0];
 }
 
 Tensor random_indices(Dice& dice, const Shape& shape, std::int64_t length) {

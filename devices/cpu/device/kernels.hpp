@@ -27,7 +27,8 @@ std::span<const KernelEntry> random_kernels();
 std::span<const KernelEntry> reduce_kernels();  // sum ... logsumexp, argmin, argmax
 std::span<const KernelEntry> scan_kernels();    // cumsum ... cummax
 std::span<const KernelEntry> move_kernels();    // set_slice concat tile repeat roll pad diag_embed tril triu
-std::span<const KernelEntry> index_kernels();   // take take_along_axis gather and the scatters
+std::span<const KernelEntry> gather_kernels();  // take take_along_axis gather
+std::span<const KernelEntry> scatter_kernels();
 std::span<const KernelEntry> bounds_kernels();  // check_bounds
 std::span<const KernelEntry> sort_kernels();    // sort argsort topk searchsorted histogram
 std::span<const KernelEntry> matmul_kernels();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/graph/op_ids.hpp"
-#include "core/value/index_messages.hpp"
+#include "core/graph/index_messages.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
 #include "devices/cpu/device/kernels.hpp"
 

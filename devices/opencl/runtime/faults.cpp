@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
-#include "core/value/index_messages.hpp"
+#include "core/graph/index_messages.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
 

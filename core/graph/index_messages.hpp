@@ -1,4 +1,4 @@
-// What is told of indices that are out of range, by whichever device meets them.
+// Error messages for indices that are out of range, the same on every device.
 #pragma once
 
 #include <cstdint>

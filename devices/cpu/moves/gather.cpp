@@ -1,0 +1,208 @@
+// Reading at positions given by tensors of indices. Every index is checked before anything is read.
+#include <cstring>
+#include <span>
+
+#include "core/graph/op_ids.hpp"
+#include "core/value/copy_bytes.hpp"
+#include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/device/kernels.hpp"
+#include "devices/cpu/moves/positions.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
+
+namespace tyto::cpu {
+
+namespace {
+
+using core::OpId;
+using core::View;
+using KernelRef = std::shared_ptr<const core::Kernel>;
+using Addresses = std::span<const core::Address>;
+
+/// The same indices, positions and inner elements, with the index tensor's own strides.
+View joined(const View& a, const View& b) {
+  View out = a;
+  for (std::size_t axis = 0; axis < b.shape.size(); ++axis) {
+    out.shape.push_back(b.shape[axis]);
+    out.strides.push_back(b.strides[axis]);
+  }
+  return out;
+}
+
+View repeated(const Shape& shape) { return {shape, Strides(shape.size(), 0), 0}; }
+
+/// Copies one inner block; single elements and runs, by far the most common, do not go through a StridedCopy.
+class InnerBlock {
+ public:
+  InnerBlock(const View& from, const View& to, std::size_t element)
+      : copy_(from, to, element), element_(element), bytes_(static_cast<std::size_t>(copy_.bytes())) {
+    run_ = core::is_dense(from) && core::is_dense(to);
+  }
+  std::int64_t bytes() const { return copy_.bytes(); }
+
+  void operator()(const std::byte* from, std::byte* to) const {
+    if (!run_) return copy_.run(from, to);
+    if (bytes_ == element_) {
+      // Widths known to the compiler become single moves.
+      switch (element_) {
+        case 1: *to = *from; return;
+        case 2: std::memcpy(to, from, 2); return;
+        case 4: std::memcpy(to, from, 4); return;
+        case 8: std::memcpy(to, from, 8); return;
+        default: std::memcpy(to, from, 16); return;
+      }
+    }
+    core::copy_bytes(to, from, bytes_);
+  }
+
+ private:
+  StridedCopy copy_;
+  std::size_t element_, bytes_;
+  bool run_;
+};
+
+constexpr std::int64_t few_places = 16;
+
+// Single elements along the last axis, by a dense tensor of indices: nothing but loads, so that many are under way.
+template <class U>
+KernelRef take_elements(const core::Step& step, const Indices& indices) {
+  const View& x = step.inputs[0].view;
+  const std::size_t axis = x.shape.size() - 1;
+  View lines = axes_of(x, 0, axis);
+  lines.offset = x.offset;
+  const StridedIterator<1> outer({lines});
+  const std::int64_t chosen = step.inputs[1].view.count(), total = chosen * outer.count();
+  const std::int64_t stride = x.strides[axis], length = indices.length(), begin = step.outputs[0].view.offset;
+  const int team_size = threads_for(static_cast<double>(total) * 2);
+  // A few elements of each line: their places are read once, and lines follow one another without a division.
+  if (chosen <= few_places) {
+    return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+      indices.check(inputs);
+      const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
+      U* target = reinterpret_cast<U*>(outputs[0].pointer()) + begin;
+      std::array<std::int64_t, few_places> places;
+      for (std::int64_t i = 0; i < chosen; ++i) {
+        places[static_cast<std::size_t>(i)] = indices.read(inputs, indices.begin() + i) * stride;
+      }
+      run_team(team_size, [&](Team team) {
+        outer.each(share(outer.count(), team.member, team.size, 64),
+                   [&](std::int64_t line, const StridedIterator<1>::Offsets& at) {
+                     for (std::int64_t i = 0; i < chosen; ++i) {
+                       target[line * chosen + i] = source[at[0] + places[static_cast<std::size_t>(i)]];
+                     }
+                   });
+      });
+    });
+  }
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    indices.check(inputs);
+    const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
+    U* target = reinterpret_cast<U*>(outputs[0].pointer()) + begin;
+    run_team(team_size, [&](Team team) {
+      const Range mine = share(total, team.member, team.size, 64);
+      indices.with_array(inputs, [&](const auto* array) {
+        for (std::int64_t at = mine.begin; at < mine.end;) {
+          const U* line = source + outer.at(at / chosen)[0];
+          std::int64_t i = at % chosen;
+          for (const std::int64_t end = std::min(chosen, i + mine.end - at); i < end; ++i, ++at) {
+            const std::int64_t index = array[i];
+            target[at] = line[(index < 0 ? index + length : index) * stride];
+          }
+        }
+      });
+    });
+  });
+}
+
+// Visits outer positions x index positions; both take's axes before `axis` and gather without any are this.
+KernelRef prepare_take(const core::Step& step) {
+  const View& x = step.inputs[0].view;
+  const View& out = step.outputs[0].view;
+  const auto axis = static_cast<std::size_t>(std::get<core::AxisAttributes>(*step.attributes).axis);
+  const std::size_t index_rank = step.inputs[1].view.shape.size();
+  const auto size = size_of(step.outputs[0].dtype);
+  const Indices indices(step.op, 1, step.inputs[1], x.shape[axis]);
+  if (axis + 1 == x.shape.size() && indices.dense()) {
+    return with_width(step.outputs[0].dtype,
+                      [&]<class U>(std::type_identity<U>) { return take_elements<U>(step, indices); });
+  }
+
+  View from = joined(axes_of(x, 0, axis), repeated(step.inputs[1].view.shape));
+  View index = joined(repeated(axes_of(x, 0, axis).shape), axes_of(step.inputs[1].view, 0, index_rank));
+  View to = axes_of(out, 0, axis + index_rank);
+  from.offset = x.offset;
+  index.offset = step.inputs[1].view.offset;
+  to.offset = out.offset;
+  const StridedIterator<3> iterator({from, index, to});
+  const InnerBlock inner(axes_of(x, axis + 1, x.shape.size()), axes_of(out, axis + index_rank, out.shape.size()), size);
+  const std::int64_t stride = x.strides[axis], element = static_cast<std::int64_t>(size);
+  const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
+  const int team_size = threads_for(static_cast<double>(count) * (3.0 + static_cast<double>(inner.bytes()) / 10));
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    indices.check(inputs);
+    const std::byte* source = inputs[0].pointer();
+    std::byte* target = outputs[0].pointer();
+    run_team(team_size, [&](Team team) {
+      iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+        inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
+      });
+    });
+  });
+}
+
+KernelRef prepare_take_along_axis(const core::Step& step) {
+  View from = step.inputs[0].view, index = step.inputs[1].view;
+  const View& out = step.outputs[0].view;
+  const auto axis = static_cast<std::size_t>(std::get<core::AxisAttributes>(*step.attributes).axis);
+  const Indices indices(step.op, 1, step.inputs[1], from.shape[axis]);
+  const std::int64_t stride = from.strides[axis];
+  from.shape[axis] = 1;
+  from = core::broadcast_to(from, out.shape);
+  index = core::broadcast_to(index, out.shape);
+  const StridedIterator<3> iterator({from, index, out});
+  const int team_size = threads_for(static_cast<double>(iterator.count()) * 2);
+  return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
+    return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+      indices.check(inputs);
+      const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
+      U* target = reinterpret_cast<U*>(outputs[0].pointer());
+      run_team(team_size, [&](Team team) {
+        iterator.each(share(iterator.count(), team.member, team.size),
+                      [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+                        target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
+                      });
+      });
+    });
+  });
+}
+KernelRef prepare_gather(const core::Step& step) {
+  const View& x = step.inputs[0].view;
+  const View& out = step.outputs[0].view;
+  const Positions positions(step, 1, x);
+  const std::size_t index_rank = step.inputs[1].view.shape.size();
+  const auto size = size_of(step.outputs[0].dtype);
+  const InnerBlock inner(axes_of(x, positions.axes(), x.shape.size()), axes_of(out, index_rank, out.shape.size()),
+                         size);
+  const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
+  const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
+  const int team_size = threads_for(static_cast<double>(count) * (5.0 + static_cast<double>(block) / 10));
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    positions.check(inputs);
+    const std::byte* source = inputs[0].pointer() + begin * element;
+    std::byte* target = outputs[0].pointer() + out_begin * element;
+    run_team(team_size, [&](Team team) {
+      const Range mine = share(count, team.member, team.size);
+      for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+        inner(source + positions.offset(inputs, i) * element, target + i * block);
+      }
+    });
+  });
+}
+
+constexpr KernelEntry gather_entries[] = {
+    {OpId::take, prepare_take}, {OpId::take_along_axis, prepare_take_along_axis}, {OpId::gather, prepare_gather}};
+
+}  // namespace
+
+std::span<const KernelEntry> gather_kernels() { return gather_entries; }
+
+}  // namespace tyto::cpu
