@@ -9,12 +9,12 @@ namespace tyto::core {
 // Internal linkage throughout: sources compiled for different instruction sets must not share one of these.
 
 [[gnu::always_inline]] static inline float widen_half(std::uint16_t half) {
-  const std::uint32_t magnitude = (half & 0x7fffu) << 13;
+  const std::uint32_t magnitude = half & 0x7fffu;
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-  // The fraction stands where a float wants it; multiplying corrects the exponent's bias, of subnormals too.
-  const auto finite = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude) * 0x1p112f);
-  const std::uint32_t ended = magnitude >= 0x0f800000u ? magnitude | 0x7f800000u : finite;
-  return __builtin_bit_cast(float, ended | sign);
+  // Not by the float of the same fraction, which is a subnormal one that the processor may have been told to read as 0.
+  const float subnormal = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f;
+  const std::uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00u ? 0x70000000u : 0x38000000u);
+  return __builtin_bit_cast(float, (magnitude < 0x400u ? __builtin_bit_cast(std::uint32_t, subnormal) : normal) | sign);
 }
 
 [[gnu::always_inline]] static inline std::uint16_t narrow_to_half(float value) {
