@@ -48,8 +48,8 @@ bool within(const std::string& path, std::string_view part) {
 Member::Member(std::string name) : name_(std::move(name)) {}
 Member::Member(std::string name, const Tensor<Any>& state, StateKind kind, IntList pytorch_axes)
     : name_(std::move(name)), state_(state), place_(&state), kind_(kind), pytorch_axes_(std::move(pytorch_axes)) {}
-Member::Member(std::string name, Tensor<Any>&& state, StateKind kind, IntList pytorch_axes)
-    : name_(std::move(name)), state_(std::move(state)), kind_(kind), pytorch_axes_(std::move(pytorch_axes)) {}
+Member::Member(std::string name, const Tensor<Any>&& state, StateKind kind, IntList pytorch_axes)
+    : name_(std::move(name)), state_(state), kind_(kind), pytorch_axes_(std::move(pytorch_axes)) {}
 Member::Member(std::string name, const Module& module) : name_(std::move(name)), modules_{&module} {}
 
 Module::~Module() = default;

@@ -1,4 +1,6 @@
 // Counts: how often numbers occur, and how many lie between edges.
+#include <cmath>
+
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/eager_counts.hpp"
@@ -107,6 +109,9 @@ template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high) {
   core::require("histogram", x);
   if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
+  if (!std::isfinite(low) || !std::isfinite(high)) {
+    throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is not finite"));
+  }
   if (!(low < high)) throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is empty"));
   const DType type = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Tensor<M> edges = Tensor<M>::linspace(low, high, bins + 1, type);
@@ -117,11 +122,16 @@ template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins) {
   core::require("histogram", x);
   if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
-  // Integers and their edges are exact in f64.
+  // Integers up to 2^53, and their edges, are exact in f64.
   const Tensor<M> numbers = is_floating(x.dtype()) && size_of(x.dtype()) > 2 ? x : cast(x, DType::f64);
   Tensor<M> low = Tensor<M>::full({}, 0.0, numbers.dtype()), high = Tensor<M>::full({}, 1.0, numbers.dtype());
   if (x.size() > 0) {
     const Tensor<M> least = min(numbers), most = max(numbers);
+    if (core::holds_now(isfinite(least) && isfinite(most)) == false) {
+      throw ValueError(core::text("histogram: the elements' range, from ", least.item().as_double(), " to ",
+                                  most.item().as_double(), ", is not finite; give one: histogram(x, ", bins,
+                                  ", low, high)"));
+    }
     const Tensor<M> margin = where(least == most, 0.5, 0.0);
     low = least - margin;
     high = most + margin;

@@ -1,7 +1,11 @@
 // The table of environment variables, and the check of what the environment says.
 #include "core/system/environment.hpp"
 
+#if defined(__APPLE__)
+#include <crt_externs.h>
+#else
 #include <unistd.h>
+#endif
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -58,6 +62,14 @@ constexpr EnvironmentVariable variables[] = {
      "where built OpenCL programs are kept, else $XDG_CACHE_HOME/tyto or ~/.cache/tyto", is_any},
 };
 
+char** environment_lines() {
+#if defined(__APPLE__)
+  return *_NSGetEnviron();  // dynamic libraries have no `environ` there
+#else
+  return environ;
+#endif
+}
+
 // How many letters lie between two words: inserted, left out, replaced, or two that changed places.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> steps(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
@@ -78,7 +90,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 // Names that are nearly one of ours; others with this beginning may be a program's own.
 void warn_of_misspelt_names() {
   constexpr std::size_t near = 2;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+  for (char** entry = environment_lines(); entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view line = *entry;
     const std::string_view name = line.substr(0, line.find('='));
     if (!name.starts_with("TYTO_")) continue;

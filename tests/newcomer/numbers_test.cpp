@@ -1,8 +1,12 @@
 // What a user of NumPy types first: slices, histograms, single numbers.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <complex>
 #include <cstdint>
+#include <limits>
 #include <sstream>
+#include <type_traits>
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
@@ -34,6 +38,39 @@ BOTH_MODES("histogram(v, 4) makes edges from the smallest to the largest element
   CHECK(numbers(of_none.counts) == Numbers{0, 0});
   CHECK(numbers(of_none.edges) == Numbers{0, 0.5, 1});
   CHECK_THROWS_WITH_AS(histogram(T{1.0}, 0), "histogram: 0 bins; at least one is needed", ValueError);
+}
+
+BOTH_MODES("histogram refuses a range that is not finite, as NumPy does") {
+  using T = Tensor<Mode>;
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_WITH_AS(histogram(T{1.0, 2.0}, 4, 0, inf), "histogram: the range from 0 to inf is not finite",
+                       ValueError);
+  if constexpr (std::is_same_v<Mode, Eager>) {
+    CHECK_THROWS_WITH_AS(histogram(T{1.0, inf}, 4),
+                         "histogram: the elements' range, from 1 to inf, is not finite; give one: histogram(x, 4, low, "
+                         "high)",
+                         ValueError);
+  }
+}
+
+BOTH_MODES("x.item() == 2 compares numbers, whatever their kinds") {
+  using T = Tensor<Mode>;
+  CHECK(T(2.0).item() == 2);
+  CHECK(T(2).item() == 2.0);
+  CHECK(T(true).item() == 1);
+  CHECK(T(-0.0).item() == 0);
+  CHECK(T(2.0).item() == T(2).item());
+  CHECK_FALSE(T(2.5).item() == 2);
+  CHECK_FALSE(T(std::nan("")).item() == T(std::nan("")).item());
+  CHECK(T::full({}, std::complex<float>(2, 0), DType::c64).item() == 2);
+  CHECK_FALSE(T::full({}, std::complex<float>(2, 1), DType::c64).item() == 2);
+  // 2^53 + 1 and the ends of the 64-bit integers round to floating-point numbers that they are not.
+  CHECK_FALSE(Scalar(9007199254740993) == 9007199254740992.0);
+  CHECK_FALSE(Scalar(INT64_MAX) == 0x1p63);
+  CHECK_FALSE(Scalar(UINT64_MAX) == 0x1p64);
+  CHECK(Scalar(std::uint64_t{1} << 63) == 0x1p63);
+  CHECK_FALSE(Scalar(std::uint64_t{1} << 63) == INT64_MIN);
+  CHECK(Scalar(INT64_MIN) == -0x1p63);
 }
 
 BOTH_MODES("float f = x.item() reads the number") {

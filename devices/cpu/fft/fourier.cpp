@@ -64,19 +64,19 @@ class FourierKernel final : public core::Kernel {
       const View others = without_axis(view, axis);
       return others.rank() != 0 && others.strides.back() == 1 && others.shape.back() >= lanes;
     };
-    const std::int64_t room = std::max(line_.room(), transform_.length / 2 + 1);
+    const std::int64_t kept = std::max(line_.points_needed(), transform_.length / 2 + 1);
     const std::int64_t points = pairs_ ? transform_.length / 2 : transform_.length;
-    const bool fits = static_cast<std::size_t>(4 * room * lanes) * sizeof(T) <=
+    const bool fits = static_cast<std::size_t>(4 * kept * lanes) * sizeof(T) <=
                       (points % 4 == 0 ? bytes_together : odd_bytes_together);
     const bool together = fits || (neighbours(in) && neighbours(out));
     lanes_ = count >= lanes && together ? lanes : 1;
-    array_ = room * lanes_;
+    array_ = kept * lanes_;
     const double nanoseconds =
         static_cast<double>(count) * (line_.nanoseconds() + 4.0 * static_cast<double>(to_.points));
     team_size_ = threads_for(nanoseconds);
     WorkspaceLayout layout;
     start_ = layout.reserve_each(static_cast<std::size_t>(team_size_), 4 * static_cast<std::size_t>(array_) * sizeof(T),
-                                 room_);
+                                 thread_workspace_);
     workspace_ = layout.bytes();
   }
 
@@ -87,10 +87,10 @@ class FourierKernel final : public core::Kernel {
     T* const to = reinterpret_cast<T*>(outputs[0].pointer());
     const std::int64_t count = lines_->count();
     run_team(team_size_, [&](Team team) {
-      T* const room = at<T>(workspace.pointer(), start_ + static_cast<std::size_t>(team.member) * room_);
+      T* const memory = at<T>(workspace.pointer(), start_ + static_cast<std::size_t>(team.member) * thread_workspace_);
       const Range mine = share(count, team.member, team.size, lanes_);
       for (std::int64_t line = mine.begin; line < mine.end; line += lanes_) {
-        run(from, to, line, std::min(lanes_, mine.end - line), room);
+        run(from, to, line, std::min(lanes_, mine.end - line), memory);
       }
     });
   }
@@ -171,15 +171,15 @@ class FourierKernel final : public core::Kernel {
   void clear(T* begin, std::int64_t points) const { std::fill(begin, begin + points * lanes_, T(0)); }
 
   /// Lines that there are not, where fewer than lanes are left, hold zeros.
-  void run(const T* from, T* to, std::int64_t first_line, std::int64_t lines, T* room) const {
+  void run(const T* from, T* to, std::int64_t first_line, std::int64_t lines, T* memory) const {
     Offsets offsets{};
     for (std::int64_t l = 0; l < lines; ++l) {
       const auto place = lines_->at(first_line + l);
       offsets[0][static_cast<std::size_t>(l)] = place[0];
       offsets[1][static_cast<std::size_t>(l)] = place[1];
     }
-    const Points<T> first{room, room + array_}, second{room + 2 * array_, room + 3 * array_};
-    if (lines < lanes_) std::fill(room, room + 2 * array_, T(0));
+    const Points<T> first{memory, memory + array_}, second{memory + 2 * array_, memory + 3 * array_};
+    if (lines < lanes_) std::fill(memory, memory + 2 * array_, T(0));
     if (op_ == OpId::fft) {
       fetch(from, offsets, lines, from_, from_.points, first);
       put(transformed(first, second), offsets, lines, to_, to_.points, to);
@@ -238,7 +238,7 @@ class FourierKernel final : public core::Kernel {
   Roots<T> roots_;
   std::int64_t lanes_ = 1, array_ = 0;
   int team_size_ = 1;
-  std::size_t start_ = 0, room_ = 0, workspace_ = 0;
+  std::size_t start_ = 0, thread_workspace_ = 0, workspace_ = 0;
 };
 
 std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {

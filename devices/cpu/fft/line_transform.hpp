@@ -26,7 +26,7 @@ class LineTransform {
   LineTransform(std::int64_t points, const Passes<T>& passes);
 
   /// Elements of T in one array of points; run() works in four of them.
-  std::int64_t room() const { return longer_ ? longer_->room() : points_; }
+  std::int64_t points_needed() const { return longer_ ? longer_->points_needed() : points_; }
 
   /// Transforms `lanes` lines at once, point j of line l being at j * lanes + l of `first`; `second` is room. Forward:
   /// for the inverse, exchange re and im of `first` and of the result. Returns where the result is.

@@ -1,4 +1,4 @@
-// A driver that ends loops before they are done: what a kernel computed then is told of, not taken for a result.
+// A driver that ends loops before they are done: what a kernel computed then is an error, not a result.
 #pragma once
 
 #include "core/graph/operator.hpp"

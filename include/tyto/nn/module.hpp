@@ -38,7 +38,7 @@ class TYTO_API Member {
   /// A state; an undefined tensor is passed over. Axis i of it is axis `pytorch_axes[i]` of what PyTorch saves.
   Member(std::string name, const Tensor<Any>& state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
   /// A state that the module does not hold as a Tensor<Any>, so that clone() cannot give a copy its own.
-  Member(std::string name, Tensor<Any>&& state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
+  Member(std::string name, const Tensor<Any>&& state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
   Member(std::string name, const Module& module);
   /// Modules named "NAME.0", "NAME.1", ...
   template <class M>
@@ -101,7 +101,8 @@ class TYTO_API Module {
   std::vector<Tensor<Any>> parameters() const;
 
   /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name,
-  /// wherever else in this module they are. Steps compiled before go on as they are, and so do running statistics.
+  /// wherever else in this module they are. Steps compiled before go on as they are, and so do running statistics and
+  /// dropout: a frozen teacher inside of a training call is told `teacher(x, nn::inference)`.
   /// Throws ValueError when there is none.
   ///
   ///     model.freeze("encoder");
