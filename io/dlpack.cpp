@@ -1,8 +1,8 @@
 // DLPack's structs filled from tensors, and tensors over them.
 #include "tyto/dlpack.hpp"
 
-#include <cstring>
-#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "tyto/io.hpp"
@@ -29,81 +29,95 @@ DType dtype_from(const ElementType& type) {
 }
 
 /// What one export holds: the tensor, and the numbers that the view points at.
+template <class Managed>
 struct Held {
-  ManagedTensor managed;
+  Managed managed;
   Tensor<Any> tensor;
   Shape shape;
 };
 
-bool is_dense(const TensorView& view) {
-  if (view.strides == nullptr) return true;
-  std::int64_t step = 1;
-  for (std::int32_t i = view.rank; i-- > 0;) {
-    if (view.shape[i] == 0) return true;
-    if (view.shape[i] != 1 && view.strides[i] != step) return false;
-    step *= view.shape[i];
-  }
-  return true;
+template <class Managed>
+Managed* held_for_export(const Tensor<Any>& x, const void* data) {
+  auto* const held = new Held<Managed>{{}, x, x.shape()};
+  TensorView& view = held->managed.tensor;
+  view.data = const_cast<void*>(data);
+  view.rank = x.ndim();
+  view.type = element_types[static_cast<std::size_t>(x.dtype())];
+  view.shape = held->shape.data();
+  held->managed.context = held;
+  held->managed.deleter = [](Managed* self) { delete static_cast<Held<Managed>*>(self->context); };
+  return &held->managed;
 }
 
-std::vector<std::byte> dense_copy(const std::byte* from, const TensorView& view, const Shape& shape,
-                                  std::size_t width) {
-  std::vector<std::byte> copy(static_cast<std::size_t>(element_count(shape)) * width);
+IntList strides_of(const TensorView& view, const Shape& shape) {
+  if (view.strides != nullptr) return IntList(std::span<const std::int64_t>(view.strides, shape.size()));
+  IntList strides(shape.size(), 1);  // dense and row-major
+  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
+  return strides;
+}
+
+/// Every byte that is not 0 made 1.
+std::vector<std::byte> truths(const std::byte* from, const Shape& shape, const IntList& strides) {
+  std::vector<std::byte> copy(static_cast<std::size_t>(element_count(shape)));
   IntList index(shape.size(), 0);
   std::int64_t at = 0;
-  for (std::size_t byte = 0; byte < copy.size(); byte += width) {
-    std::memcpy(copy.data() + byte, from + at * static_cast<std::int64_t>(width), width);
+  for (std::byte& truth : copy) {
+    truth = std::byte{from[at] != std::byte{0}};
     for (std::size_t axis = shape.size(); axis-- > 0;) {
-      at += view.strides[axis];
+      at += strides[axis];
       if (++index[axis] < shape[axis]) break;
-      at -= view.strides[axis] * shape[axis];
+      at -= strides[axis] * shape[axis];
       index[axis] = 0;
     }
   }
   return copy;
 }
 
-void release(ManagedTensor* managed) {
-  if (managed->deleter != nullptr) managed->deleter(managed);
-}
-
-}  // namespace
-
-ManagedTensor* exported(const Tensor<Any>& x, const void* data) {
-  auto held = std::make_unique<Held>(Held{{}, x, x.shape()});
-  TensorView& view = held->managed.tensor;
-  view.data = const_cast<void*>(data);  // DLPack has no word for memory that is only read
-  view.rank = x.ndim();
-  view.type = element_types[static_cast<std::size_t>(x.dtype())];
-  view.shape = held->shape.data();
-  held->managed.context = held.get();
-  held->managed.deleter = [](ManagedTensor* self) { delete static_cast<Held*>(self->context); };
-  return &held.release()->managed;
-}
-
-Tensor<Any> imported(ManagedTensor* managed) {
-  if (managed == nullptr) throw ValueError("from_dlpack: there is no tensor");
+template <class Managed>
+Tensor<Any> import_from(Managed* managed) {
   const TensorView& view = managed->tensor;
   if (view.device.type != cpu) {
     throw DeviceError("from_dlpack: the memory is that of device type " + std::to_string(view.device.type) +
                       "; only the CPU's (1) can be read");
   }
+  const auto release = [managed] {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+  };
   const DType dtype = dtype_from(view.type);
   const Shape shape(std::span<const std::int64_t>(view.shape, static_cast<std::size_t>(view.rank)));
+  const IntList strides = strides_of(view, shape);
   const auto* data = static_cast<const std::byte*>(view.data) + view.byte_offset;
-  if (is_dense(view) && dtype != DType::boolean) {
-    return Tensor<Any>::borrow_bytes(data, shape, dtype, [managed] { release(managed); });
-  }
-  // A bool of another library may be any number.
-  std::vector<std::byte> copy;
-  if (is_dense(view)) copy.assign(data, data + element_count(shape));
-  else copy = dense_copy(data, view, shape, size_of(dtype));
-  if (dtype == DType::boolean) {
-    for (std::byte& byte : copy) byte = std::byte{byte != std::byte{0}};
-  }
+  if (dtype != DType::boolean) return Tensor<Any>::borrow_bytes(data, shape, strides, dtype, release);
+  const std::vector<std::byte> copy = truths(data, shape, strides);
   const Tensor<Any> x = Tensor<Any>::from_bytes(copy.data(), element_count(shape), shape, dtype);
-  release(managed);
+  release();
   return x;
+}
+
+}  // namespace
+
+ManagedTensor* exported(const Tensor<Any>& x, const void* data) {
+  return held_for_export<ManagedTensor>(x, data);  // it has no word for memory that is only read
+}
+
+VersionedTensor* exported_versioned(const Tensor<Any>& x, const void* data) {
+  auto* const managed = held_for_export<VersionedTensor>(x, data);
+  managed->flags = VersionedTensor::read_only;
+  return managed;
+}
+
+Tensor<Any> imported(ManagedTensor* managed) {
+  if (managed == nullptr) throw ValueError("from_dlpack: there is no tensor");
+  return import_from(managed);
+}
+
+Tensor<Any> imported(VersionedTensor* managed) {
+  if (managed == nullptr) throw ValueError("from_dlpack: there is no tensor");
+  if (managed->major > 1) {
+    throw ValueError("from_dlpack: the tensor is of version " + std::to_string(managed->major) +
+                     " of DLPack; versions 0.6 to 1 are known");
+  }
+  return import_from(managed);
 }
 
 }  // namespace dlpack::detail

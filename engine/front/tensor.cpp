@@ -122,20 +122,24 @@ Value filled_by(core::Mode mode, const Shape& shape, const std::function<double(
   return core::cast_to(core::constant(mode, run::to_device(array, run::current_device())), dtype);
 }
 
-core::Array borrowed(const void* data, const Shape& shape, DType dtype, std::function<void()> release) {
-  check_shape("borrow", shape);
-  if (data == nullptr && element_count(shape) != 0) throw ValueError("borrow: there is no memory to borrow");
-  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+/// Elements that lie as `view` says, whose offset is 0: what is borrowed begins at the lowest of them.
+core::Array borrowed(const void* data, core::View view, DType dtype, std::function<void()> release) {
+  if (data == nullptr && view.count() != 0) throw ValueError("borrow: there is no memory to borrow");
+  const core::ElementRange range = core::touched(view);
+  const std::size_t bytes = static_cast<std::size_t>(range.past - range.first) * size_of(dtype);
+  const auto* first = static_cast<const std::byte*>(data);
+  if (bytes != 0) first += range.first * static_cast<std::int64_t>(size_of(dtype));
+  view.offset = -range.first;
   auto* context = release ? new std::function<void()>(std::move(release)) : nullptr;
   core::Array array{std::make_shared<core::Buffer>(
-                        &run::cpu_device(), const_cast<void*>(data), bytes,
+                        &run::cpu_device(), const_cast<std::byte*>(first), bytes,
                         [](core::Device*, void*, std::size_t, void* held) {
                           if (held == nullptr) return;
                           const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(held));
                           (*call)();
                         },
                         context),
-                    dtype, core::View::dense(shape)};
+                    dtype, std::move(view)};
   array.buffer->set_read_only();
   return array;
 }
@@ -278,7 +282,18 @@ Tensor<M> Tensor<M>::from_bytes(const void* data, std::int64_t count, const Shap
 
 template <class M>
 Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release) {
-  return core::constant(mode_tag<M>, borrowed(data, shape, dtype, std::move(release)));
+  check_shape("borrow", shape);
+  return core::constant(mode_tag<M>, borrowed(data, core::View::dense(shape), dtype, std::move(release)));
+}
+template <class M>
+Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, const IntList& strides, DType dtype,
+                                  std::function<void()> release) {
+  check_shape("borrow_strided", shape);
+  if (strides.size() != shape.size()) {
+    throw ShapeError(
+        core::text("borrow_strided: strides ", strides, " for shape ", shape, "; there is one for each axis"));
+  }
+  return core::constant(mode_tag<M>, borrowed(data, {shape, strides, 0}, dtype, std::move(release)));
 }
 
 template <class M>

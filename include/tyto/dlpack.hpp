@@ -9,8 +9,9 @@
 namespace tyto TYTO_API {
 namespace dlpack {
 
-// The structs of dlpack.h (version 0.6 on, without version numbers of their own), by names of our own so that both
-// headers may be included: a DLManagedTensor* is a dlpack::ManagedTensor* after a reinterpret_cast.
+// The structs of dlpack.h by names of our own so that both headers may be included: a DLManagedTensorVersioned*
+// (version 1) is a dlpack::VersionedTensor* after a reinterpret_cast, a DLManagedTensor* (0.6 on) a
+// dlpack::ManagedTensor*.
 
 /// Where memory is: DLDevice.
 struct Device {
@@ -43,9 +44,23 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
 };
 
+/// As version 1 lays it down: who reads a version that it does not know must not look further than at `deleter`.
+struct VersionedTensor {
+  static constexpr std::uint64_t read_only = 1, copied = 2;  ///< flags
+
+  std::uint32_t major = 1;
+  std::uint32_t minor = 0;
+  void* context = nullptr;
+  void (*deleter)(VersionedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
+  std::uint64_t flags = 0;
+  TensorView tensor;
+};
+
 namespace detail {
 ManagedTensor* exported(const Tensor<Any>& x, const void* data);
+VersionedTensor* exported_versioned(const Tensor<Any>& x, const void* data);
 Tensor<Any> imported(ManagedTensor* managed);
+Tensor<Any> imported(VersionedTensor* managed);
 }  // namespace detail
 
 }  // namespace dlpack
@@ -58,12 +73,23 @@ template <class M>
 dlpack::ManagedTensor* to_dlpack(const Tensor<M>& x) {
   return dlpack::detail::exported(Tensor<Any>(x.value()), x.bytes().data());
 }
+/// The same as version 1 of DLPack has it, with the flag that says so: the memory is only read.
+template <class M>
+dlpack::VersionedTensor* to_versioned_dlpack(const Tensor<M>& x) {
+  return dlpack::detail::exported_versioned(Tensor<Any>(x.value()), x.bytes().data());
+}
 
-/// A tensor over another library's memory, which stays as it is until the last tensor over it is gone; then the deleter
-/// is called. Elements that do not lie dense in row-major order are copied, and the deleter called at once. Throws
-/// TypeError and DeviceError for elements and devices that Tyto cannot read; the deleter is not called then.
+/// A tensor over another library's memory, whatever its strides, which stays as it is until the last tensor over it is
+/// gone; then the deleter is called. Truths are copied, since another library's may be any number, and the deleter
+/// called at once. Throws TypeError and DeviceError for elements and devices that Tyto cannot read, ValueError for a
+/// later version; the deleter is not called then.
 template <class T = Tensor<Eager>>
 T from_dlpack(dlpack::ManagedTensor* managed) {
+  const Tensor<Any> x = dlpack::detail::imported(managed);
+  return T(x.value());
+}
+template <class T = Tensor<Eager>>
+T from_dlpack(dlpack::VersionedTensor* managed) {
   const Tensor<Any> x = dlpack::detail::imported(managed);
   return T(x.value());
 }

@@ -228,10 +228,19 @@ class Tensor {
   static Tensor borrow(const T* data, const Shape& shape, std::function<void()> release = {}) {
     return borrow_bytes(data, shape, dtype_of<T>, std::move(release));
   }
+  /// The same where it lies with strides, in elements, from its first element at `data` on: parts of another library's
+  /// arrays, or a column-major matrix, `borrow_strided(m, {rows, columns}, {1, rows})`. Strides may be negative, or 0.
+  template <Element T>
+  static Tensor borrow_strided(const T* data, const Shape& shape, const IntList& strides,
+                               std::function<void()> release = {}) {
+    return borrow_bytes(data, shape, strides, dtype_of<T>, std::move(release));
+  }
   /// As `from`, the element type given at run time: `count` elements of `dtype` at `data`.
   static Tensor from_bytes(const void* data, std::int64_t count, const Shape& shape, DType dtype);
   /// As `borrow`, the element type given at run time.
   static Tensor borrow_bytes(const void* data, const Shape& shape, DType dtype, std::function<void()> release);
+  static Tensor borrow_bytes(const void* data, const Shape& shape, const IntList& strides, DType dtype,
+                             std::function<void()> release);
 
   // Random numbers.
   /// Numbers in [low, high), all equally likely.

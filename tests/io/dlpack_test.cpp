@@ -76,15 +76,59 @@ TEST_CASE("dense memory of another library is used where it lies") {
   CHECK(foreign.deleted == 1);
 }
 
-TEST_CASE("memory in another order is copied and released at once") {
+BOTH_MODES("memory in another order is used where it lies, whatever its strides") {
+  using T = Tensor<Mode>;
   Foreign foreign;
+  foreign.shape = {3, 2};
+  foreign.managed.tensor.shape = foreign.shape.data();
+  foreign.managed.tensor.strides = foreign.strides.data();
+  foreign.strides = {1, 3};
+  {
+    const T x = from_dlpack<T>(&foreign.managed);
+    foreign.numbers[4] = 40;
+    CHECK(x.template to_vector<float>() == std::vector<float>{0, 3, 1, 40, 2, 5});
+    CHECK((x + 1.0).template to_vector<float>() == std::vector<float>{1, 4, 2, 41, 3, 6});
+    CHECK(foreign.deleted == 0);
+  }
+  CHECK(foreign.deleted == 1);
+  // From the last element backwards, and the first row twice.
+  foreign.numbers[4] = 4;
+  foreign.strides = {-2, -1};
+  foreign.managed.tensor.data = foreign.numbers.data() + 5;
+  CHECK(from_dlpack<T>(&foreign.managed).template to_vector<float>() == std::vector<float>{5, 4, 3, 2, 1, 0});
+  foreign.strides = {0, 1};
+  foreign.managed.tensor.data = foreign.numbers.data();
+  CHECK(from_dlpack<T>(&foreign.managed).template to_vector<float>() == std::vector<float>{0, 1, 0, 1, 0, 1});
+  CHECK(foreign.deleted == 3);
+}
+
+BOTH_MODES("version 1 of DLPack goes out with the flag that it is only read, and comes in") {
+  using T = Tensor<Mode>;
+  const T x = T{{1.0, 2.0}, {3.0, 4.0}} * 2.0;
+  dlpack::VersionedTensor* shared = to_versioned_dlpack(x);
+  CHECK(shared->major == 1);
+  CHECK(shared->flags == dlpack::VersionedTensor::read_only);
+  CHECK(static_cast<const float*>(shared->tensor.data)[3] == 8);
+  const T back = from_dlpack<T>(shared);
+  CHECK(back.template to_vector<float>() == std::vector<float>{2, 4, 6, 8});
+  dlpack::VersionedTensor later;
+  later.major = 2;
+  CHECK_THROWS_WITH_AS(from_dlpack<T>(&later),
+                       "from_dlpack: the tensor is of version 2 of DLPack; versions 0.6 to 1 are known", ValueError);
+}
+
+TEST_CASE("truths of another library become 0 and 1, whatever their strides") {
+  Foreign foreign;
+  std::vector<std::uint8_t> truths{0, 1, 2, 0, 255, 0};
   foreign.shape = {3, 2};
   foreign.strides = {1, 3};
   foreign.managed.tensor.shape = foreign.shape.data();
   foreign.managed.tensor.strides = foreign.strides.data();
+  foreign.managed.tensor.data = truths.data();
+  foreign.managed.tensor.type = {6, 8, 1};
   const Tensor<Eager> x = from_dlpack(&foreign.managed);
   CHECK(foreign.deleted == 1);
-  CHECK(x.to_vector<float>() == std::vector<float>{0, 3, 1, 4, 2, 5});
+  CHECK(x.to_vector<int>() == std::vector<int>{0, 0, 1, 1, 1, 0});
 }
 
 TEST_CASE("memory that cannot be read is refused and stays the other library's") {
@@ -95,7 +139,7 @@ TEST_CASE("memory that cannot be read is refused and stays the other library's")
   foreign.managed.tensor.device.type = 2;
   CHECK_THROWS_WITH_AS(from_dlpack(&foreign.managed),
                        "from_dlpack: the memory is that of device type 2; only the CPU's (1) can be read", DeviceError);
-  CHECK_THROWS_AS(from_dlpack(nullptr), ValueError);
+  CHECK_THROWS_AS(from_dlpack(static_cast<dlpack::ManagedTensor*>(nullptr)), ValueError);
   CHECK(foreign.deleted == 0);
 }
 
