@@ -67,7 +67,7 @@ T borrow(const cv::Mat& m) {
     throw TypeError("opencv::borrow: elements of depth " + std::to_string(m.depth()) + " are unknown");
   for (int axis = 0; axis < m.dims; ++axis) {
     if (m.step[axis] % element != 0) {
-      throw ShapeError("opencv::borrow: a row does not hold a whole number of elements; clone() the matrix");
+      throw ShapeError("opencv::borrow: the distance between rows is no multiple of an element; clone() the matrix");
     }
     shape.push_back(m.size[axis]);
     strides.push_back(static_cast<std::int64_t>(m.step[axis] / element));
