@@ -1,4 +1,5 @@
 // Names, promotion and half-precision conversions of element types.
+#include <bit>
 #include <ostream>
 #include <utility>
 
@@ -6,6 +7,9 @@
 #include "tyto/dtype.hpp"
 
 namespace tyto TYTO_API {
+
+// Elements lie in memory as they do in files: those of NumPy, safetensors, ONNX and saved graphs are read in place.
+static_assert(std::endian::native == std::endian::little, "Tyto reads and writes little-endian files as they lie");
 
 const char* name_of(DType type) {
   constexpr const char* names[dtype_count] = {"bool", "u8",  "i8",  "i16",  "i32", "i64", "f16", "bf16",
