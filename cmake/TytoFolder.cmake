@@ -114,7 +114,7 @@ function(tyto_program folder)
   target_link_libraries(${target} PRIVATE tyto::tyto tyto_flags ${arg_LINKS})
   tyto_unity(${target})
   if(TYTO_INSTALL)
-    install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tyto)
+    install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tyto_program)
   endif()
 endfunction()
 

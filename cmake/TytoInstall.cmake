@@ -1,25 +1,28 @@
-# Installation: headers, library, CMake package and a relocatable pkg-config file.
+# Installation: headers, library, CMake package and a relocatable pkg-config file, in three components, which are
+# the packages: tyto_library to run programs, tyto_development to build them, tyto_program for `tyto` itself.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tyto EXPORT TytoTargets
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto)
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto_library NAMELINK_COMPONENT tyto_development
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto_development)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tyto" "${TYTO_GENERATED_INCLUDE}/tyto"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT tyto FILES_MATCHING PATTERN "*.hpp" PATTERN "elementwise_names.def")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES"
-  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tyto)
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT tyto_development FILES_MATCHING PATTERN "*.hpp" PATTERN "elementwise_names.def")
+if(NOT TYTO_PACKAGES) # which have them under the system's name for them
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tyto_library)
+endif()
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Tyto")
 set(TYTO_IS_STATIC TRUE)
 if(BUILD_SHARED_LIBS)
   set(TYTO_IS_STATIC FALSE)
 endif()
-install(EXPORT TytoTargets NAMESPACE tyto:: DESTINATION "${package}" COMPONENT tyto)
+install(EXPORT TytoTargets NAMESPACE tyto:: DESTINATION "${package}" COMPONENT tyto_development)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/TytoConfig.cmake.in" "${PROJECT_BINARY_DIR}/TytoConfig.cmake"
   INSTALL_DESTINATION "${package}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/TytoConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/TytoConfig.cmake" "${PROJECT_BINARY_DIR}/TytoConfigVersion.cmake"
-  DESTINATION "${package}" COMPONENT tyto)
+  DESTINATION "${package}" COMPONENT tyto_development)
 
 # The prefix is found from the file's own place, so an installed tree can be moved.
 file(RELATIVE_PATH TYTO_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
@@ -49,7 +52,7 @@ else()
   set(TYTO_PC_LIBS_PRIVATE "${private_libraries}")
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tyto.pc.in" "${PROJECT_BINARY_DIR}/tyto.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/tyto.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT tyto)
+install(FILES "${PROJECT_BINARY_DIR}/tyto.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT tyto_development)
 
 # The program writes its own manual page and completions, from the table that it reads options by. A program for another
 # machine cannot be asked.
@@ -66,10 +69,17 @@ if(TARGET tyto_cli AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATO
   if(TARGET all_tests)
     add_dependencies(all_tests tyto_manual)  # they install the program, with all that belongs to it
   endif()
-  install(FILES "${manual}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tyto)
+  set(shown "${manual}")
+  if(TYTO_PACKAGES)
+    set(shown "${manual}.gz")
+    add_custom_command(OUTPUT "${shown}" COMMAND gzip -9nkf "${manual}" DEPENDS "${manual}" VERBATIM)
+    add_custom_target(tyto_compressed_manual ALL DEPENDS "${shown}")
+  endif()
+  install(FILES "${shown}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tyto_program)
   install(FILES "${completion}.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME tyto
-    COMPONENT tyto)
+    COMPONENT tyto_program)
   install(FILES "${completion}.zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _tyto
-    COMPONENT tyto)
-  install(FILES "${completion}.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT tyto)
+    COMPONENT tyto_program)
+  install(FILES "${completion}.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+    COMPONENT tyto_program)
 endif()

@@ -4,7 +4,9 @@
 set -eu
 cmake=$1 build=$2 configuration=$3 destination=$4
 rm -rf "$destination" "$destination.staged"
-"$cmake" --install "$build" --config "$configuration" --component tyto --prefix "$destination.staged"
+for component in library development program; do
+  "$cmake" --install "$build" --config "$configuration" --component "tyto_$component" --prefix "$destination.staged"
+done
 mv "$destination.staged" "$destination"
 for file in LICENSE THIRD_PARTY_NOTICES; do
   [ -n "$(find "$destination" -name $file)" ] || {
