@@ -43,17 +43,10 @@ void OwnName::make_part(void* tensor, const Value* value, Name* whole, std::vect
 }
 
 void OwnName::take(OwnName& other, void* tensor, const Value* value) noexcept {
-  Name* const from = other.get();
-  if (Name* const name = get()) {
-    forget_whole(name);
-    name->whole = std::exchange(from->whole, nullptr);
-    name->entries.swap(from->entries);
-    name->unread = std::move(from->unread);
-    return;
-  }
-  from->tensor = tensor;
-  from->value = value;
-  name_.store(other.name_.exchange(nullptr, std::memory_order_acq_rel), std::memory_order_release);
+  Name* const name = other.name_.exchange(nullptr, std::memory_order_acq_rel);
+  name->tensor = tensor;
+  name->value = value;
+  name_.store(name, std::memory_order_release);
 }
 
 void OwnName::end(Name* name) {

@@ -55,7 +55,7 @@ class OwnName {
   void forget_whole() {
     if (Name* name = get(); name != nullptr && name->whole != nullptr) forget_whole(name);
   }
-  /// The tensor becomes the part that the one of `other`, a part, was.
+  /// The tensor, which has no Name yet, becomes the part that the one of `other` was.
   void take(OwnName& other, void* tensor, const Value* value) noexcept;
 
  private:

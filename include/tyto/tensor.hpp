@@ -178,12 +178,11 @@ class Tensor {
   }
   ~Tensor() = default;
   Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
-  Tensor& operator=(Tensor&& other) & noexcept {
-    Value next = std::move(other.value_);
+  Tensor& operator=(Tensor&& other) & {
+    Value next = std::move(other).value();
     if (value_) detail::note_new_value(name_, this, value_, next);
     value_ = std::move(next);
     name_.forget_whole();
-    if (other.is_unread()) name_.take(other.name_, this, &value_);
     return *this;
   }
   /// `x(index) = v`: x gets a copy with that part replaced; a variable or persistent tensor is assigned to. Throws

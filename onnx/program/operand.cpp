@@ -29,7 +29,7 @@ Operand::Operand(Array value, bool is_known) : tensor(std::move(value)), known(i
 Operand::Operand(const Operand& other) = default;
 Operand::Operand(Operand&& other) noexcept = default;
 Operand& Operand::operator=(const Operand& other) = default;
-Operand& Operand::operator=(Operand&& other) noexcept = default;
+Operand& Operand::operator=(Operand&& other) = default;
 Operand::~Operand() = default;
 
 Operand Operand::of_sequence(std::vector<Operand> elements) {

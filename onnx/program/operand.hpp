@@ -23,7 +23,7 @@ struct Operand {
   Operand(const Operand& other);
   Operand(Operand&& other) noexcept;
   Operand& operator=(const Operand& other);
-  Operand& operator=(Operand&& other) noexcept;
+  Operand& operator=(Operand&& other);
   ~Operand();
 
   /// Known when all its elements are.

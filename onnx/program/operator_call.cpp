@@ -31,7 +31,7 @@ Outputs::Outputs(std::vector<Array> all) : std::vector<Operand>(all.begin(), all
 Outputs::Outputs(const Outputs& other) = default;
 Outputs::Outputs(Outputs&& other) noexcept = default;
 Outputs& Outputs::operator=(const Outputs& other) = default;
-Outputs& Outputs::operator=(Outputs&& other) noexcept = default;
+Outputs& Outputs::operator=(Outputs&& other) = default;
 Outputs::~Outputs() = default;
 
 bool OperatorCall::has(std::size_t i) const { return i < inputs_.size() && inputs_[i].there(); }

@@ -33,7 +33,7 @@ class Outputs : public std::vector<Operand> {
   Outputs(const Outputs& other);
   Outputs(Outputs&& other) noexcept;
   Outputs& operator=(const Outputs& other);
-  Outputs& operator=(Outputs&& other) noexcept;
+  Outputs& operator=(Outputs&& other);
   ~Outputs();
 };
 

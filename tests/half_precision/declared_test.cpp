@@ -57,7 +57,8 @@ const Excuse excuses[] = {
      "DepthwiseConv2d SeparableConv2d Linear Bilinear MultiheadAttention Recurrent RNN LSTM GRU "
      "TransformerEncoderLayer TransformerDecoderLayer"},
     {"no arithmetic",
-     "in_any_mode loss_of to_dlpack restore kind_of_mode KindOfArgument as_lazy lay_out as_value known delay view_of "
+     "in_any_mode loss_of to_dlpack to_versioned_dlpack restore kind_of_mode KindOfArgument as_lazy lay_out as_value "
+     "known delay view_of "
      "views_of write_npy write_npz write_text write_safetensors modeless clipped with_mode call eval result_type "
      "scan fold"},
 };
