@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What every benchmark measures with: operands in memory like the engine's own, and the best time of several rounds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network that benchmarks train: Owl's for MNIST, the one of examples/mnist but for how its weights begin.
 #pragma once
 

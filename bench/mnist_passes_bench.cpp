@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One training step of the network of examples/mnist, with the graph's passes added one after the other: nodes, steps,
 // bytes moved, memory, time.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Time of the graph optimiser by size: recurrent cells with the redundancy that gradients and careful code leave
 // behind.
 #include <cstdio>

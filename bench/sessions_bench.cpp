@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Threads that share one executable, each with a session of one slab, against allocating every tensor when it is
 // needed.
 #include <algorithm>

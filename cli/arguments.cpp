@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parser of command lines.
 #include "cli/arguments.hpp"
 

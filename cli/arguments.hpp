@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Options and operands of one subcommand, read off the command line against a table of what it knows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A strict reader: what it does not understand it refuses, with the place where it stands.
 #include "cli/block_csv.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads blocks from CSV files in the format of the MiniMalloc benchmarks, and writes plans next to them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The subcommands of `tyto`: one row each in the table, one file each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element by element, in f64 or, of integers, as they are.
 #include "cli/comparison.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How far what a model gives is from what is expected of it.
 #pragma once
 

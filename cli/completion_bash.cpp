@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Completion for bash: one function that looks at the word in front.
 #include <ostream>
 #include <string>

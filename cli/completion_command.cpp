@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto completion: writes what makes a shell complete commands, options and files.
 #include <algorithm>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Completion for fish: a line for each command and each option.
 #include <ostream>
 #include <string>

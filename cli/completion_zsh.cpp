@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Completion for zsh: a list of commands, and one of options for each, as _arguments takes them.
 #include <ostream>
 #include <string>

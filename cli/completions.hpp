@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What makes shells complete commands, options and files, from the table of commands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto devices: what there is to compute on, what it lacks, and how fast it moves and multiplies numbers here.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto environment: lists the environment variables that are read, and the values that they have.
 #include <iostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto graph: reads a saved graph and shows what is asked for: its nodes, a picture, its plan, or figures.
 #include <iostream>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The texts of help.
 #include "cli/help.hpp"
 

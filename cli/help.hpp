@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `--help` prints, from the table of commands; the manual page and the completions of a shell come from it too.
 #pragma once
 

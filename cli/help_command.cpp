@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto help: describes one command, or lists all of them.
 #include <iostream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One function a kind of file.
 #include "cli/input_files.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values of inputs and expected outputs from files: arrays of NumPy, tensors of ONNX, pictures, recordings; or made up.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The `tyto` program: finds the subcommand, reads its options, and turns exceptions into messages.
 #include <algorithm>
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto manual: writes the manual page, in the language of man, from the table of commands.
 #include <iostream>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where channels and lengths stand in an input, and what a file must become to fit.
 #include "cli/media_inputs.hpp"
 

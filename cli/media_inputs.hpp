@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures and recordings as the tensors that models take.
 #pragma once
 

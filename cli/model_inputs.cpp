@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which inputs a model is given, in which shapes, with which values.
 #include "cli/model_inputs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the command line says of a model's inputs: shapes, values and files by name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto plan: reads blocks from a CSV file, plans them, and says or writes what came out.
 #include <algorithm>
 #include <cstdio>

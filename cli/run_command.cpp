@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto run: runs a model on files or made-up numbers, and says what it gives, whether that is right, how long it takes,
 // and in what memory.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Both forms say the same.
 #include "cli/run_report.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `tyto run` tells of a run: as lines, or as one JSON object.
 #pragma once
 

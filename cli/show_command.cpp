@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tyto show: says what a model takes and gives, what it is made of, and what it costs in memory and arithmetic.
 #include <algorithm>
 #include <iostream>

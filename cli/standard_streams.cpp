@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Closed streams are given a file that cannot be used for what they are for.
 #include "cli/standard_streams.hpp"
 

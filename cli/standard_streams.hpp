@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Output that is lost must not look like success.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names are near when few letters were added, left out, changed, or exchanged with their neighbour.
 #include "cli/suggestion.hpp"
 

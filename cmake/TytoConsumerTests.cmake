@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Tests that build other people's projects: the consumer in three ways, and each example, against an installed copy.
 if(TYTO_SANITIZE OR NOT TYTO_INSTALL)
   return()

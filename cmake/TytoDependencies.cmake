@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Finds the libraries Tyto builds on; what is optional and missing is left out and said.
 set(TYTO_LEFT_OUT "")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The target `docs` writes the generated pages under docs/; the tests hold them against the sources, NumPy and PyTorch.
 tyto_sources(sources docs/generate)
 if(sources)

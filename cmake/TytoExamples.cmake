@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Every example in a public header or a Markdown page, compiled as it stands there: what a newcomer copies works.
 #
 # An example is a run of comment lines that are indented by four blanks more (`///     code`), or a block that a line

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The warnings, sanitizers and processor choice that all our own code is compiled with.
 add_library(tyto_flags INTERFACE)
 # As in g++, -Wconversion is without conversions of sign. What a name hides clang also looks for in the other files of a

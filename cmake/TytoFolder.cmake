@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Turns folders into targets, each with an include path on which only the folders it may use exist.
 set_property(GLOBAL PROPERTY TYTO_OBJECT_TARGETS "")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Headers that the build writes: the version, and the operator lists.
 set(TYTO_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/include")
 

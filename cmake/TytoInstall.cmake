@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Installation: headers, library, CMake package and a relocatable pkg-config file, in three components, which are
 # the packages: tyto_library to run programs, tyto_development to build them, tyto_program for `tyto` itself.
 include(CMakePackageConfigHelpers)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Kernel sources are compiled for the instruction set their name ends in: x.baseline.cpp, x.avx2.cpp, x.avx512.cpp.
 set(TYTO_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 set(TYTO_AVX512_FLAGS ${TYTO_AVX2_FLAGS} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The one library, tyto::tyto, put together from the object targets of the folders.
 get_property(TYTO_OBJECT_TARGETS GLOBAL PROPERTY TYTO_OBJECT_TARGETS)
 set(objects "")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Packages of Debian and Ubuntu: libtyto, libtyto-dev and tyto-tools by `cpack -G DEB`; `./dev package` builds and tests
 # them.
 set(TYTO_PACKAGE_CONTACT "The Tyto maintainers <maintainers@tyto.invalid>" CACHE STRING "Who answers for the packages")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Fewer translation units: the sources of a target compiled several at a time, standard headers parsed once
 # (docs/adr/0021). With TYTO_UNITY and TYTO_PRECOMPILE off, each file is compiled alone and from its own includes.
 set(TYTO_STANDARD_HEADERS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The command line of an example: a table of options that fills in variables, checks what is given, and prints the
 // help.
 #pragma once

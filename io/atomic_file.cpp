@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing beside, flushing, renaming.
 #include "io/atomic_file.hpp"
 

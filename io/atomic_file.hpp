@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A file that appears under its name when it is complete, and not at all when writing it is broken off.
 #pragma once
 

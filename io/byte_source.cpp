@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files opened and read by position.
 #include "io/byte_source.hpp"
 

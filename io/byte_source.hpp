@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A byte source with random access: a file, or memory that stands for one in tests.
 #pragma once
 

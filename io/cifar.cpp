@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CIFAR-10: records of a label and three planes of 32 x 32 bytes, turned here into pixels of three channels.
 #include "io/images.hpp"
 #include "io/refuse.hpp"

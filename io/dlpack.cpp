@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DLPack's structs filled from tensors, and tensors over them.
 #include "tyto/dlpack.hpp"
 

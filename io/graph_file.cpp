@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files of graphs: the bytes that a graph makes of itself, written whole or not at all.
 #include "io/atomic_file.hpp"
 #include "io/stream.hpp"

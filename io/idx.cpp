@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // IDX: two zero bytes, a type, a rank, big-endian lengths, big-endian elements.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Picture files told apart, their channels turned into those that are asked for, and folders of them.
 #include "io/image_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decoders of picture files, each to an array (height, width, channels) of bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data sets of pictures: the IDX format of MNIST and the binary format of CIFAR-10.
 #pragma once
 

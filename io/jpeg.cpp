@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // JPEG through libjpeg(-turbo). Its errors jump; what they jump over is plain data, and they become exceptions behind
 // it.
 #include "io/image_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sizes, byte order and axis order of arrays in files.
 #include "io/layout.hpp"
 

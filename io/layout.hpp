@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How many bytes an array of a stated shape has, and the ways in which files lay elements out otherwise than we do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays of npy files mapped into memory.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays from and to .npy bytes.
 #include "io/npy.hpp"
 

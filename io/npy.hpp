@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NumPy's .npy: a magic, a header that is a Python dictionary, and the elements.
 #pragma once
 

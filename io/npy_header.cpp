@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A parser for just the Python that .npy headers are made of: one dictionary of strings, booleans and a tuple.
 #include "io/npy_header.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The header of a .npy file, parsed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NumPy's .npz: a zip archive of .npy members.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pickle machine: a stack, a memo, and one row an operation.
 #include "io/pickle.hpp"
 

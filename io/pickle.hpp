@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Python's pickles, as far as PyTorch's checkpoints need them: the values are built, and nothing in them is ever
 // called.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // PNG through libpng. Its errors jump; what they jump over is plain data, and they become exceptions behind the jump.
 #include "io/image_file.hpp"
 #include "io/refuse.hpp"

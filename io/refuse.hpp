@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The one way to refuse a file: IoError naming the file, what was found and what was expected.
 #pragma once
 

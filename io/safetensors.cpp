@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading and writing safetensors.
 #include "io/safetensors.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // safetensors: the length of a JSON header, the header, and the elements one tensor after the other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files of many arrays: all that a list of what they hold gives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranges and inflated ranges as streams.
 #include "io/stream.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes read in order, with a bound on how many can still come, so that memory is asked for only when it can be filled.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers in text files: lines split into fields, fields parsed in the elements' own type.
 #include <array>
 #include <charconv>

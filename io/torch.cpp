@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors of a checkpoint: the pickle says how they look at stored memory. Everything else in it is passed over, but
 // for objects of unknown classes, which may hold tensors and could only be made by running their code.
 #include "io/torch.hpp"

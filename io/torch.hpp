@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpoints of PyTorch (torch.save since version 1.6): a zip archive of a pickle and the memory that tensors look at.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // WAV: "RIFF", a size, "WAVE", then chunks of a name, a size and bytes, padded to even lengths; little-endian.
 #include "io/wav.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // WAV: RIFF chunks, of which one describes the samples and one holds them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Zip archives, as far as arrays need them: stored and deflated members, zip64, checksums; no encryption, no parts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading a zip archive by its directory.
 #include <zlib.h>
 

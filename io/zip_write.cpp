@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing a zip archive.
 #include <zlib.h>
 

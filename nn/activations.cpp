@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Activations as formulas and as layers.
 #include "tyto/nn/activations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Multi-head attention: projections, heads, and what comes out of them.
 #include "tyto/nn/attention.hpp"
 

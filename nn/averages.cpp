@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Averaged weights and gathered gradients.
 #include "tyto/nn/averages.hpp"
 

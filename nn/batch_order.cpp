@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order of samples, drawn anew each epoch.
 #include "nn/batch_order.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which samples make up the batch at a position of a data set, and which position comes after it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batches made at once, or begun on another thread ahead of their use.
 #include "tyto/nn/batches.hpp"
 

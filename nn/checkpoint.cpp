@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Saving and restoring a training run through one .npz file.
 #include "tyto/nn/checkpoint.hpp"
 

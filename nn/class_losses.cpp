@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses of classes and probabilities.
 #include "tyto/nn/class_losses.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients kept within limits.
 #include "tyto/nn/clipping.hpp"
 

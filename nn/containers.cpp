@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers made of layers.
 #include "tyto/nn/containers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution layers: the shapes of their kernels, and what they compute.
 #include "tyto/nn/convolution.hpp"
 

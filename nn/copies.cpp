@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies of modules with states of their own: what members() lists of the copy is replaced, place by place.
 #include "tyto/nn/copies.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Connectionist temporal classification: the forward sums of Graves et al. (2006), equation 6, a scan over time.
 #include <limits>
 

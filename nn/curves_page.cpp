@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Curves as SVG in HTML, without scripts, fonts or pictures from elsewhere.
 #include "nn/curves_page.hpp"
 

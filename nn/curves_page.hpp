@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One page of curves: a drawing for each figure of a history, and all rows as a table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Optimiser state as states of the graph, and one update of all parameters.
 #include "tyto/nn/descent.hpp"
 

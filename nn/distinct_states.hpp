@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lists of states in which one that several modules share stands once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows looked up by index, one at a place or several in a bag.
 #include "tyto/nn/embedding.hpp"
 

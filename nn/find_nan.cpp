@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // States, then the input, then what each layer yields.
 #include "tyto/nn/find_nan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows of figures: kept, compared, and as text.
 #include "tyto/nn/history.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Initial weights by the fans of their layer.
 #include "tyto/nn/initial.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of layers: their phase, who is told of them, and whether the first one runs through layers that members()
 // lacks.
 #include "tyto/nn/layer.hpp"

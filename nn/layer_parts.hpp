@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
 #pragma once
 

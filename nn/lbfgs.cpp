@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // L-BFGS: the last steps and differences of gradients stand in for the inverse of the matrix of second derivatives.
 #include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linear and bilinear layers.
 #include "tyto/nn/linear.hpp"
 

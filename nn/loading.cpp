@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading by name: everything is held against the model before anything in it is changed.
 #include "tyto/nn/loading.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What losses share: the check of two shapes, and what is made of all losses.
 #pragma once
 

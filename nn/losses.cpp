@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses of numbers and pairs.
 #include "tyto/nn/losses.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rules of descent that look at a parameter as a matrix: Adafactor and Muon.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tree of modules and the lists of states that are read off it.
 #include "tyto/nn/module.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that disturb what passes through them in training.
 #include "tyto/nn/noise.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Normalisation: statistics of a batch and of all that came before, of a layer, a group, an instance.
 #include "tyto/nn/normalisation.hpp"
 

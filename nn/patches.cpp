@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Windows as rows and back, and largest elements with their numbers.
 #include "tyto/nn/patches.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures picked out, transformed and put side by side.
 #include "tyto/nn/pictures.hpp"
 

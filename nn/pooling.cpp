@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that change the size of space without weights.
 #include "tyto/nn/pooling.hpp"
 

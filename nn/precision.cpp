@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mixed precision: the type in which layers multiply, and the scale of the loss.
 #include "tyto/nn/precision.hpp"
 

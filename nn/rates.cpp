@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Learning rates that change with the count of updates.
 #include "tyto/nn/rates.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recurrent layers: a scan over the times for each layer and direction.
 #include "tyto/nn/recurrent.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Norms of weights by PyTorch's layout, and power iterations.
 #include "tyto/nn/reparametrised.hpp"
 

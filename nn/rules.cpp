@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rules of descent, each as the change of one parameter.
 #include "tyto/nn/rules.hpp"
 

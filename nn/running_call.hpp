@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The calls of layers that run on this thread: whose phase inner calls have, and whether members() lists what they
 // call.
 #pragma once

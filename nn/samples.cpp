@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Samples picked out of arrays.
 #include "tyto/nn/samples.hpp"
 

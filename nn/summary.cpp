@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A model looked at from outside: its calls are observed while it is recorded, its plan and its steps tell the rest.
 #include "tyto/nn/summary.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The course of a training run: what is counted, shown and decided between the steps.
 #include "tyto/nn/training.hpp"
 

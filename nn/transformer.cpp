@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The blocks of transformers, put together of attention, norms and linear layers.
 #include "tyto/nn/transformer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transforms of pictures; each draws all its numbers whatever the picture is, so that one never shifts another's.
 #include "tyto/nn/transforms.hpp"
 

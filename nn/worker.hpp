@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A thread that does jobs one after the other, in the order in which they were given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Activations with a parameter, made of element-wise operators.
 #include "tyto/activations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The running sums and products of the array API standard, which may begin with those of nothing.
 #include "tyto/array_api.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bits of bytes as an axis of their own: shifted out one by one, and summed up by their weights.
 #include "tyto/bits.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Differences, slopes and areas, made of parts along an axis; interpolation, made of a search and elements taken.
 #include "tyto/calculus.hpp"
 

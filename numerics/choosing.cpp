@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Choices and orders, made of gathers, scatters and sorts.
 #include "tyto/choosing.hpp"
 

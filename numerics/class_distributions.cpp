@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distributions of integers that number classes: by a power, by a series, or by a table of logits.
 #include <cmath>
 

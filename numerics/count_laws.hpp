@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws of binomial, Poisson and hypergeometric counts: their laws, as draws by tables, sums and rejection need them.
 #pragma once
 

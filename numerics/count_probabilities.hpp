@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Logarithms of the probabilities of counts, as small differences from what is expected (Loader's saddle point):
 // differences of logarithms of factorials cancel where numbers are huge. All are functions of real f64 numbers, with
 // their gradients.

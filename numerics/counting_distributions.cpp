@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distributions of counts of events: successes among trials, trials up to a success, good ones among those drawn.
 #include <cmath>
 

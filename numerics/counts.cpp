@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts: how often numbers occur, and how many lie between edges.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distributions with inverses or densities in closed form: samples are functions of uniform or normal draws.
 #include "tyto/distributions.hpp"
 

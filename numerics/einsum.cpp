@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Einstein summation: the equation is read once, then operands are contracted from left to right as matrix products.
 #include <algorithm>
 #include <array>

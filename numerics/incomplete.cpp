@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The incomplete gamma and beta functions as sums of positive terms along an axis of their own, in f64: a series where
 // the parameter on the side of the tail is small, quadrature where it is not. Both begin at the height of the integrand
 // at x, Loader's saddle point, and go away from the mean: nothing cancels, whatever the parameters are, and gradients

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The incomplete gamma and beta functions as distributions ask for them: either tail, of numbers whose complement is
 // given, which 1 - x would have lost.
 #pragma once

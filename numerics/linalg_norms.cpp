@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Norms of vectors and matrices, and the condition number made of them.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of vectors and what statistics makes of them: trace, cross, vander, cov, corrcoef.
 #include "ops/linalg.hpp"
 #include "tyto/complex.hpp"

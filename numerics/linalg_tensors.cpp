@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Systems of equations between tensors: those of matrices whose rows and columns are several axes.
 #include "ops/linalg.hpp"
 

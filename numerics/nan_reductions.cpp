@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions over the elements that are not NaN: what stands in for NaN changes nothing.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Polynomials by Horner's rule, least squares and convolution.
 #include "tyto/polynomials.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products made of the matrix product and of broadcasting: dot, outer, kron, tensordot.
 #include "tyto/products.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gauss and Legendre's quadrature on [0, 1], for integrals along an axis of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays put together and taken apart, made of joins, parts and reversals.
 #include "tyto/rearranging.hpp"
 

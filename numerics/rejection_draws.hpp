@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rejection: proposals of which the first accepted one is drawn, in a fixed number of rounds so that graphs have no
 // loop.
 #pragma once

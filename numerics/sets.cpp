@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distinct elements by sorting: neighbours that differ begin a new one, and their running count numbers it.
 #include "tyto/sets.hpp"
 

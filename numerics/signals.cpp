@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution by Fourier transforms, and transforms of short frames of a signal.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Everyday functions of elements, each a few element-wise operators that fuse into one loop.
 #include "tyto/special.hpp"
 

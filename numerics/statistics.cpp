@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Median and quantiles, from the two neighbours of the place asked for among the axes joined into one; averages and
 // sums of neighbours.
 #include "tyto/statistics.hpp"

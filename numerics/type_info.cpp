@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What element types can hold, from the widths of their mantissas and exponents.
 #include "tyto/type_info.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distributions of vectors: counts of several classes, parts of a whole, and normals that depend on each other.
 #include <cmath>
 #include <numbers>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Window functions by their formulas, computed in f64 and rounded once.
 #include "tyto/window_functions.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Records a sample in lazy mode and looks for the operator among the nodes.
 #include "ops/application.hpp"
 

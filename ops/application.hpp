@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One recorded application of an operator to its sample operands, from which pages and tests read types and devices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scaled dot-product attention as one operator, so that no device need hold all scores at once, and its gradient.
 //
 // With S = scale * Q KT + mask and L the logarithms of the sums of exp(S) over the keys, the weights are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each check throws the typed error that names the operator, what was found and what would have been right.
 #include "ops/attribute_checks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What shape rules ask of attributes before they trust them: a graph file may hold any numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Integers held to a range, with an error that names the function that was given them.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex numbers seen as their parts and back, and the functions made of these views.
 #include "tyto/complex.hpp"
 #include "ops/samples.hpp"

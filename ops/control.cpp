@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Leaves and operators that pass their input on: constants, states, copies, gradient barriers, user functions.
 #include "core/graph/custom.hpp"
 #include "core/graph/op_ids.hpp"

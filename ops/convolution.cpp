@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution over (batch, spatial..., channels) and its two gradients, each bilinear, so that they differentiate in
 // terms of one another to any order; transposed convolution is the input gradient with the roles exchanged.
 #include "core/graph/op_ids.hpp"

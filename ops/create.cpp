@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors from nothing or from class numbers: fill, arange, eye, one_hot; and the change of element type.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

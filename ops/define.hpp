@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the families' files share: operand conversion, dense little helpers for rules, and the instantiation line.
 #pragma once
 

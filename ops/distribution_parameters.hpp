@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What distributions ask of their parameters before they draw: refused where they are known, marked where they are not.
 #pragma once
 

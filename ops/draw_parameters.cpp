@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each draw with plain numbers as parameters asks of them.
 #include "ops/draw_parameters.hpp"
 

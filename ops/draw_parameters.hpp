@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parameters of random draws that belong to no distribution.
 #pragma once
 

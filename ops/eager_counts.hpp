@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions made of operators that eager mode computes by a pass over the elements on the host;
 // engine/front defines them.
 #pragma once

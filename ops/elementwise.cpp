@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise operators: the operand rules, the typed front, and the table rows, all expanded from the list.
 #include "tyto/elementwise.hpp"
 #include "core/graph/op_ids.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The gradients in ops/elementwise.def as rules: each expression becomes a function of operands, result and gradient.
 #include "ops/elementwise_gradients.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One function per element-wise operator that yields its gradient rule, or null when it has none.
 #pragma once
 

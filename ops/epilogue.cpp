@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products with an epilogue, a matrix product or convolution that scales its sums, adds a bias and a residual and
 // limits them before it stores them, and their weights laid out beforehand. The graph optimiser makes them; nobody
 // writes them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fourier transforms along one axis, which devices run, and the transforms of numpy.fft made of them.
 #include "ops/fft.hpp"
 

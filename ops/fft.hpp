@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of Fourier transforms share: a transform along one axis or several, and resizing an axis for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operator `fused`: a group of element-wise operators and reductions as one node. The graph optimiser makes it;
 // nobody writes it.
 #include <algorithm>

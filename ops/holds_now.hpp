@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Conditions that eager mode has computed already, on which functions choose what to record.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that pick and place elements by tensors of indices, each the other's gradient.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

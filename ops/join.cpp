@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Joining: concat and set_slice, and what is made of them and of views: stack, split, meshgrid.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks and short forms that the operators of linear algebra share.
 #include "ops/linalg.hpp"
 

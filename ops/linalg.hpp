@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of linear algebra share: checks of stacks of matrices, their shapes, and short forms for gradient
 // rules.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of matrices that need not be symmetric, which are complex.
 #include "ops/linalg.hpp"
 #include "ops/samples.hpp"

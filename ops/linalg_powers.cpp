@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Powers of matrices: the exponential, whole powers, and chains of products.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Orthogonal factorisations, eigenvalues and singular values: qr, eigh, svd, and the pseudo-inverse.
 #include <algorithm>
 #include <limits>

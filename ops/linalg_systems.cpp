@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Systems of equations by LU with partial pivoting: lu_factor, lu_solve, solve, inv, det.
 #include "ops/linalg.hpp"
 #include "ops/samples.hpp"

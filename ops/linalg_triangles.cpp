@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cholesky's factor and triangular systems.
 #include "ops/linalg.hpp"
 #include "ops/samples.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The matrix product: operands brought to a common batch shape, gradients by transposed products.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The name of the public function that was called, in messages of the operators that it is made of.
 #include "ops/once.hpp"
 

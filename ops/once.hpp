@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One line with which the body of a public function is compiled once, for tensors of any mode.
 #pragma once
 

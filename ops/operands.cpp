@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What every operator asks of its operands: that they are there, as they are now, and parts of them.
 #include "core/graph/op_ids.hpp"
 #include "core/graph/view_now.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements added around a tensor: constants, the edges held, reflections, what stands at the other end.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One line with which a function made of operators is run by a plan in eager mode.
 #pragma once
 

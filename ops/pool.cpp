@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling and resizing over the spatial axes, with their gradients as operators.
 #include <tuple>
 

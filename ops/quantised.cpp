@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The product with weights of few bits: integers in blocks along each row, each block with a scale and a zero point.
 //
 // Weight (n, k) is (q - z) * s, in the type of sums: f32, and f64 of f64. The result is rounded to its type once.

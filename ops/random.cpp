@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random draws: their rule for shapes and types, and the functions made of them.
 #include <limits>
 #include <optional>

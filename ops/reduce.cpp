@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions over axes: their shape and type rules, gradients, and the functions made of them.
 #include "tyto/reduce.hpp"
 #include "core/graph/op_ids.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Branches and loops: operators whose bodies are closed graphs. Their rules for types check what a body takes against
 // the operands, so that a graph read from a file cannot hold a region that does not fit.
 #include "core/graph/graph.hpp"

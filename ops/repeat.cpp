@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The same elements again, or further on: tile, repeat and roll.
 #include <algorithm>
 #include <utility>

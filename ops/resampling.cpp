@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Resizing, sampling along grids and in boxes, made of elements taken at neighbouring places; and the choice of boxes.
 #include "tyto/resampling.hpp"
 #include "ops/samples.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the samples of the operator table apply operators to: small operands of any type, in lazy mode, where nothing is
 // computed.
 #pragma once

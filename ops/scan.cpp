@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scans along an axis: their shape and type rules, and gradients.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Indexing: `x(...)`, `set` and the sugar `x(...) = v`, all through one normal form of the index list.
 #include <numeric>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Softmax and its logarithm as operators of their own, and the losses made of them.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that compare elements with each other: sorting, the k first, searching and counting.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

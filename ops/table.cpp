@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operator table: every family's rows in the order of the ids, complete or the build's tests fail.
 #include <array>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Diagonals and triangles of matrices: diag, tril, triu.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that change how a tensor is looked at, not its elements: reshape, transpose, broadcast, slice, flip.
 #include <numeric>
 

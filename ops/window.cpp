@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where windows stand and how many fit: padding, stride and dilation resolved to plain numbers for each axis.
 #include "ops/window.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Window arithmetic shared by convolution, pooling and resizing: options checked and made explicit per spatial axis.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times Fourier transforms of complex and real lines, and functions of complex numbers, in microseconds on one thread.
 //
 // Usage: fft_bench — `fft_peers.py` beside it prints the times of NumPy and PyTorch on the same lines.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The peers' side of fft_bench: microseconds on one thread of NumPy and, where it is installed, of PyTorch."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches: an LSTM as a scan beside the same unrolled, and what an iteration costs beyond its kernels.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One line an operator.
 #include "bench/fused/drawn_operators.hpp"
 

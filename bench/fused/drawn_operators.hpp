@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operators that random programs are drawn from, and between which numbers their results lie.
 #pragma once
 

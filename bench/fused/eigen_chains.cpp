@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The chains as one Eigen expression each, compiled for the machine they run on.
 #include <Eigen/Core>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nanoseconds an element of fused groups, of their operators one by one, of one hand-written loop and of one Eigen
 // expression, in one run: fused_bench [LARGEST [NAME]], NAME a part of the chains' names. torch_chains.py adds PyTorch.
 #include <algorithm>

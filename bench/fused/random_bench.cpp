@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random element-wise programs and groups over rows, prepared as a compiled graph prepares its fused steps, against
 // loops written for them at build time: random_bench [SIZES [THREADS [PROGRAM]]], as in `random_bench 10000,1000000 1`.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops that random_loops_generator writes: what an engineer would write by hand for the random programs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the random programs as plain C++: random_loops_generator SEED COUNT PARTS FOLDER gives random_loops_0.cpp to
 // random_loops_<PARTS - 1>.cpp with the loops, and random_loops_table.cpp.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps are drawn one by one. Every value's interval is known, so that no operator leaves its domain, no choice is
 // decided before it is made (a compiler that tracks ranges would leave it out), and what is measured is arithmetic on
 // ordinary numbers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise programs and groups over rows drawn at random: the same ones from the same seed, wherever they are
 // drawn.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One table of fused_bench's chains beside PyTorch, eager and compiled: torch_chains.py FUSED_BENCH [LARGEST].
 
 Nanoseconds an element, the best of several rounds. fused_bench runs first, alone; its program is the first argument.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What layers_oracle.py draws a case from."""
 
 import pathlib

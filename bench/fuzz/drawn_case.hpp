@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A layer, loss, rule or schedule with options that layers_oracle.py drew, and where its results go.
 #pragma once
 

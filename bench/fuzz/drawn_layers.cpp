@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers by their names: results, gradients, states after three steps of descent, results in inference.
 #include <functional>
 #include <memory>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """All layers, and what PyTorch makes of one: results, gradients, states after three steps, results in inference."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses by their names: values, and gradients of what is predicted.
 #include <functional>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Losses with drawn options: each gives a function of its inputs and a reduction, the inputs, and how many are predictions."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rules of descent and schedules by their names: parameters after each of many updates, a checkpoint between two.
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Rules of descent, schedules and plateaus with drawn options, loss scaling and averages among them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Activations, recurrent layers and transformers with drawn options, as in drawn_spaces.py."""
 
 import torch

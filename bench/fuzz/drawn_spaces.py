@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Convolutions, norms, pooling and their kin with drawn options: each gives PyTorch's layer, x or its shape as Tyto takes
 it, and how else it is called."""
 

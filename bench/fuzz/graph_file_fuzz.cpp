@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of saved graphs with nested regions: damaged files are refused, or read, optimised and planned.
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of graphs: random programs over all operators, in every way that must not matter.
 #include <cstdio>
 #include <cstdlib>

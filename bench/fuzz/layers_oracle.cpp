@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Computes the cases that layers_oracle.py drew, in both modes: layers_oracle FOLDER [DEVICE [NAME]].
 #include <fstream>
 #include <iostream>

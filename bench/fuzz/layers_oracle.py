@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Draws layers, losses, rules of descent and schedules with all their options, computes them in PyTorch in f64, and
 compares what Tyto gives in both modes: values, gradients, states after three steps.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of the ONNX reader: damaged models are read or refused, in memory that their size bounds.
 #include <cstddef>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of what stands behind the ONNX reader: models whose numbers, names, types, shapes and operators
 // are damaged are read and run. Each ends with results or a tyto::Error; anything else is a fault, and its file is
 // kept.

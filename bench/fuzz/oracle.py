@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the programs of oracle_programs by JAX, in f64, and compares: oracle.py programs.jsonl
 
 Results, gradients and states after each of two calls have to agree to 1e-9. Where they do not, the program runs again

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How programs for the oracle are drawn and written down.
 #include "bench/fuzz/oracle_program.hpp"
 

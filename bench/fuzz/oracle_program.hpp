@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs of loops and branches that another library can run as well: few operators, written down as data.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes random programs of loops and branches as JSON, one a line, with what both modes make of them; oracle.py runs
 // them by JAX and compares. Without passes both modes have to give the same bits.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How programs for the oracle run: each line by the library's own functions, loops and branches among them.
 #include "bench/fuzz/oracle_program.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of the memory planners: random blocks through every strategy and the checker, small ones against
 // brute force.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of plans with holes: random nests of loops and branches, planned and then run on token memory.
 #include <algorithm>
 #include <cmath>

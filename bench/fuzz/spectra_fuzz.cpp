@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Open-ended fuzzing of eigenvalues and singular values: matrices of low rank and plain structure, by residual.
 #include <cmath>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks as graphs, compiled but never run: their orders, peaks, memory plans, and the time it takes to find them,
 // beside libnnc's.
 //

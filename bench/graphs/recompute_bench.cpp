@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What training in less memory costs in time: ResNet-50 and the transformer, really run at sizes that take seconds.
 //
 //   recompute_bench [STEPS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times the compiler on a file that only includes a public header, at -O0, beside an empty file and a few standard
 // headers. The budget is one second for <tyto/tyto.hpp>.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nanoseconds an element of element-wise kernels beside hand-written loops in the same run, on one thread:
 // elementwise_bench [baseline|avx2|avx512].
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops that a programmer would write by hand for the chains that elementwise_bench times, for each instruction
 // set.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops over glibc's AVX-512 functions, which are found by name in libmvec.so.1.
 #include "bench/kernels/libmvec_runs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // glibc's vector functions as loops over runs, looked up at run time.
 #pragma once
 

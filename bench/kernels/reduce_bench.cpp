@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times reductions, softmax, scans, moves, indexing and sorting against reading and copying memory in the same run.
 //
 // Usage: reduce_bench [FILTER] — only rows whose name holds FILTER. Times are the best of several repetitions, so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nanoseconds an element of each vector function, for each instruction set, beside libm and libmvec: vector_math_bench
 // [name...].
 #include <algorithm>

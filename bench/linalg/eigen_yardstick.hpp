@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigen's factorisations of square matrices of f64, by name; see linalg_bench.cpp.
 #pragma once
 

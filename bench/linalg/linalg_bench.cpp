@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times linear algebra on square matrices in milliseconds: eager calls in f64 and f32, and Eigen's in f64.
 //
 // Usage: linalg_bench [SIZE...] — 100, 300 and 1000 where none is given, on one thread. `linalg_numpy.py` beside it

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """NumPy's side of linalg_bench: milliseconds on one thread, in f64 and f32, SciPy's for what NumPy lacks.
 
 usage: linalg_numpy.py [SIZE...]

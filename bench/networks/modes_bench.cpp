@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eager against lazy mode, time and memory, for the networks by which Owl's report compares them (its figure 7, Mask
 // R-CNN apart): InceptionV3 and ResNet-50 on one picture, and training steps of a network for MNIST.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole networks, run: what epilogues of products and packed weights save, in turns so that the machine's moods meet
 // all.
 //

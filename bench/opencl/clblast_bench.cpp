@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products and convolutions on an OpenCL device: ours beside CLBlast's.
 //
 //   clblast_bench [SECONDS [PART OF A CASE'S NAME]]

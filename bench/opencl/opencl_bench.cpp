@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The OpenCL device beside the CPU device: training steps, inference and products, in both kernel styles.
 //
 //   opencl_bench [SECONDS [WORKLOAD ...]]

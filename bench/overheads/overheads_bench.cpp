@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an operator costs besides its arithmetic: eager dispatch, recording, one step of a prepared graph, and the
 // library's size; each beside a yardstick of the same machine and moment.
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One side of peers_bench: the network of examples/mnist in PyTorch.
 
 usage: mnist_torch.py DATA eager|compiled SECONDS [WARM-UP STEPS]

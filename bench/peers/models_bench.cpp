@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks as users write them, one at a time, with the weights and inputs that models_peers.py made: it runs this
 // program by turns with PyTorch and ONNX Runtime and compares what they compute.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Whole networks in Tyto, PyTorch (eager, channels last, compiled), ONNX Runtime, OpenVINO and JAX, by turns.
 
 models_peers.py PATH/models_bench [--threads 1,2] [--seconds 6] [--rounds 3] [--only TEXT,TEXT] [--folder DIR]

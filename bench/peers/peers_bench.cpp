@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network of examples/mnist, one training step of 100 pictures in f32: Tyto eager and lazy beside PyTorch eager and
 // compiled, each in a process of its own and in turn, so that the machine's moods meet all of them.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small programs as a user would write them, compiled, on one thread, beside JAX: a scalar step, option prices, bodies
 // that attract each other, the Mandelbrot set. Both compute on the same numbers, and their results are compared.
 #include <algorithm>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The programs of programs_bench.cpp in JAX, compiled, on one thread: a line of name, microseconds, checksum each."""
 import os
 import time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the batches that examples/resnet trains with to the standard output, for a twin of it in another system:
 // resnet_torch.py reads them.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """examples/resnet and its twin in PyTorch: the same first weights, batches, rule and schedule; accuracy after each epoch.
 
 resnet_torch.py BIN DATA [--depth 20] [--width 16] [--epochs 10] [--batch 128] [--seed 42] [--rate 0.8]

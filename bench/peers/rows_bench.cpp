@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every line of docs/numpy.md with large operands, in eager mode on one thread: reads "ROW COUNT KIND" lines and
 // answers each with the nanoseconds of the processor that one call takes and the elements of its result, or with why
 // there is none. rows_peers.py asks, and measures the peers in between.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every line of docs/numpy.md with large operands, in Tyto's eager mode and in its peers, on one thread, by turns.
 
 rows_peers.py PATH/rows_bench [--sizes 10000,1000000] [--kinds integers,floats] [--peers numpy,torch,jax] [--only TEXT]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The register-only multiply-add loop; compiled for the machine it runs on.
 #include "bench/products/arithmetic_peak.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The arithmetic peak that the times of products are compared with.
 #pragma once
 

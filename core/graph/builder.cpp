@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a call to a node: operands resolved, mode chosen, shape rule applied.
 #include "core/graph/builder.hpp"
 

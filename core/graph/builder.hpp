@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The one interface between the modes: emitting an operator. The lazy builder records it; the eager builder runs it as
 // well.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators of one or two instructions per element; the optimiser and the devices' planners of groups share the list.
 #include "core/graph/cheap_operators.hpp"
 

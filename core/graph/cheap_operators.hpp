@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which operators cost less to compute again than their results cost to store and load.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A function given by the user, wrapped as an operator: delay, custom gradients, raw device kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Building flat graphs, and writing them down.
 #include "core/graph/graph.hpp"
 

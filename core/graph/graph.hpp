@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The graph as the optimiser and the devices see it: flat, numbered per graph, immutable once built.
 #pragma once
 

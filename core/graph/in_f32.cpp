@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Types and casts of functions that are computed in f32.
 #include "core/graph/in_f32.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions made of several operators take f16 and bf16 as f32: from the first operator to the last, rounded once.
 #pragma once
 

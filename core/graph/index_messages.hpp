@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Error messages for indices that are out of range, the same on every device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The scopes of a thread, and errors given a label.
 #include "core/graph/label.hpp"
 

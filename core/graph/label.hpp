@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Labels: which layer or NameScope recorded a node and made an error, "encoder.linear5".
 #pragma once
 

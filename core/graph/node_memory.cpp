@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The allocator of nodes: memory is recycled within a thread, since eager mode makes and drops a node per operator.
 #include "core/graph/symbol.hpp"
 #include "core/system/recycled_blocks.hpp"

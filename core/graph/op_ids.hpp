@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operators' ids, expanded from the lists in ops/. Only sources that name an operator include this header, and not
 // core/graph/operator.hpp, so that a new operator rebuilds few of the others.
 #pragma once

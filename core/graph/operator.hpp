@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an operator is: its name, shape rule, algebra, gradient. One constant table holds them all.
 #pragma once
 

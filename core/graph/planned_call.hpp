@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions made of operators, called in eager mode: recorded, planned and run as one where that pays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Regions compared and hashed by what their graphs are, not by which object holds them.
 #include "core/graph/region.hpp"
 

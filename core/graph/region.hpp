@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A region: the closed graph that a node holds, as the body of a loop or an arm of a branch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A table beside the nodes, since hardly any node ever stands in it.
 #include "core/graph/released_versions.hpp"
 

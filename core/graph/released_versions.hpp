@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Versions of states without contents, which recorded expressions still read: how to make the contents again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws that a function does without once it has seen elements, so that both modes go on at the same random numbers.
 #pragma once
 

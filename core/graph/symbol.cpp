@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Life cycle of nodes: creation, counting, and release without recursion.
 #include "core/graph/symbol.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes: one application of an operator, counted, owned by its consumers and never the other way round.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tapes of a thread: seldom more than three, so a list that is searched.
 #include "core/graph/tape.hpp"
 

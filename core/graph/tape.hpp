@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which gradients are being taken on this thread, so that a node knows whether its inputs are still needed for one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A view in eager mode needs neither attributes nor a shape rule where nothing will ask how it was made.
 #include "core/graph/view_now.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views in eager mode without a recorded operator: one node that holds the elements already.
 #pragma once
 

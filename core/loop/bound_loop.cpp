@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions of several stages are spelt out: what is squared or exponentiated on the way is never of 16 bits.
 #include "core/loop/bound_loop.hpp"
 

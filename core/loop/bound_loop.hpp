@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operator applications as loops: the one place that says how operators over elements and rows read as loop programs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Branch cuts, signs of zero, infinities, NaN and the treatment of large and small numbers are those of C's functions
 // (C11, annex G) and NumPy's; sources stand beside the formulas. Errors are measured relative to the absolute value of
 // the result.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions of complex numbers written in instructions of a loop over their real and imaginary parts.
 #pragma once
 

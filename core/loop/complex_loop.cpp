@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values become pairs of values; what has no complex operand stays as it is.
 #include "core/loop/complex_loop.hpp"
 

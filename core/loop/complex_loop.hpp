@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops over complex numbers as loops over their parts: what every device runs in their place.
 #pragma once
 

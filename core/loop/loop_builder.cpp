@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Constants come before steps in a program, wherever they were written.
 #include "core/loop/loop_builder.hpp"
 

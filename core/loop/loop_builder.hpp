@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing loop programs: values in any order, numbered as LoopProgram asks for when all are there.
 #pragma once
 

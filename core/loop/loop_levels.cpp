@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps are sorted by how many reductions come before them.
 #include "core/loop/loop_levels.hpp"
 

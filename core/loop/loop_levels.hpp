@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The levels of a loop with reductions: a traversal of each row for each number of reductions before it. One plan
 // for every device; where values lie in between is a device's own business.
 #pragma once

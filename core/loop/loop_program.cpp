@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading, hashing and printing of loop programs.
 #include "core/loop/loop_program.hpp"
 

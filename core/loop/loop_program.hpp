@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A loop over the elements of one shape as a flat program: what single operators over elements and rows, and the groups
 // of them that the optimiser fuses, are to every device.
 #pragma once

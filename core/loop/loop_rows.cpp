@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions make rows, and what is made of rows alone is one.
 #include "core/loop/loop_rows.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a fused group with reductions means: which of its values are whole and which are one element a row.
 #pragma once
 

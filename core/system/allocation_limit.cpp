@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Limits of what a thread allocates: a chain of scopes, empty for nearly all threads.
 #include "core/system/allocation_limit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A limit of the bytes that a thread may allocate, asked before any memory is taken: for work that strangers describe.
 #pragma once
 

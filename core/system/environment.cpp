@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of environment variables, and the check of what the environment says.
 #include "core/system/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The environment variables that Tyto reads, in one table: pages, the program and the check of their values come from
 // it.
 #pragma once

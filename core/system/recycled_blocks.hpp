@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks of heap memory of one size, recycled within a thread, for small objects that are made and dropped all the
 // time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading shared libraries through the dynamic linker.
 #include "core/system/shared_library.hpp"
 

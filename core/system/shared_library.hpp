@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A shared library that is loaded when it is first needed: a process that never needs it has none of its pages.
 #pragma once
 

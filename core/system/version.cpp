@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The version the library was built as.
 #include <tyto/version.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies memory that does not overlap, at full speed wherever it lies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The numbers that floating element types hold, from the widths of their mantissas and exponents.
 #pragma once
 

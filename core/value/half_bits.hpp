@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Conversions between f32 and the bits of the 16-bit floating-point types, without branches so that loops over them
 // vectorise.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One way to hash: a value mixed into the hash of those before it, and bytes as every process hashes them.
 #pragma once
 

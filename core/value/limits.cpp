@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers in memory against limits.
 #include "core/value/limits.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What draws of random numbers ask of a parameter: the table for options, for distributions and for devices. What pairs
 // of bounds ask of the elements' type stands where they are drawn.
 #pragma once

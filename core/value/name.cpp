@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names of tensors: counted, and outliving the tensor for those who ask whether it is still there.
 #include "tyto/name.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The angle is brought into the first eighth of a turn by integers, so that large numerators lose no digits.
 #include "core/value/roots_of_unity.hpp"
 

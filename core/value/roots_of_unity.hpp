@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Roots of unity to the last digit, which Fourier transforms on every device are made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shape arithmetic and the short integer list beneath it.
 #include "core/value/shape.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shape arithmetic shared by inference and kernels: broadcasting, axis normalisation, slices, windows.
 #pragma once
 

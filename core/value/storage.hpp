@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that tensors live in: a counted buffer of one device, and a tensor's place in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The value that an element of some type stores for a scalar.
 #include "core/value/stored_scalar.hpp"
 

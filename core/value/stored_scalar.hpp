@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The value that an element of some type stores for a scalar: defined once for kernels, passes and generated code.
 #pragma once
 

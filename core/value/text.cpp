@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parts of a message, printed one after the other.
 #include "core/value/text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Building messages: `text("matmul: ", a, " x ", b)` strings together anything printable.
 #pragma once
 

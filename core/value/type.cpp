@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names, promotion and half-precision conversions of element types.
 #include <bit>
 #include <ostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pure functions on views; every one is checked against element-by-element indexing in the tests.
 #include "core/value/view.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a tensor lies in its storage: a value type of shape, strides and offset with pure functions on it.
 #pragma once
 

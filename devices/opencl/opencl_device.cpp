@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory, and the way from steps through launch plans to compiled kernels.
 #include "devices/opencl/opencl_device.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One OpenCL device behind the device interface.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/environment.md: the environment variables that the library reads, from the table that checks their values.
 #include "core/system/environment.hpp"
 #include "docs/generate/page.hpp"

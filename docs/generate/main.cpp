@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the generated pages into a folder, or (`--check`) says which of them are not what the sources make them.
 #include <algorithm>
 #include <fstream>

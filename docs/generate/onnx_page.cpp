@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/onnx_operators.md: every ONNX operator that is read, from the tables that the reader looks them up in.
 #include <algorithm>
 #include <map>

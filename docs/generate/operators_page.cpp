@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/operators.md: every operator of the table with its types, devices, gradient and in-place rule.
 #include <algorithm>
 #include <iostream>

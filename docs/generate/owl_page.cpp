@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/owl.md: Owl's constructors and what a user of Owl writes instead, from the rows that the tests compile and run.
 #include "docs/generate/page.hpp"
 

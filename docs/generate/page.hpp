@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A page of the documentation: its file, and the text that the sources say it should hold.
 #pragma once
 

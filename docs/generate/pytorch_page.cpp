@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/pytorch.md: what a user of PyTorch writes instead, from the rows that the tests compile and run.
 #include <fstream>
 #include <iterator>

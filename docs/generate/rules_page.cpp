@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/rules.md: every rule of the optimiser, from the tables that its passes run on.
 #include "docs/generate/page.hpp"
 #include "optimiser/passes/families.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attributes of the engine as those that users see: each field of a struct under its name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reverse mode over values: a traversal from results to tracked inputs that emits gradient rules in the values' own
 // mode.
 #include "tyto/autodiff.hpp"

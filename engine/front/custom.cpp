@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Users' operators: what was given is checked once, what a call needs is made once for each list of input types.
 #include "tyto/custom.hpp"
 #include "core/graph/op_ids.hpp"

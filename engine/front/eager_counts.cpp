@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distinct elements and counts in eager mode: one pass over the elements in the place of a dozen operators.
 #include "ops/eager_counts.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions whose result's shape depends on the data: they read their operand on the host, so only eager mode has them.
 #include <algorithm>
 

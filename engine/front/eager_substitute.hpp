@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Other builders in the place of those that compute at once, as tests have that draw rounding errors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements read on the host as another type: only where it holds them.
 #pragma once
 

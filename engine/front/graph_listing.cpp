@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Listing graphs, from the bytes that they are saved as: what can be listed is what can be saved.
 #include "tyto/graph_listing.hpp"
 

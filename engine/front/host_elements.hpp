@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements of eager tensors read on the host, by functions that no operator computes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading nested braces; see the header.
 #include "engine/front/literal.hpp"
 

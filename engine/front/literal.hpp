@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers written in nested braces, as a dense tensor holds them.
 #pragma once
 

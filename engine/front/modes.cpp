@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The builders of the two modes: the lazy one records an operator, the eager one also runs it and releases its inputs.
 #include <utility>
 

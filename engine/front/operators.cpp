@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators by name: attributes are read and listed through the fields of their structs.
 #include "tyto/operators.hpp"
 

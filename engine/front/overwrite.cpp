@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copy-on-write without the copy: allowed only while one handle holds the node and one node holds the buffer.
 #include "engine/front/overwrite.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eager `x(i) = v`: the part written into x's memory when nobody else can see it.
 #pragma once
 

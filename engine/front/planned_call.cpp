@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plans of functions made of operators, thread by thread: an executable for each function, numbers and operand types,
 // made once the calls have worked through as many elements as pay for it.
 #include "core/graph/planned_call.hpp"

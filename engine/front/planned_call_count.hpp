@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How often functions made of operators went by their plans, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scalar operands: weakly typed until they meet a tensor, then constants; common values are cached.
 #include <array>
 #include <bit>

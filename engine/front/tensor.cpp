@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The members of Tensor<Mode>: creation, reading, and what NumPy users chain.
 #include "tyto/tensor.hpp"
 #include "core/graph/op_ids.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Replays a recorded function on many examples: a rule for each family of operators puts the examples' axis first; what
 // has no rule is applied to one example after the other.
 #include "tyto/vmap.hpp"

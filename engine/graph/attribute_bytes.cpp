@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The structs are told apart by the names of their kinds, so that a file outlives a reordering of the variant.
 #include "engine/graph/attribute_bytes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attributes of operators as bytes, written once over each struct's fields.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // States around a run. A state is written in place when nobody else holds its contents; else on a copy of its own.
 #include "engine/graph/binding.hpp"
 

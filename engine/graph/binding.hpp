@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A session together with the states its graph reads and updates: bound before a run, advanced after it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers and texts as bytes, least significant first, and back; what is read is taken for hostile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compiled functions: one trace an input signature, kept in a bounded list, each with its session.
 #include <algorithm>
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Evaluation: one operator at a time in eager mode; through trace, plan and session in lazy mode.
 #include "engine/graph/evaluate.hpp"
 

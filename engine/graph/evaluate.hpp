@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Getting contents: eager application of one operator, and evaluation of what lazy values still need.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A bounded cache: compared by structure, least recently used out first, idle sessions kept for the next run.
 #include "engine/graph/executable_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Executables kept by the structure of their graphs, so that a loop over lazy tensors compiles once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The explicit graph: inputs, outputs, update edges, run as often as wanted.
 #include "tyto/graph.hpp"
 #include "core/graph/op_ids.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layout: magic, version, hash of the rest; arrays, states, inputs, operator names, nodes, outputs, updates, draws.
 // Operators are named, not numbered, and result types are inferred again, so a file does not trust its writer.
 #include "engine/graph/graph_bytes.hpp"

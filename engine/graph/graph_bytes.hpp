@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole graph as bytes, with its constants and states, and back: what saved graphs are made of.
 #pragma once
 

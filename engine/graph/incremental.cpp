@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which part to run, what it is given and what it leaves behind; docs/memory.md tells why this is exact.
 #include "engine/graph/incremental.hpp"
 

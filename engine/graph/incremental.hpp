@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs of an explicit graph that recompute only what depends on inputs changed since the run before.
 #pragma once
 

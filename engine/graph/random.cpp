@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Seeds, keys and draws.
 #include "engine/graph/random.hpp"
 

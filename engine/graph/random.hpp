@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The process-wide sequence of random numbers: a seed and a count of draws.
 #pragma once
 

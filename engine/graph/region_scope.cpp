@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Regions are recorded like compiled functions, from parameters to results; states stand for themselves outside.
 #include "engine/graph/region_scope.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // While the body of a loop or an arm of a branch is recorded: its parameters, and the states that it reads or assigns
 // to.
 #pragma once

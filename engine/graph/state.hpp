@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Placeholders, persistent tensors and variables.
 #pragma once
 

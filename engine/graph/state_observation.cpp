@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Observers of states nest as the traces do that they belong to.
 #include "engine/graph/state_observation.hpp"
 

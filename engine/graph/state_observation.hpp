@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Who is told of the states that are read or assigned to on a thread: the innermost trace alone, which may pass it on.
 #pragma once
 

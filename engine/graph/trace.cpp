@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tracing: one iterative traversal in post-order, so that chains of a million nodes are no deeper than any other graph.
 #include "engine/graph/trace.hpp"
 

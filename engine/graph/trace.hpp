@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From recorded values to a flat graph: what the values depend on, back to what is known or given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of a build, device by device.
 #include "tyto/build_info.hpp"
 

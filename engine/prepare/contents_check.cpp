@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A run without numbers: each value is a number of its own, and memory says which bytes of which value lie where.
 // What is read is held against the graph, which says what is meant. Lifetimes, orders and what made the plan are not
 // looked at.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The judge of what plans do to values: every step must find the values that it is meant to read.
 #pragma once
 

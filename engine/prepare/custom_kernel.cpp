@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calling user functions: operands by pointer, errors named after the function.
 #include "engine/prepare/custom_kernel.hpp"
 

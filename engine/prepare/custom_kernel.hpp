@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A user's operator as a kernel: where it runs, and its host function.
 #pragma once
 

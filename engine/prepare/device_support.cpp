@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asks the device about types; regions and users' operators are no matter of its kernel table.
 #include "engine/prepare/device_support.hpp"
 

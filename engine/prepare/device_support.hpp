@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which nodes a device runs itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From nodes to steps; see the header. One forward pass, with counts of consumers still to come.
 #include "engine/prepare/executable_builder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Turns a graph into steps on storages: views become offsets into storages, results are computed in place of inputs at
 // their last use, states are updated in place where no consumer of the old value remains, operators that a device lacks
 // run on the CPU between copies.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Concat-like nodes (concat, padding with a constant, set_slice): which parts are computed in place.
 #include "core/graph/op_ids.hpp"
 #include "engine/prepare/executable_builder.hpp"

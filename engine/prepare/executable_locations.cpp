@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where results lie: in an output's own buffer, in place of a state or of an input at its last use, in their part of a
 // whole, or in a new storage.
 #include "core/graph/op_ids.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The last step of building: every storage gets its place in an arena.
 #include <algorithm>
 #include <iterator>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // In which order the steps are made: as the graph's storages ask for, and once more where the workspace of kernels
 // matters.
 #include <algorithm>

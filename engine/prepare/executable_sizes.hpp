@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One program at several sizes (a smaller last batch, sequences of other lengths): the second plan follows the first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the passes need from above: their switches, and constants computed.
 #include "engine/prepare/graph_passes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The optimiser as executables call it: with the choice of passes from options and environment.
 #pragma once
 

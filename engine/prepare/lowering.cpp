@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lowerings are recorded on placeholders, node by node, and copied into the graph in the operator's place.
 #include "engine/prepare/lowering.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that a device has no kernel for, or a file format no name, made of operators that it has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keeping within a memory limit: the graph is rewritten with recomputation until the finished plan fits.
 #include <algorithm>
 #include <optional>

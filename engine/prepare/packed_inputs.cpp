@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Packed weights of states as inputs of the graph, so that all who read them read the same.
 #include <unordered_map>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Read off an executable and the kernels of its regions.
 #include "engine/prepare/planned_program.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A plan as plain data: what steps read and write where, in regions, too. The checker of contents takes it, and tests
 // plant faults in it.
 #pragma once

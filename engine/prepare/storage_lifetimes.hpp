@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When the contents of a program's storages are needed: lifetimes with holes, where regions need them for a part of the
 // time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moving whole arrays.
 #include "engine/run/arrays.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies of whole arrays: contiguous, to another device, to the host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of devices and the thread's chosen one.
 #include "engine/run/devices.hpp"
 

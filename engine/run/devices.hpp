@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which devices there are, and which one new work goes to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The environment says what all threads are watched for, a compiled function's options what its calls are.
 #include "engine/run/eager_watch.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What operators in eager mode are watched for beside computing: one byte a thread, which is zero where it is nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of environment variables as users see it.
 #include "tyto/environment.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A graph made ready for a device: order, storages, memory plan, prepared kernels. Immutable and shared by sessions.
 #pragma once
 

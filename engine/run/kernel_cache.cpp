@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A set-associative cache: a key may stand in any slot of its set, where the one used longest ago is evicted. The last
 // of each operator is tried first.
 #include "engine/run/kernel_cache.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that eager mode prepared lately, thread by thread: the same operator on the same layouts needs no second one.
 #pragma once
 

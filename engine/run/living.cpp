@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A list of weak references: what is freed drops out when the list is read or has doubled.
 #include "engine/run/living.hpp"
 

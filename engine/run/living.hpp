@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tensors that are alive, where TYTO_TRACE=1 has them noted: what made each, and where.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers are told by their bits: every floating-point format has an exponent of ones for both kinds.
 #include "engine/run/number_check.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Results looked at for NaN and infinities, so that an error names the operator that made the first one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Packing when a state has changed, one layout in memory for all who ask for it, and plain contents let go of.
 #include "engine/run/packed_weights.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights of a state as the kernel of a product reads them: packed once in the process, for every graph that reads
 // them.
 #pragma once

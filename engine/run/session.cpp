@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running an executable: addresses resolved once, only those of inputs and outputs looked up anew each run.
 #include "engine/run/session.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What changes while an executable runs: its arenas, what is bound to its inputs, the buffers of its outputs.
 #pragma once
 

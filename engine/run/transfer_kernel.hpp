@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves a dense value between the host and the device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers through the packing, and elements back by them.
 #include "engine/run/unpacking.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights back from their packed layout, for states whose plain contents were let go of.
 #pragma once
 

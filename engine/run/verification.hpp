@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether runs are compared with runs of the same graph in which no two tensors share memory.
 #pragma once
 

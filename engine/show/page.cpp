@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The data of the page, as one JSON object put into its source.
 #include "engine/show/page.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One self-contained page about a graph: recorded, optimised, its schedule, its memory, its profile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page that shows a graph: what it needs is in itself, its data stands where DATA is written.
 #include "engine/show/page.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Printing as NumPy prints: common width, shortest digits, the middle of long axes left out, lines of 75 columns.
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a profile counts, and how it is printed and exported.
 #include "engine/show/profile.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From times of steps to a profile with what each step moved and computed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports and pictures of executables.
 #include "engine/show/report.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports about an executable.
 #pragma once
 

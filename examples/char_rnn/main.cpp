@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An LSTM reads a list of words letter by letter, learns to guess what comes next, and invents words of its own.
 #include <cstdio>
 #include <exception>

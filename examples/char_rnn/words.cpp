@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Words turned into rows of numbers.
 #include "words.hpp"
 

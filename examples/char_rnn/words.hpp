@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A list of words as rows of letters, those to learn from and those held back.
 #pragma once
 

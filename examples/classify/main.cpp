@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names what a photograph shows: a classifier from an ONNX file, a picture, and its likeliest classes as bars.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches inside of graphs, as docs/flow.md tells them. Change Lazy to Eager below: it prints the same.
 #include <iostream>
 #include <tyto/tyto.hpp>

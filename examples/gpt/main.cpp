@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A small transformer: learns to add numbers of three digits exactly, or to write as a file does.
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A decoder of transformer blocks: learns from whole sequences, and writes on place by place with cached keys and
 // values.
 #pragma once

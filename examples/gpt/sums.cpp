@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums written out as symbols.
 #include "sums.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums of two numbers of three digits as sequences, "123+456=9750": the answer's lowest digit first, since that is the
 // order in which sums are worked out.
 #pragma once

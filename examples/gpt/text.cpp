@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading a text and cutting windows out of it.
 #include "text.hpp"
 

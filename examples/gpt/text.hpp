@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of a file as symbols, cut into windows at random places.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // InceptionV3 as a table: each mixed block lists its branches, each branch its convolutions.
 #include <optional>
 #include <tyto/elementwise.hpp>

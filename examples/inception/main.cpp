@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ResNet-50 or InceptionV3 names what a picture shows: weights by torchvision's names, time, memory plan and profile.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks for ImageNet whose states have the names that torchvision gives them.
 #pragma once
 

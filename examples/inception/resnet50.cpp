@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ResNet-50 as bottlenecks: 1x1, 3x3 and 1x1 convolutions round a shortcut.
 #include <optional>
 #include <tyto/elementwise.hpp>

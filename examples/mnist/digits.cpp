@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading the real set or drawing one.
 #include "digits.hpp"
 

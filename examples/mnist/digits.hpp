@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pictures to train and to test with: the real set from a folder, or drawn ones.
 #pragma once
 

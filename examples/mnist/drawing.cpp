@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each digit is a few strokes in the unit square; a pixel's ink follows its distance from the nearest stroke.
 #include "drawing.hpp"
 

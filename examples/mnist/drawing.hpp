@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Digits drawn by strokes under random bends, turns and thickness, so that a machine without MNIST can train.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Owl's lazy_mnist in Tyto: one program, the mode chosen on the command line.
 #include <sys/resource.h>
 

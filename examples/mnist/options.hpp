@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the command line may say.
 #pragma once
 

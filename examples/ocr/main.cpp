@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a line of text from a picture: a convolutional recogniser from an ONNX file, and greedy decoding of what it
 // says column by column.
 #include <algorithm>

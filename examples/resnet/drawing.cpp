@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shapes as functions of the distance from their outline, over a background of another colour, with noise.
 #include "drawing.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Coloured pictures drawn at random, so that a machine without CIFAR-10 can train: ten classes of five shapes, each
 // plain or striped, in any colour, size and place.
 #pragma once

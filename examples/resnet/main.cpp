@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Residual networks on CIFAR-10: batch norm, pictures cropped and flipped on a thread of their own, a one-cycle rate.
 #include <cstdio>
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Residual blocks, stages of them, and whole networks.
 #include "network.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The residual networks of He et al. (2015): the narrow ones for CIFAR-10, and ResNet-18 with its stem for small
 // pictures.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading the real set or drawing one; both stay in host memory, only batches go to the device.
 #include "pictures.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The pictures to train and to test with: CIFAR-10 from a folder, or drawn ones.
 #pragma once
 

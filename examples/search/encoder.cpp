@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The layers of the encoder.
 #include "encoder.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A transformer that makes of each sentence a vector, near to those of sentences that mean the same.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the sentences that are nearest in meaning to a question: MiniLM's weights by name, its tokeniser, and a table.
 #include <algorithm>
 #include <chrono>

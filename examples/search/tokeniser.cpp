@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tokeniser: letters made plain, words taken apart at blanks and punctuation, and then greedily into known parts.
 #include "tokeniser.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // WordPiece: sentences as numbers of words and parts of words, as BERT and its relatives read them.
 #pragma once
 

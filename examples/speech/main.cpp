@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tells where in a recording someone speaks: a small recurrent network is given window after window and its own state.
 #include <algorithm>
 #include <cstdio>

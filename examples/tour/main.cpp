@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tour of Tyto. Change Lazy to Eager below: every line stays as it is, and prints the same.
 #include <iostream>
 #include <tyto/autodiff.hpp>

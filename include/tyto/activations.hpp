@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Activations with a parameter; those without (relu, gelu, silu, softplus, ...) are element-wise functions.
 #pragma once
 

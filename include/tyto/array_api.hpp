@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names of the Python array API standard for functions that stand elsewhere under NumPy's older names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scaled dot-product attention over (..., length, features), as a function of queries, keys and values.
 #pragma once
 

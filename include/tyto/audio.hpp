@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recordings of sound from WAV files.
 #pragma once
 

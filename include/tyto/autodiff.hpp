@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients as functions of functions: grad, value_and_grad, vjp, jvp, jacobian, hessian; all nest.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Truth values packed eight to a byte, and bytes as the truth values of their bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What this copy of the library was built with, and what of that works here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Differences, slopes, areas and straight lines between samples of a function.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Choices by number and by condition, positions as numbers, and orders by several keys.
 #pragma once
 

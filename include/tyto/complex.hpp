@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex tensors and their parts; element-wise functions of them stand with those of real ones.
 #pragma once
 

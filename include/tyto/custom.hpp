@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators of your own: a function on the host or a kernel in OpenCL C, a rule for the results' types, a gradient.
 #pragma once
 

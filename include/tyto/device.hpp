@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Devices: what there is, and where new work goes.
 #pragma once
 

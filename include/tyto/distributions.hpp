@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Probability distributions with tensors as parameters: samples, logarithms of densities, and distribution functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors exchanged with other libraries in memory, as DLPack lays them down: without a copy where both sides agree on
 // the layout.
 #pragma once
@@ -48,12 +49,12 @@ struct ManagedTensor {
 struct VersionedTensor {
   static constexpr std::uint64_t read_only = 1, copied = 2;  ///< flags
 
-  std::uint32_t major = 1;
-  std::uint32_t minor = 0;
-  void* context = nullptr;
+  std::uint32_t major = 1;                           ///< a change that older readers cannot follow
+  std::uint32_t minor = 0;                           ///< one that they can
+  void* context = nullptr;                           ///< the producer's own
   void (*deleter)(VersionedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
-  std::uint64_t flags = 0;
-  TensorView tensor;
+  std::uint64_t flags = 0;                           ///< bits: see read_only, copied
+  TensorView tensor;                                 ///< where and what the elements are
 };
 
 namespace detail {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element types: a runtime value, with the C++ types that stand behind each and the rules that combine them.
 #pragma once
 

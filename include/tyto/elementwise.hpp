@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The element-wise functions: one declaration each, expanded from the operator list (see docs/operators.md).
 #pragma once
 

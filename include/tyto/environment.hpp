@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The environment variables that change what the library does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The exceptions Tyto throws: one tree, each naming what was wrong and what would have been right.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Discrete Fourier transforms of any length, as numpy.fft, and what is made of them: convolution and short-time
 // transforms.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches: part of the graph in lazy mode, recorded once however often they run; plain C++ in eager mode.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs in the user's hands: compiled functions, explicit graphs with inputs, outputs and update edges, delay.
 #pragma once
 

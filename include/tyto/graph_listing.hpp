@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A recorded graph as data: what a program reads that writes graphs in other formats.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays in host memory: what files and batches hold before tensors are made of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures from PNG and JPEG files, and folders of them with a folder for each class.
 #pragma once
 

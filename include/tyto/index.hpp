@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What may stand between the parentheses of `x(...)`: integers, slices, all, newaxis, ellipsis, tensors.
 #pragma once
 

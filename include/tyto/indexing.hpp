@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gathering, scattering and sorting by index tensors. Indices are i32 or i64; negative ones count from the end.
 #pragma once
 

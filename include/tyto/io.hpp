@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files of arrays (npy, npz, text, safetensors, PyTorch, IDX, CIFAR) and of graphs. What is read is taken for hostile;
 // what is written appears whole or not at all.
 #pragma once

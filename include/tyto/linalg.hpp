@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linear algebra on matrices and stacks of them, as numpy.linalg: systems of equations, factorisations, spectra, norms.
 //
 // A matrix is the last two axes of a tensor; the axes before them are a stack, and stacks broadcast. Matrices are

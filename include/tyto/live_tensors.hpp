@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Who holds memory: the tensors that are alive, with what made them and where.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Static memory planning: give every block of bytes with a known lifetime an offset, so that no two alive at once
 // overlap.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What others keep of a named tensor and may outlive it: its parts, through which `x(index) = v` reaches x, and traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Something with a name: what parameter lists, checkpoints and archives are made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Neural networks: layers, losses, initial values, gradient descent, batches, the training loop and files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Models from elsewhere: ONNX files read as functions from named tensors to named tensors, in both modes.
 #pragma once
 

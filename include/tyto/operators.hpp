@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators by name: the table of docs/operators.md as data, calls for importers and bindings, and the shape rule
 // alone.
 #pragma once

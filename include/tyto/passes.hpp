@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the graph optimiser did: its passes, the rules that fired, sizes before and after.
 #pragma once
 

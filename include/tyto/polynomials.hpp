@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Polynomials as vectors of coefficients, the highest power first: sums, differences, products, values and zeros.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of matrices and tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where the time of a run went: one row a step.
 #pragma once
 

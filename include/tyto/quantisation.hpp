@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights as integers of few bits in blocks, each block with a scale and a zero point, and products with them.
 #pragma once
 

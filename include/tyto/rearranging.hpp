@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NumPy's everyday ways to put arrays together, take them apart and turn them round, made of those in tyto/shaping.hpp.
 #pragma once
 

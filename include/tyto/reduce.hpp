@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions and scans along axes. Without axes they take all; `keepdims` leaves reduced axes with length one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Images read at other places than their elements': resizing, sampling along a grid and in boxes, and choosing boxes.
 #pragma once
 

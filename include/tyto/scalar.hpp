@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A number that has a kind (bool, integer, floating, complex) but no fixed width, so that it never widens a tensor.
 #pragma once
 

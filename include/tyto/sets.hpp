@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Vectors as sets: distinct elements with where they come from, membership, and what two sets have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shapes, strides and axis lists: a short list of integers that needs no heap for the ranks in common use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shape manipulation: reshape, transpose, concatenate, pad, tile; views where strides allow, in both modes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions of elements that are made of other ones: NumPy's everyday names, and special functions with two parameters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Statistics: order, averages, counts, and reductions that leave NaN out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers too small for the full precision of their type, which processors take up to a hundred times as long for.
 #pragma once
 

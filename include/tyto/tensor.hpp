@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensor<Mode>: the one type users work with. `using Tensor = tyto::Tensor<tyto::Lazy>;` or `<tyto::Eager>`.
 #pragma once
 

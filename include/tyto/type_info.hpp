@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What element types can hold: the limits of their numbers, which type holds all of another's, and what types meet in.
 #pragma once
 

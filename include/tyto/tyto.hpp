@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The numerical API in one include; layers and training are in tyto/nn.hpp, files in tyto/io.hpp.
 #pragma once
 

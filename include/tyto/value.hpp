@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The handle beneath every tensor: one result of one node, counted, cheap to copy, the same in both modes.
 #pragma once
 

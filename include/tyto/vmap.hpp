@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions of one example made functions of many: recorded once, replayed on all examples at a time.
 #pragma once
 

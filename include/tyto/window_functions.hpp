@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights that fade a signal out towards its ends: the window functions of NumPy, symmetric.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution, pooling and resizing over the spatial axes of (batch, spatial..., channels) tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of element types.
 #include "onnx/file/element_types.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element types of ONNX (TensorProto.DataType) and what they are here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counting against the limits of a model, with sums that stop at the largest number.
 #include "onnx/file/limits.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a model of a stranger may take: bytes, and iterations of its loops.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mapping files read-only.
 #include "onnx/file/mapped_file.hpp"
 

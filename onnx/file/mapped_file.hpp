@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A file in memory without reading it: the pages come when they are looked at, and go when memory is short.
 #pragma once
 

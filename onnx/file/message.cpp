@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names in messages.
 #include "onnx/file/message.hpp"
 

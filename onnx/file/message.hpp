@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names in messages, and the one way to refuse a file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // onnx.proto, field by field. Numbers of fields are those of the schema; fields that are not listed are skipped.
 #include "onnx/file/model_file.hpp"
 

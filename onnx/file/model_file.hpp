@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an ONNX file says, as plain structs: messages of onnx.proto with the fields that matter here. Text and weights
 // point into the file's bytes, which must outlive them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting nodes by a depth-first traversal against the edges, without recursion: near linear in what the nodes read.
 #include "onnx/file/node_order.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order in which nodes of a graph can run: each behind the nodes whose results it reads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Protobuf's wire format, read in place: fields of a message one after the other, every length checked before it is
 // used.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rounding by search among the numbers of a format: exact, whatever the type of what is rounded.
 #include "onnx/file/small_floats.hpp"
 

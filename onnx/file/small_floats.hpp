@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Floating-point numbers of 8 and 4 bits, in which models store what they compute with others: held as f16, which has
 // all of them, or as f32 where only the exponent is stored.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors in files of their own, as ONNX's test data sets hold them.
 #include "onnx/file/element_types.hpp"
 #include "onnx/file/mapped_file.hpp"

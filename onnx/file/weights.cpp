@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes of weights: checked against type and shape in 128 bits before anything is allocated, found in the model's
 // folder and nowhere else.
 #include "onnx/file/weights.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors of a model's file, and of files beside it, as tensors: mapped where they lie well, else copied once.
 #pragma once
 

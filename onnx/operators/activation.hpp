@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Activations that several operators share: as nodes of their own, inside of recurrent ones, fused into others.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Activation functions, each as an expression of Tyto's own.
 #include "tyto/activations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention, and how positions and caches come into it.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What operators of attention share, those of the standard and those of ONNX Runtime.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transforms of scores as ONNX Runtime computes them, and what else the models of ai.onnx.ml share.
 #include "onnx/operators/class_scores.hpp"
 

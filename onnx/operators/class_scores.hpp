@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the classifiers and regressors of ai.onnx.ml share: rows of features, transforms of scores, labels of classes.
 #pragma once
 

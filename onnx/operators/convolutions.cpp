@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions, their transposes, and those whose windows are deformed.
 #include <algorithm>
 

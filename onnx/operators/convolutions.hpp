@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A convolution with the attributes of a node: Conv itself, and those that quantise or fuse around it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors made of numbers: constants, ranges, random ones.
 #include <cmath>
 

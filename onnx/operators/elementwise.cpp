@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise arithmetic, comparisons, logic and casts.
 #include "tyto/elementwise.hpp"
 

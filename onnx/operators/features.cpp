@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Features made ready for models, and probabilities by class: what ai.onnx.ml has beside models.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements found by index, and values put where an index says.
 #include "tyto/indexing.hpp"
 

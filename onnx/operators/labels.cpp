@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Labels of classes for numbers and words: a list of keys, and what stands for each.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Laying out what leaves add.
 #include "onnx/operators/leaf_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the leaves of trees add to each target, as tables that a reduction takes.
 #pragma once
 

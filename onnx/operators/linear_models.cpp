@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linear models and support vector machines.
 #include <algorithm>
 #include <cmath>

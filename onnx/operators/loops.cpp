@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loop and Scan: loops of the graph where shapes are known before they run, else computed at their place.
 #include <algorithm>
 

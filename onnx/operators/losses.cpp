@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses over classes.
 #include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"

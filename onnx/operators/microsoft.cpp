@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators of ONNX Runtime's own domain: products, norms and activations that its optimiser joins.
 #include "onnx/operators/activation.hpp"
 #include "onnx/operators/convolutions.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention as ONNX Runtime's own domain has it: with projections, with a cache of keys and values, with rotated
 // positions.
 #include <cmath>

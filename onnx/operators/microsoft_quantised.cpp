@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators of ONNX Runtime's own domain on numbers of 8 bits and fewer: computed on what the integers stand for, then
 // rounded again.
 #include <bit>

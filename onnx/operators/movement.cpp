@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements moved: joined, cut out, padded, repeated, reversed.
 #include <algorithm>
 

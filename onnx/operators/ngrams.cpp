@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts of n-grams among integers (TfIdfVectorizer); those of text are refused.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Normalisations: to a mean of 0 and a deviation of 1 over a batch, a layer, a group, a picture.
 #include "onnx/operators/normalisation.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Normalising, for the operators that do it alone and for those that have it fused in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures decoded from the bytes of their files (ImageDecoder).
 #include "io/image_file.hpp"
 #include "onnx/program/operators.hpp"

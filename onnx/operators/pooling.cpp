@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling: largest elements, means and norms of windows.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of matrices and tensors.
 #include "tyto/products.hpp"
 #include "onnx/program/operators.hpp"

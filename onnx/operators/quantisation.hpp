@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers as small integers with a scale and a zero point: how they become that, and back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Quantised operators: computed on the integers' exact values, then rounded as the standard says.
 #include <cmath>
 

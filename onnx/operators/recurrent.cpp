@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recurrent networks: RNN, GRU and LSTM, in either direction, each a scan over the moments.
 #include <cmath>
 #include <functional>

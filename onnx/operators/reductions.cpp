@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions, scans and orders along axes.
 #include "tyto/reduce.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Images read at other places: resized, sampled along grids and in boxes; and the choice of boxes.
 #include "tyto/resampling.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Resizing through Tyto's own operators where they say the same, and through a matrix of weights along each axis else.
 #include "onnx/operators/resizing.hpp"
 

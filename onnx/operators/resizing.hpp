@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Resizing as ONNX defines it: where each element of the result is read, and how its neighbours count.
 #pragma once
 

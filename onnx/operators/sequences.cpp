@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sequences and optionals: how they are made and taken apart. Which tensors they hold is decided when a graph is
 // recorded.
 #include <algorithm>

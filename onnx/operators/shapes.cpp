@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shapes: asking for them and changing them without moving elements.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Signals: windows, Fourier transforms as products with matrices of waves, mel weights.
 #include <cmath>
 #include <numbers>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers of recent language models that carry a state: linear attention and causal convolutions.
 #include <cmath>
 

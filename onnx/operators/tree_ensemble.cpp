@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading trees out of attributes, whatever these say.
 #include "onnx/operators/tree_ensemble.hpp"
 

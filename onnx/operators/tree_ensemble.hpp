@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decision trees as tables: nodes by number, and the nodes that follow them.
 #pragma once
 

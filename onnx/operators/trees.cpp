@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ensembles of decision trees: all rows descend all trees side by side, a level at a time.
 #include <array>
 #include <limits>

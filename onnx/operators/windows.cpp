@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The numbers of windows, padding rules resolved.
 #include "onnx/operators/windows.hpp"
 

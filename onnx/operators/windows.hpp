@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Windows over spatial axes as ONNX states them: kernel, strides, dilations, and padding by numbers or by a rule.
 #pragma once
 

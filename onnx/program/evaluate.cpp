@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running programs: each step by its row of the operator table, by its function, or by a graph that it holds.
 #include <algorithm>
 #include <new>

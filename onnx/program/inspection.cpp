@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes and values by the names that the file gives them.
 #include "onnx/program/inspection.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Models as users see them: a file's graph made a program, run at once in eager mode and in planned segments in lazy
 // mode.
 #include <algorithm>

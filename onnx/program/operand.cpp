@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Taking operands apart into tensors, and putting them together again.
 #include "onnx/program/operand.hpp"
 

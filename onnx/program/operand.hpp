@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A value on its way through a model: a tensor, a sequence of tensors, or the nothing that an optional may hold.
 #pragma once
 

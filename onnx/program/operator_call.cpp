@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inputs and attributes of one node, with errors that name it.
 #include "onnx/program/operator_call.hpp"
 

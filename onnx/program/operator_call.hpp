@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One application of an ONNX operator: what the functions that carry operators out are given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finding an operator's row by domain, name and version.
 #include "onnx/program/operators.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ONNX operators that can be read: one row an operator and version, in tables by family.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making programs of graphs and functions, and folding what is known.
 #include "onnx/program/program.hpp"
 

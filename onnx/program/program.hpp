@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A graph of a model made ready to be evaluated: names become numbers, operators rows of the table, and each value is
 // let go of after its last use.
 #pragma once

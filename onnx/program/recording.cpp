@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps that see elements as operators on the host.
 #include "onnx/program/recording.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole program in one graph, although shapes in it depend on elements: recorded for the shapes that certain values
 // make.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What operators whose bodies are graphs share: models that a recorded graph cannot hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cutting a program where a shape depends on elements, found out by recording it.
 #include "onnx/program/segments.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Words and their numbers.
 #include "onnx/program/vocabulary.hpp"
 

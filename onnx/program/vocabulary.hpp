@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The words of a model's texts, each with a number that stands for it in tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The model message around the nodes, and the parts that every operator needs.
 #include "onnx/write/export.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing graphs as ONNX: nodes are added under names of their own, each operator by a row of a table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arithmetic that ONNX has in other words: exact for every element that ours is exact for, infinities and zeros
 // included.
 #include <limits>

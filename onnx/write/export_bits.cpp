@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions of bits, exponents and divisors in ONNX's words, exact for every element: it has neither bits of
 // floating-point numbers nor common divisors.
 #include <cmath>

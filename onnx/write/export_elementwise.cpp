@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise operators in ONNX's words: most by name, the rest as short compositions.
 #include <cmath>
 #include <numbers>

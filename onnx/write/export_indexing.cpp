@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements picked, replaced, sorted and counted, in ONNX's words.
 #include <limits>
 #include <numeric>

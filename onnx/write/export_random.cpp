@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random numbers: those that a key settles are written as they are, the others are drawn by ONNX anew in each run.
 #include <cmath>
 

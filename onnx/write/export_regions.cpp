@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Branches and loops in ONNX's words: If and Loop, whose graphs read what they capture from the graph around them.
 #include <algorithm>
 

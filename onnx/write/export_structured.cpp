@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Structured operators in ONNX's words: creation, views, reductions, scans, joining, products.
 #include "onnx/write/export.hpp"
 #include "tyto/elementwise.hpp"

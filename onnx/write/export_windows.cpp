@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions, pools, resizing and their gradients in ONNX's words, channels first, as ONNX has them, between
 // transposes that meet those of their neighbours.
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Protobuf's wire format, written: fields one after the other, messages as bytes within messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs written as ONNX files.
 #include "io/atomic_file.hpp"
 #include "onnx/write/export.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Goes from what is asked for back to what is given; every traversal is iterative and visits a node once.
 #include "optimiser/incremental/partial_graph.hpp"
 

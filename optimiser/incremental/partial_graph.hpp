@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The part of a graph that a change of some of its inputs reaches, as a graph of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // anneal: simulated annealing of placement orders; blocks rest on a skyline, moves aim at what holds the top up.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fill one arena with whatever fits below the limit, largest first, and leave the rest to the next.
 #include "optimiser/memory/arenas.hpp"
 

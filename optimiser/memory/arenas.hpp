@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Several arenas where a device limits the size of one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // best: the ladder; each rung starts from the plan so far and ends as soon as the bound is met.
 #include <algorithm>
 #include <thread>

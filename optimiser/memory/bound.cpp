@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The heaviest section by one sweep; the heaviest antichain by blocking flows in layers (Dinitz).
 #include "optimiser/memory/bound.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lower bounds: the heaviest section, and the heaviest antichain where steps may run concurrently.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The search behind `exact`: which block comes next, and where the problem falls apart. What follows from a choice is
 // partial_plan.hpp's; each inference is one short function with the reason why it is sound.
 #include "optimiser/memory/branch_and_bound.hpp"

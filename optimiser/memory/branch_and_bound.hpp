@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Decides whether blocks fit into a capacity: a depth-first search that can be paused and resumed.
 #pragma once
 

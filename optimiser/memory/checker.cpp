@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // check_memory_plan: the independent judge of plans; it shares no code with what makes them.
 #include <algorithm>
 #include <limits>

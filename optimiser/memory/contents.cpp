@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ordered maps of disjoint ranges; a write cuts what lay there.
 #include "optimiser/memory/contents.hpp"
 

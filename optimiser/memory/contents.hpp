@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What lies in memory while a plan runs: of each byte which value it belongs to, and which byte of that value it is.
 // Knows nothing of lifetimes or of how plans are made.
 #pragma once

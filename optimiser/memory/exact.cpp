@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // exact: branch and bound for ever smaller capacities until the best plan meets a proven bound.
 #include "optimiser/memory/portfolio.hpp"
 #include "optimiser/memory/strategies.hpp"

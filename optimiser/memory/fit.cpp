@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // First fit and best fit by a sweep over the placed neighbours' intervals; the skyline as a tree of range maxima.
 #include "optimiser/memory/fit.hpp"
 

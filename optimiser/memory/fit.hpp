@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Placing blocks one after another into gaps: first fit and best fit in a given order, and the skyline without gaps.
 #pragma once
 

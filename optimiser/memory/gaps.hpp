@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The free ranges of one arena in two orders, by address and by size, as balanced trees in flat arrays.
 #pragma once
 

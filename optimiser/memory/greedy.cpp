@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // greedy_by_*: blocks in a given order into the smallest gap between their placed neighbours.
 #include "optimiser/memory/strategies.hpp"
 

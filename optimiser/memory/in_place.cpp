@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Greedy in the order of size: each in-place reuse is separated on top of those that have helped.
 #include "optimiser/memory/in_place.hpp"
 

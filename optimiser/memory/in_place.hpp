@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks that two tensors share, a result computed in place of its input: planned shared and apart.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // lowest_first: always the block that can start lowest, on top of what lies there; among equals the order decides.
 //
 // What is placed next never leaves room below it into which an unplaced block could still slide, so little is wasted

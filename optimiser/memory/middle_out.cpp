@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // middle_out: the heaviest section is stacked first, then time runs away from it on both sides into the gaps that open.
 //
 // A block that is not alive in the heaviest section is over before it or begins after it, so the two sides have nothing

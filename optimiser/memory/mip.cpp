@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // mip: the planning problem as a mixed-integer programme, solved by Cbc where the library was built with it. Cbc is
 // loaded when somebody plans so.
 #include "optimiser/memory/strategies.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // MemoryOrder: a plan as the order of its blocks, from which offsets for any sizes follow.
 #include <algorithm>
 #include <numeric>

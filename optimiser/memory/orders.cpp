@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each order is a triple of keys, all descending; one sort serves them all.
 #include "optimiser/memory/orders.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The orders in which greedy strategies place blocks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A plan in the making: which blocks are placed, where the others can still start, and how to take a step back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a strategy gives back, and the effort that it may spend on it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // plan_memory: choose the strategy, give it its effort, hold its answer against the capacity, describe it.
 #include "optimiser/memory/plan.hpp"
 

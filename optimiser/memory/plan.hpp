@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What every plan goes through: the effort it is worth, from units to bytes, and the facts that a report needs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rounds of growing length over a portfolio of searches, and the choice of capacities to try.
 #include "optimiser/memory/portfolio.hpp"
 

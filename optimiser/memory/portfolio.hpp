@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Several searches for one capacity side by side: which order of preference is lucky cannot be known before.
 #pragma once
 

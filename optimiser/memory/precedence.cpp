@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The precedence of blocks in a graph whose steps may run concurrently: reachability as bit rows.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From the caller's blocks to a Problem: validation, compression of times, units, neighbours, bound.
 #include "optimiser/memory/problem.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The planning problem as every strategy sees it: blocks that matter, times compressed to sections, sizes in units.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a plan looks: the summary on a stream, and the heap map as an SVG picture.
 #include <algorithm>
 #include <cstdio>

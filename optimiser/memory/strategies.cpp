@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of strategies, and the helper that solves independent parts one by one.
 #include "optimiser/memory/strategies.hpp"
 

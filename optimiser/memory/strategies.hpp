@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every planning strategy: one function each, one file each, all in one table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Algebra: identities that hold bit for bit for every input, and, under fast_math, those that hold for real numbers.
 //
 // "Bit for bit" counts NaN as one value and leaves open which zero a maximum of 0 and -0 is. So 0 * x stays (x may be

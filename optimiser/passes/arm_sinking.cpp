@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sinking into arms: what only one arm of a branch reads is computed in that arm, when it is chosen.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Common sub-expressions: of nodes that do the same to the same inputs, the first does it for all.
 #include <algorithm>
 #include <cstring>

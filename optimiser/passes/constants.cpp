@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Constants: parts of a graph that depend on nothing given at run time are computed once.
 #include <algorithm>
 #include <span>

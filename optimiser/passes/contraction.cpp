@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Contraction: a product and the sum that takes it become one multiply-add, which writes no product and rounds once.
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"

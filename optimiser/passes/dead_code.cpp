@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dead code: nodes whose results nobody reads, from the outputs backwards.
 #include "optimiser/passes/pass.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Epilogues: the scale, the bias, the residual and the ReLU that follow a product are applied where its sums are still
 // in cache. It runs when the rounds of the other passes are over, so that no rule waits in vain for a plain product.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tables of rules, for documentation and tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups of element-wise nodes, and the reductions that end them.
 //
 // No group may depend on itself through a node outside it, which levels see to, and none may keep more memory alive

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // General fusion: element-wise operators that feed each other become one operator, so that what passes between them
 // never reaches memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a group does to the memory of others: it runs at one place, where its members stood at several.
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The graph anew, with a node for each group.
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"

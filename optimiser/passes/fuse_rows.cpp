@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups that go on after a reduction: softmaxes, normalisations, losses.
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"

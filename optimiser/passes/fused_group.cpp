@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers values once all inputs and constants are known.
 #include "optimiser/passes/fused_group.hpp"
 

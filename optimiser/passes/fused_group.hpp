@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A fused program in the making: ports of the graph become its values, numbers become constants.
 #pragma once
 

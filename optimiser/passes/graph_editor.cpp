@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Forwarding, counting and ordering in the graph editor.
 #include "optimiser/passes/graph_editor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The editor of a graph: it replaces tensors by others, counts their consumers, and removes at once what has none left.
 #pragma once
 

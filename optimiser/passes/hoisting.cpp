@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hoisting: what depends on captures alone is the same in every iteration, and is computed once, before the loop.
 #include "optimiser/passes/hoisting.hpp"
 

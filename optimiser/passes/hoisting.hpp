@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moving what is the same in every iteration out of loops.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How large and how small the elements of a constant are, by looking at all of them.
 #include "optimiser/passes/magnitude.hpp"
 

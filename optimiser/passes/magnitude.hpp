@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How large and how small the elements of a constant are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rounds of passes until nothing changes, with the account of what they did.
 #include "optimiser/passes/optimise.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The entry point of the optimiser: a graph in, an equal and better graph out.
 #pragma once
 

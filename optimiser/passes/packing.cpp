@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Packing: weights that stay as they are from run to run are laid out as their product's kernel reads them, once.
 // Packed constants fold; packed states are packed anew after they were assigned; what a loop captures is packed before
 // it. Constant kernels that no layout is better for are at least made dense once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Padding: zeros that are put around an image before a convolution become padding of the convolution, which never
 // stores them. Exporters of models write it so where both sides get different counts.
 #include "core/graph/op_ids.hpp"

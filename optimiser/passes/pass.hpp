@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One pass: a name, what it does, and a function that works on a graph editor.
 #pragma once
 

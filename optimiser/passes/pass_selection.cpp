@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading the choice of passes.
 #include "optimiser/passes/pass_selection.hpp"
 

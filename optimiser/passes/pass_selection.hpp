@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which passes run: read from a text such as "-cse,+fast_math".
 #pragma once
 

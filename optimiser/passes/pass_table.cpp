@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order of the passes.
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/pass.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions: of equal elements without adding them up, over axes of one element by reshaping, of reductions at once;
 // products of vectors as sums.
 #include <algorithm>

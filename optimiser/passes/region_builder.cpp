@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copying what is needed of a region.
 #include "optimiser/passes/region_builder.hpp"
 

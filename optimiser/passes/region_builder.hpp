@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Regions made anew, with other inputs than before: what passes on loops and branches have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What passes do to loops and branches, in words: these rewrites look into regions, which patterns of operators cannot.
 #include "optimiser/passes/families.hpp"
 

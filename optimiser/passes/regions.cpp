@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches: what nobody reads is not computed, what does not change is not carried, and a branch whose number
 // is known is the arm that it chooses.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reshapes: they sink through element-wise operators, towards the outputs, where that lets operators that one of them
 // parted come together, or where several become one. What an operator computes of each element stays what it was.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matching and applying rules.
 #include "optimiser/passes/rule.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rewrite rules as lines: `pattern -> replacement, conditions`, each with a name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The number that fills a tensor, seen through views of it; see the header.
 #include "optimiser/passes/scalar_constant.hpp"
 

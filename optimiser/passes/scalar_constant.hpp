@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scalar constants: tensors all of whose elements are one number that is known before anything runs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scaling: factors of the channels of a convolution or product move into its weights, as batch normalisation with
 // running statistics leaves them behind it. The weights are few, the results many.
 //

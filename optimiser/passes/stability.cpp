@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stability: compositions and powers that lose digits or overflow, as the one operator that does not.
 //
 // Here the optimised graph is nearer to the true value than the graph as written; the difference is what the graph as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading the words of a rule from left to right; see the header.
 #include "optimiser/passes/term.hpp"
 

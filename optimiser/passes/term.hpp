@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The words of a rule, read: a pattern or a replacement as a tree of terms.
 #pragma once
 

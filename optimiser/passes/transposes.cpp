@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transposes: two that undo each other meet through what lies between them, if that works as well on permuted axes, and
 // go: element-wise operators, and those that join, pad or cut. What else is read of those operators is a view of what
 // they give now, so that nothing is computed twice.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views: chains become one view, views that change nothing go, tensors of one number become that number stretched.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a rule looks along to move a view: operators that work element by element, as far as keeps a pass near linear.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A body takes its key just before its rows, so that it stays as it is when the key becomes the first of them.
 #include "optimiser/recompute/key_rows.hpp"
 

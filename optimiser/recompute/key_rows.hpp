@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Keys of random numbers as rows of a stack: loops that draw numbers then do not depend on where their rows begin.
 #pragma once
 

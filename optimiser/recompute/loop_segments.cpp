@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The graph is copied; in place of each of the two loops stands a loop over segments, with loops over their iterations
 // in its body, and a loop over the iterations after the segments.
 #include "optimiser/recompute/loop_segments.hpp"

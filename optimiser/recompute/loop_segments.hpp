@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A loop and the loop of its gradient, run in segments: of what only the way back reads, one segment is there at a
 // time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What one order keeps alive at its peak, and ways to keep less; see the header.
 #include "optimiser/recompute/peak_analysis.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The search for what to keep; see the header. Every candidate is rewritten, ordered and measured, none is estimated.
 #include "optimiser/recompute/recompute.hpp"
 

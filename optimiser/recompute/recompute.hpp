@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fitting a graph into less memory by computing values twice instead of keeping them.
 #pragma once
 

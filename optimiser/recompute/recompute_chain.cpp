@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dynamic programming over cut points and bytes kept so far.
 #include "optimiser/recompute/recompute_chain.hpp"
 

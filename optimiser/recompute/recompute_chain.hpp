@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recomputation along a chain: where to cut it into segments, and how much of each is kept, at the least cost within a
 // limit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copying a graph node by node, with second copies of what was forgotten.
 #include "optimiser/recompute/rewrite.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A graph that forgets some values and computes them again where they are needed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The depth-first orders: one traversal, three ways to order the inputs of a task.
 #include <algorithm>
 #include <limits>

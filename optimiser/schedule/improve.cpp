@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Local search at the peak; see the header. Every step either lowers the peak or the number of steps at it.
 #include "optimiser/schedule/improve.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making an order better piece by piece: exact windows round the peak and single tasks moved out of its way.
 #pragma once
 

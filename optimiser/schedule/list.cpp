@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Greedy orders: of the tasks whose inputs are done, the one that is best for the bytes alive.
 #include <algorithm>
 #include <queue>

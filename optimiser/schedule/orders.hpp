@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ways to put tasks in order; each is a pure function of the problem, near linear in its size.
 #pragma once
 

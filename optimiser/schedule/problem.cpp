@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a graph to tasks and back to nodes; see the header.
 #include "optimiser/schedule/problem.hpp"
 

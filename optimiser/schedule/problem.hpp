@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What there is to put in order: tasks that run kernels, the storages they make and read, and what each order costs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of orders, and the best of them.
 #include "optimiser/schedule/schedule.hpp"
 

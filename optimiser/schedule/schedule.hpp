@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order in which a graph's nodes run: several ways to find one, the lowest peak of live bytes wins.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The cost model: which storages are alive while each task runs, with results in place and states updated in place.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Updates as wholes: a state's new value, with all that is computed for nothing else, in one go as soon as it can.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Subset dynamic programming: one level a task, sets at or above the incumbent dropped, the rest kept by set.
 #include "optimiser/schedule/window.hpp"
 #include "core/value/hash.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The best order of few tasks, by dynamic programming over the sets of them that are done.
 #pragma once
 

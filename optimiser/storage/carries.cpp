@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chains are followed from what is computed to the carries that only pass it on; what is left over are cycles.
 #include "optimiser/storage/carries.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where a loop's carries lie from iteration to iteration: chains of values that only change their names.
 #pragma once
 

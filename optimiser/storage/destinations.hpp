@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which tensors are computed straight into their place in a larger one, so that joining them moves nothing.
 #pragma once
 

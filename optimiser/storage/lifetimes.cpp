@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One traversal of the nodes in order; a storage ends with the last consumer of any port in it.
 #include "optimiser/storage/lifetimes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When the memory of a graph's tensors is needed, in one order of the nodes and before a device is asked.
 #pragma once
 

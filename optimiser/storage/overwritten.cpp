@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A binary tree over the elements; a change copies the nodes from the root to the range and leaves the others alone.
 #include "optimiser/storage/overwritten.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When the elements of a whole are overwritten while it grows together, for every one of its earlier forms.
 #pragma once
 

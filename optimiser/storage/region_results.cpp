@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a body does with one of its inputs decides.
 #include "optimiser/storage/region_results.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which operands of a loop or a branch its results may be computed over.
 #pragma once
 

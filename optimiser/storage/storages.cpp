@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One pass over the nodes; every port gets a storage and a place in it.
 #include "optimiser/storage/storages.hpp"
 

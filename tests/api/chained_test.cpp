@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What users of NumPy chain and print, and the shorter forms of functions, against values from NumPy.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compiled functions: what a call gives must be what plain execution gives, call after call, in both modes.
 #include <doctest/doctest.h>
 

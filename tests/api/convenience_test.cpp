@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a newcomer from NumPy or PyTorch writes without looking it up.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Users' operators: values, gradients, compiled code, several results, OpenCL kernels, and what is refused.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Typical mistakes of users: each is an exception of the right kind whose message says what is wrong, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files that are missing, cut short or of another kind: an IoError that names the file and what was expected of it.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of what operators do to places: indices, parts, broadcasts, ties, windows; against finite differences in
 // f64 and, where there is a choice, against the choice that is documented here.
 #include <doctest/doctest.h>

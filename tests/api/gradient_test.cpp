@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of functions: closed forms, nesting, states, compiled functions, and what is refused; in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Explicit graphs: inputs set, runs, results kept, states updated, all by the public interface.
 #include <doctest/doctest.h>
 

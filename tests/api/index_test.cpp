@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading and writing by every kind of index, at random, against positions listed one by one. Index tensors go by
 // NumPy's rules; integers beside them take their axis away first, as in PyTorch.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory goes when nobody can see it any more: loops keep nothing of the steps before, deep graphs nothing of the
 // stack.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One program, two modes: every case is written once, runs eagerly and lazily, and is held against numbers known
 // beforehand.
 #include <doctest/doctest.h>

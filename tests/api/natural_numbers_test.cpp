@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements of u64, and numbers from 2^63 on, which no other integer type holds. Expected values are NumPy 2's.
 #include <doctest/doctest.h>
 

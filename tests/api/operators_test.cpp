@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators by name: the listing, calls, the shape rule alone, and what is known before anything runs.
 #include <doctest/doctest.h>
 

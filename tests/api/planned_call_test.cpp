@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions made of operators give the same bits one by one, through their plan, and recorded in lazy mode, whatever
 // the operands are.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Printing, held against what NumPy 2.4 prints for the same arrays (its `str`, with shape and type where they do not
 // show).
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles and pages: every step is there, what it moved and computed is counted, exports are well formed.
 #include <doctest/doctest.h>
 

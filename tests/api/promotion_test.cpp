@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The type in which operands meet, held against tables written down from PyTorch (torch.result_type) and NumPy 2.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Saved graphs: what comes back computes the same, what cannot leave is named, what was tampered with is refused.
 #include <doctest/doctest.h>
 

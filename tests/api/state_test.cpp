@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The four kinds of state: reads are versions, updates never reach back, and memory is shared only when nobody sees it.
 #include <doctest/doctest.h>
 

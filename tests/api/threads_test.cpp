@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What threads may do at once: each its own tensors, graphs and compiled functions, in both modes; tensors that are
 // computed may be read by all. A graph or a compiled function is one thread's at a time, and so is a state.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An undefined tensor given to any public function is a GraphError that names the function, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chains of view operations at random against plain index arithmetic over a vector, in both modes.
 #include <doctest/doctest.h>
 

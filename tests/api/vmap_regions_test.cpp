@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // vmap of loops and branches under gradients of every order: what the same lines written out give, example by example.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // vmap: many examples at once give what one after the other gives.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `tyto devices` as a user runs it.
 #include <tyto/tyto.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `tyto graph` as a user runs it, on a graph that was saved by the library.
 #include <tyto/flow.hpp>
 #include <tyto/io.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Help, the manual page and completions: all three know every command and option.
 #include <set>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Output that nobody receives is an error, of every command: what was printed is lost.
 #include <sys/wait.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures and recordings as inputs of `tyto run`, as they arrive in a model that gives back what it takes.
 #include <tyto/audio.hpp>
 #include <tyto/images.hpp>

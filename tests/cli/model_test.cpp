@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `tyto show` and `tyto run` as a user runs them, on a model file.
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `tyto plan` as a user runs it: the real program, real files, what it prints and how it exits.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running the real program in a place of its own: what the tests of the command line share.
 #pragma once
 

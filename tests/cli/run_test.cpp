@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `tyto run` is given and told to expect in files, values inside of models, times, limits, and its JSON.
 #include <filesystem>
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Builds the consumer by hand, with nothing but a compiler and pkg-config, and runs it.
 # Usage: build_with_pkg_config.sh COMPILER PREFIX LIBDIR OUTPUT
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Installs a project that has Tyto as a subdirectory: nothing but the project's own program may arrive.
 # Usage: check_install_of_parent.sh CMAKE BUILD CONFIGURATION DESTINATION
 set -eu

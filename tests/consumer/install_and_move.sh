@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Installs the build, then moves the installed tree: a package that remembers where it was put would break.
 # Usage: install_and_move.sh CMAKE BUILD CONFIGURATION DESTINATION
 set -eu

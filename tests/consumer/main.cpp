@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Succeeds if the headers and the library of Tyto are found and belong together.
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A compiler launcher: an object is taken from another build of the same sources if the same command made it there, and
 # compiled if not. So a second build shows that each file is compiled as in the first one, without compiling it.
 # Usage: take_objects.sh BUILD FOLDER COMMAND...   (FOLDER, below the current one, stands for BUILD)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies of bytes: whole, and nothing beside them.
 #include "core/value/copy_bytes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Environment variables are checked against their table: nonsense is refused by name.
 #include <cstdlib>
 #include <optional>

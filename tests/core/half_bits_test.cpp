@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // f16 as f32, each of its 65,536 values, also where the processor was told to read subnormal numbers as zero.
 #include <doctest/doctest.h>
 

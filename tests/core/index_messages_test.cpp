@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an index out of range is told as: the operator's, or that of whoever named bounds.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of integers that shapes, strides and axes are.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The version that headers and library agree on.
 #include <doctest/doctest.h>
 

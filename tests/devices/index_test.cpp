@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // take, gather and scatter against element-by-element indexing, and the errors of bad indices.
 #include <doctest/doctest.h>
 
@@ -22,7 +23,8 @@ namespace {
 Tensor index_tensor(OpId op, const core::Attributes& attributes, const std::vector<Tensor>& inputs, const Shape& shape,
                     bool over_first = false) {
   const bool reads = op == OpId::take || op == OpId::take_along_axis || op == OpId::gather;
-  return run(reads ? cpu::gather_kernels() : cpu::scatter_kernels(), op, attributes, inputs, {{inputs[0].dtype(), shape}}, over_first)[0];
+  return run(reads ? cpu::gather_kernels() : cpu::scatter_kernels(), op, attributes, inputs,
+             {{inputs[0].dtype(), shape}}, over_first)[0];
 }
 
 Tensor random_indices(Dice& dice, const Shape& shape, std::int64_t length) {

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Prints vector_math_truth.inc: values of functions that the C library lacks, computed with mpmath in 80 digits."""
 import random
 import struct

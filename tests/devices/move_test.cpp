@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that move elements, against a rule that says for each result where it comes from.
 #include <doctest/doctest.h>
 

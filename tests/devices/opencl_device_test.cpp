@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The OpenCL device itself: discovery, memory, its program cache, and what it says when something goes wrong.
 #if defined(TYTO_HAVE_OPENCL)
 

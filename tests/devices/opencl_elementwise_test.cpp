@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise operators on OpenCL, both kernel styles, against values computed on the host in long double.
 #if defined(TYTO_HAVE_OPENCL)
 

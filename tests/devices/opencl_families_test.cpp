@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every family of kernels beside loops, in both styles: what they yield is what the CPU's kernels yield, whose truths
 // are the goldens.
 #if defined(TYTO_HAVE_OPENCL)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layouts, conversions and made numbers on OpenCL: strides, broadcasts, offsets, casts, ranges.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products on OpenCL: our own kernels in both styles and CLBlast, any layout, batches, ragged sizes.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions on OpenCL in both styles: any axes, any strides, one and two stages.
 #if defined(TYTO_HAVE_OPENCL)
 

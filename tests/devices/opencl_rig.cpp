@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arenas, conversions and devices for the tests of the OpenCL device.
 #if defined(TYTO_HAVE_OPENCL)
 

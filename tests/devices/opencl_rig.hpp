@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of the OpenCL device share: devices of both styles, and tensors carried there and back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups with reductions on OpenCL in both styles: what they compute, that they round as their operators do, and rows
 // of any length, layout and kind.
 #if defined(TYTO_HAVE_OPENCL)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Launches steps on either device and compares what they yield.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Steps with their inputs, computed on the OpenCL device in both styles and on the CPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions of every type, layout and set of axes against long double arithmetic, element by element.
 #include <doctest/doctest.h>
 

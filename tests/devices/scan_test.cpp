@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running sums, products, minima and maxima against element-by-element loops.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // softmax and log_softmax against long double arithmetic, along any axis of any layout.
 #include <doctest/doctest.h>
 

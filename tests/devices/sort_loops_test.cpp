@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting, selecting and ordering of lines of every length and kind, for each instruction set, against the standard
 // library's stable sort.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting, selecting and searching against the standard library's stable sort and plain counting.
 #include <doctest/doctest.h>
 

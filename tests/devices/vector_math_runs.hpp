@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The vector mathematics as loops over runs, one table an instruction set: what its test and its benchmark call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The vector mathematics of every instruction set that this processor has, against long double and committed values.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Evaluates the first column of docs/numpy.md or docs/pytorch.md and compares it with the values that the page states; 77
 without NumPy, or PyTorch for its page."""
 import os

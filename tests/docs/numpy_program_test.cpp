@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The first code block of docs/numpy.md, compiled at file scope as it stands on the page.
 #include "docs/generate/numpy_program.inc"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every line of docs/numpy.md, run in both modes and held against what NumPy prints.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every spelling of docs/owl.md, run in both modes, and that no constructor of Owl's is forgotten.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // docs/numpy.md and docs/pytorch.md tell of every name of what they compare with what to write for it, or why there is
 // nothing.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The first code block of docs/pytorch.md, compiled at file scope as it stands on the page.
 #include "docs/generate/pytorch_program.inc"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every line of docs/pytorch.md, run in both modes and held against what PyTorch gives.
 #include <doctest/doctest.h>
 

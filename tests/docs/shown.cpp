@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The layout of printed arrays taken out, so that a table can hold them on one line.
 #include "tests/docs/shown.hpp"
 

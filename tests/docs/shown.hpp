@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a documented expression yields, as text: tensors as they print, all else as NumPy's `str` would have it.
 #pragma once
 

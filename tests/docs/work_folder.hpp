@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A folder for rows that write files.
 #pragma once
 

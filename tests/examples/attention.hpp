@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/attention.hpp> take for granted: queries, keys and values.
 #pragma once
 

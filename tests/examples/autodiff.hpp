@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/autodiff.hpp> take for granted.
 #pragma once
 

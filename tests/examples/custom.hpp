@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/custom.hpp> take for granted.
 #pragma once
 

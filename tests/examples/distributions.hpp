@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the example of <tyto/distributions.hpp> takes for granted: a standard deviation.
 #pragma once
 

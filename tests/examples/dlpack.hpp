@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/dlpack.hpp> take for granted: a tensor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of docs/finding_faults.md take for granted: a model, its loss, data, and a place for files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of docs/flow.md take for granted: weights, data, a loss, a model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the blocks of docs/guide.md take for granted: the names of the layers.
 #pragma once
 

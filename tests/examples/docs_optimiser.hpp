@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of docs/optimiser.md take for granted: a function to be compiled, and the language of rules.
 #pragma once
 

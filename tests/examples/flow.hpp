@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/flow.hpp> take for granted.
 #pragma once
 

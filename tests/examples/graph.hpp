@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/graph.hpp> take for granted: a recorded loss of two inputs and one variable.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of the interop headers take as given.
 #pragma once
 

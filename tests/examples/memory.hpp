@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/memory.hpp> take for granted: the blocks of one program at several batch sizes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the examples of <tyto/nn/...> take for granted: a model, its loss on a batch, its descent, and data.
 #pragma once
 

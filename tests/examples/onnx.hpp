@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What examples in <tyto/onnx.hpp> take for given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the example of <tyto/operators.hpp> takes for granted: a matrix.
 #pragma once
 

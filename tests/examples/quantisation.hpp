@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the example of <tyto/quantisation.hpp> takes for granted: rows, and the weights that they are multiplied by.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the example of <tyto/resampling.hpp> takes for granted: images.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the example of <tyto/vmap.hpp> takes for granted: points, weights, and the loss of one example.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The programs behind the goldens of loops and branches: each from named inputs to named results, in any mode.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks of regions are planned with those around them.
 #include <doctest/doctest.h>
 

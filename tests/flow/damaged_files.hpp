@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Saved graphs with nested regions, and damage done to them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What loops and branches refuse, and how they say so, in both modes where both can tell.
 #include <doctest/doctest.h>
 

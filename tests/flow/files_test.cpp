@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Saved graphs with nested regions: what was tampered with is refused or read, and never more than that.
 #include <doctest/doctest.h>
 

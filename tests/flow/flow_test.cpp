@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How loops and branches behave: counts, early exits, states, random numbers, nesting, types; the same in both modes.
 #include <doctest/doctest.h>
 

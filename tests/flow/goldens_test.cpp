@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches against JAX: values and gradients, eager, lazy, and as graphs with passes and planners switched.
 #include <doctest/doctest.h>
 

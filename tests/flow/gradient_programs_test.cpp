@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of first and second order of loops and branches within one another, with states and random draws, against
 // differences in both modes.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lives with holes: memory that one arm of a branch does not need serves what else lives in it, and results stay those
 // of eager evaluation.
 #include <doctest/doctest.h>

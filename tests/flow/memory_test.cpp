@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What loops take: one iteration's memory whatever their length, rings of few places, and for gradients the least that
 // is worth keeping.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What loops and branches copy, as reports name it: nothing where a value may stay in its place.
 #include <doctest/doctest.h>
 

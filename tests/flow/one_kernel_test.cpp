@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops whose body is one kernel, which repeats itself: each against the same loop in plain C++, for counts that end
 // before, within and after what it does at a time.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches on an OpenCL device: what it runs itself, and what it leaves to the host.
 #include <doctest/doctest.h>
 

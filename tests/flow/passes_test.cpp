@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What passes move out of loops and into arms, what they leave where it is, and that no number changes.
 #include <doctest/doctest.h>
 

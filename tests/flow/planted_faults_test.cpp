@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The checker of contents against plans that are right, and against the same plans with a fault planted in each: what a
 // planner of loops and branches could get wrong.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What programs of loops and branches are written and judged with: numbers of a type, and slopes against differences.
 #pragma once
 

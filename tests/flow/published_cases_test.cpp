@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cases that other libraries publish for their loops and branches, and the numbers that they expect; what each stands
 // for is listed in tests/flow/cases.md.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Carries that change places through views, and the registers of a carried line that are shifted one by one in either
 // order: compilers that write carries back one after the other lose values here.
 #include <doctest/doctest.h>

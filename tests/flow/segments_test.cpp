@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops within a memory limit: run in segments, they give the bits that they give without a limit.
 #include <doctest/doctest.h>
 

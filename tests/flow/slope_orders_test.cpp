@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Slopes of random programs of loops and branches in a graph beside those of eager mode's tape: sums of floating-point
 // numbers depend on their order, so both modes must add in one.
 #include <doctest/doctest.h>

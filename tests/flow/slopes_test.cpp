@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of loops and branches in a graph beside those of eager mode's tape, at numbers where slopes are zeros of
 // both signs.
 #include <doctest/doctest.h>

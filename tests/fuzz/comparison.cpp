@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Comparing histories element by element.
 #include "tests/fuzz/comparison.hpp"
 

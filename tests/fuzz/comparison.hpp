@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When results count as equal: bit for bit, or as near as rounding can have brought them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves through complex numbers, Fourier transforms and eigenvalues: from real tensors and back to real ones.
 #include "tests/fuzz/drawing.hpp"
 

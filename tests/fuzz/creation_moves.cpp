@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves that make tensors of nothing: filled, counted, drawn.
 #include "tests/fuzz/drawing.hpp"
 #include "tyto/special.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random choices that are the same on every platform.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a drawing picks operands and makes moves.
 #include "tests/fuzz/drawing.hpp"
 

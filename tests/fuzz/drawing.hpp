@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program drawn at random. Every choice depends on the seed, on types and on shapes, never on data, so that the same
 // seed draws the same program in both modes.
 #pragma once

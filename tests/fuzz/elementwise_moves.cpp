@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves through ops/elementwise.def: any operator of the list on whatever tensors there are.
 #include <algorithm>
 

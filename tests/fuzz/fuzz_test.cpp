@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random programs over all operators, in both modes, through every pass and every planner, with changing inputs.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves that differentiate a few other moves, and those through the user's own functions.
 #include "tests/fuzz/drawing.hpp"
 

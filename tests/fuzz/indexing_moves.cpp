@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves that pick by position, and those that order.
 #include "tests/fuzz/drawing.hpp"
 

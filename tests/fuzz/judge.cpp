@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What rounds, adds up or leaves signs open is told by the operators of the program.
 #include "tests/fuzz/judge.hpp"
 

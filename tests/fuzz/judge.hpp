@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether what a way of running gave is what it may give.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves through linear algebra, on matrices that are far from singular: what eager mode refuses, a graph makes NaN.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves that plant what rules on products, reductions and views look for, and chance would seldom put together.
 #include <algorithm>
 

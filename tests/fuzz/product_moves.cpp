@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves through products, convolutions, pooling and resizing.
 #include <algorithm>
 

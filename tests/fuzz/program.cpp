@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a trial's program and its data come from the seed.
 #include "tests/fuzz/program.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A drawn program with its inputs, states, results and updates, in one mode.
 #pragma once
 

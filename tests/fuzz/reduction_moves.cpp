@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves along axes: reductions, running sums, softmax.
 #include "tests/fuzz/drawing.hpp"
 #include "tests/fuzz/sequence_as_before.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves through loops and branches whose bodies are moves themselves: carries that are computed, shifted, exchanged or
 // kept, rows in and out, counts that are known or not, early exits.
 #include "tests/fuzz/drawing.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which operators round, and how an array is moved by chance.
 #include "tests/fuzz/rounding_errors.hpp"
 

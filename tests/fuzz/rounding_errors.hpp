@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rounding errors drawn by chance: eager mode with each operator off by as much as it may be.
 #pragma once
 

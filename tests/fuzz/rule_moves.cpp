@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves that spell out the left side of a rewrite rule over whatever tensors there are, read from the rule itself.
 #include <charconv>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each way promises, and graphs of recorded programs.
 #include "tests/fuzz/runs.hpp"
 

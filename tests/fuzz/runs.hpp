@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ways in which a trial's program is run.
 #pragma once
 

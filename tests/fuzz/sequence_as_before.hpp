@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches in programs that are compared with explicit graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves that change shape, place and type: views, copies, joins, cuts.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Trials by their seeds, and what went wrong in them.
 #include "tests/fuzz/trial.hpp"
 

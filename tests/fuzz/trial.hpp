@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One random program, run in every way that must not matter, against eager mode.
 #pragma once
 

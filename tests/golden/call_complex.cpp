@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls on complex numbers: real inputs whose last axis holds the parts, and results as parts again, so that their
 // gradients are those of real functions. Transforms and eigenvalues, which are complex, stand here too.
 #include "tests/golden/calls.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of what makes tensors from nothing, or from class numbers.
 #include "tests/golden/calls.hpp"
 #include "tyto/indexing.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of the element-wise operators, one for each line of their list, and of the two that take arguments.
 #include "tests/golden/calls.hpp"
 #include "tyto/activations.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of what picks, places and orders elements.
 #include "tests/golden/calls.hpp"
 #include "tyto/choosing.hpp"

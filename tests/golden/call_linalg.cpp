@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of linear algebra, on matrices made from the inputs so that they have what a case asks of them.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of NumPy's functions that are made of operators, and of distributions.
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of the products of matrices and tensors.
 #include "tests/golden/calls.hpp"
 #include "tyto/products.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of reductions, scans, and what is made of them: softmax, attention and the losses.
 #include "tests/golden/calls.hpp"
 #include "tyto/attention.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of what reads elements elsewhere, and of what puts several values into one place.
 #include <stdexcept>
 

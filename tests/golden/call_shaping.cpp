@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of what changes shapes and places: views, joins, cuts, repetitions, borders, diagonals.
 #include "tests/golden/calls.hpp"
 #include "tyto/shaping.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of convolutions, pooling and resizing.
 #include "tests/golden/calls.hpp"
 #include "tyto/windows.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The families' calls in one table, and the arguments of a case as the public functions take them.
 #include "tests/golden/calls.hpp"
 

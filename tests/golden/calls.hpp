@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a golden's operator name and arguments to a call of the public functions, in either mode.
 #pragma once
 

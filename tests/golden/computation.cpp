@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ways in which a case is computed, each a few lines on the public functions.
 #include "tests/golden/computation.hpp"
 

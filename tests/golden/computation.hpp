@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a case asks for, computed through the public functions: outputs, gradients, second gradients, in several ways.
 #pragma once
 

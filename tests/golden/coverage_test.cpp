@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // No operator of the table without a golden: each is part of what some case computes, or is listed here with a reason.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stencil, the values it is laid around, and sums of products.
 #include "tests/golden/differences.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finite differences in f64: what gradients are held against where no library's answer is at hand.
 #pragma once
 

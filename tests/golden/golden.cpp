@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the manifest of the goldens and compares arrays element by element.
 #include "tests/golden/golden.hpp"
 

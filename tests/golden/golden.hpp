@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The golden cases: what each operator must compute, read from the manifest, and how results are held against it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The goldens themselves: the committed files can be read, and a difference is told clearly.
 #include "tests/golden/golden.hpp"
 

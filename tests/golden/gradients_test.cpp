@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of every differentiable operator against finite differences in f64, first and second, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the golden files of the operator suite: what NumPy, SciPy and PyTorch say every operator computes.
 
 Run it from anywhere, with NumPy >= 2, SciPy >= 1.11 and PyTorch >= 2.13 (the CPU build is enough):

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a zip archive by its central directory, inflates its members, and takes the .npy headers apart.
 #include "tests/golden/npz.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads NumPy's .npz archives for the goldens, on its own, so that the library's reader can be checked against it.
 #pragma once
 

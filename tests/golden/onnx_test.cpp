@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every golden written as ONNX and read again, gradients included: what comes back computes what the case states. With
 // $TYTO_WRITTEN the files stay in that folder, with inputs and results, for tests/onnx/check_written.py.
 #include <doctest/doctest.h>

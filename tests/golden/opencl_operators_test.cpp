@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Golden cases on the OpenCL device: many in one graph, since compiling its kernels is what takes the time.
 #include <doctest/doctest.h>
 

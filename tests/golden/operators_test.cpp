@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every golden case on the CPU in every way of computing it: at once, on scattered inputs, recorded, compiled.
 #include <doctest/doctest.h>
 

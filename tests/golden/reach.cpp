@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Traverses recorded nodes from results to what they are made of.
 #include "tests/golden/reach.hpp"
 

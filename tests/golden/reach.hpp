@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which operators a recorded result is made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts cases by operator and way, and writes the table of them.
 #include "tests/golden/summary.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How many cases were computed in which way, by operator: printed in short, written in full where a file is asked for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares what was computed with what a case states, in its order.
 #include "tests/golden/verdict.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is wrong with a case that was computed in some way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Results in half precision that are known: their squares, sums and powers are no numbers of f16.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws the operands of a composed function and compares its results in half precision with those in f64.
 #include "tests/half_precision/composed_case.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A function made of several operators, held in f16 and bf16 to what it is in f64 of the same numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every function and layer of the public headers is held to one rounding, or is named here with the reason why not.
 #include <doctest/doctest.h>
 

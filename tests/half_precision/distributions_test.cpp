@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Densities and distribution functions in half precision.
 #include <doctest/doctest.h>
 

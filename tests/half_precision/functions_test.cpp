@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Norms, statistics, calculus, polynomials and products in half precision.
 #include <doctest/doctest.h>
 

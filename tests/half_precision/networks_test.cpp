@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses, activations, layers and clipping of gradients in half precision.
 #include <doctest/doctest.h>
 

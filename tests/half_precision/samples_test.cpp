@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Samples of distributions whose parameters are of half precision.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of single operators that are made of several: those that read no result that was rounded, and those that
 // do.
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks that every source of the product compiles alone, syntax only, with nothing but the standard headers precompiled.
 # Usage: check_alone.sh CMAKE ROOT FOLDER [CMAKE OPTIONS]; FOLDER keeps what was checked, so that only changes are checked again.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Shows that the checks of this folder refuse what they are there to refuse.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,9 +12,9 @@ tree() {
   rm -rf "$work/tree"
   mkdir -p "$work/tree/core/value" "$work/tree/ops" "$work/tree/devices/cpu" "$work/tree/devices/opencl/runtime" \
     "$work/tree/include/tyto"
-  printf '// A header that every layer speaks.\n#pragma once\n#include <vector>\n' >"$work/tree/include/tyto/shape.hpp"
-  printf '// A header of the core.\n#pragma once\n#include <tyto/shape.hpp>\n' >"$work/tree/core/value/shape.hpp"
-  printf '// An operator of the table.\n#include "core/value/shape.hpp"\n#include <vector>\n' >"$work/tree/ops/add.cpp"
+  printf '// SPDX-License-Identifier: MIT\n// A header that every layer speaks.\n#pragma once\n#include <vector>\n' >"$work/tree/include/tyto/shape.hpp"
+  printf '// SPDX-License-Identifier: MIT\n// A header of the core.\n#pragma once\n#include <tyto/shape.hpp>\n' >"$work/tree/core/value/shape.hpp"
+  printf '// SPDX-License-Identifier: MIT\n// An operator of the table.\n#include "core/value/shape.hpp"\n#include <vector>\n' >"$work/tree/ops/add.cpp"
 }
 
 # expect ok|refused CHECK WHAT [PATTERN]
@@ -69,6 +70,9 @@ expect refused check_files.sh "a file of 801 lines" '801 lines'
 tree
 printf '#include <vector>\n' >"$work/tree/ops/mute.cpp"
 expect refused check_files.sh "a file without an opening sentence" 'mute.cpp: does not open'
+tree
+printf '// A file of which nobody knows whether it may be used.\n' >"$work/tree/ops/closed.cpp"
+expect refused check_files.sh "a file without its licence" 'closed.cpp: does not begin with'
 tree
 printf '// A header that can be included twice.\n' >"$work/tree/ops/twice.hpp"
 expect refused check_files.sh "a header without a guard" 'pragma once'

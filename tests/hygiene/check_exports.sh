@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks that the shared library exports the public namespace and nothing of its insides or of other libraries.
 # Usage: check_exports.sh NM LIBRARY
 set -eu

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks what every source file must keep: its length, its opening sentence, its name.
+# SPDX-License-Identifier: MIT
+# Checks what every source file must keep: its licence, its length, its opening sentence, its name.
 # Usage: check_files.sh [ROOT]
 set -eu
 root=${1:-$(dirname "$0")/../..}
@@ -23,17 +24,19 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
         complain(path, "a name that says nothing about the contents")
       mark = name ~ /\.(cmake|sh|py)$|^CMakeLists\.txt$/ ? "#" : "//"
       number = 0
-      guarded = 0
+      guarded = licensed = 0
       first = ""
       while ((getline line < path) > 0) {
         number++
-        if (first == "" && !(number == 1 && line ~ /^#!/)) first = line
+        if (line == mark " SPDX-License-Identifier: MIT" && number <= 2) licensed = 1
+        else if (first == "" && !(number == 1 && line ~ /^#!/)) first = line
         if (line == "#pragma once") guarded = 1
       }
       close(path)
       # A sentence: the comment mark, a blank, then at least three words. Python files may open with a docstring.
       if (first !~ "^(" mark "|\"\"\") ?[^ ]+( [^ ]+)( [^ ]+)")
         complain(path, "does not open with a comment that says in a sentence what it is")
+      if (!licensed) complain(path, "does not begin with \"" mark " SPDX-License-Identifier: MIT\"")
       if (number > 800) complain(path, number " lines; 800 is the limit")
       if (name ~ /\.hpp$/ && !guarded) complain(path, "lacks #pragma once")
     }

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks every #include of a source tree against include_matrix.txt.
 # Usage: check_includes.sh [ROOT]
 set -eu

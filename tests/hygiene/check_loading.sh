@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks that a program that already runs, such as Python, can load the library: the system keeps 512 bytes of each
 # thread's memory for libraries that come late and ask for theirs at once.
 # Usage: check_loading.sh READELF LIBRARY

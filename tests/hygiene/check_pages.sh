@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks Markdown pages: each relative link leads to a file; each decision has a line in the index and fewer than 40 of
 # its own.
 # Usage: check_pages.sh [ROOT]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks that each public declaration in include/tyto has a sentence: a comment `///` that serves it, as
 # docs/site/declarations.awk says which does. Names of macros need none.
 # Usage: check_sentences.sh [ROOT]

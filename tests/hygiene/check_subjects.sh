@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks the subjects of commits: at most 72 characters, beginning with an imperative verb that says what changed.
 # Usage: check_subjects.sh [ROOT [SINCE]]; 77 where there is no history to read.
 set -eu

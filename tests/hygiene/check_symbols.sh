@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks that objects compiled for one instruction set share no inline function with the others: the linker would keep
 # one copy for all, and a processor without the set would meet its instructions.
 # Usage: check_symbols.sh BUILD_FOLDER

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Checks that no file says what docs/words.md forbids, as far as words.txt lists it.
 # Usage: check_words.sh [ROOT]
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A compiler launcher that checks sources without generating code; only precompiled headers are made.
 set -eu
 case " $* " in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // <tyto/interop/armadillo.hpp>: column-major matrices lent both ways, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // <tyto/interop/eigen.hpp>: matrices lent both ways, and sparse matrices as operators, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // <tyto/interop/mdspan.hpp>: spans of the interface of std::mdspan lent both ways, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // <tyto/interop/opencv.hpp>: images and arrays lent both ways, in both modes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // <tyto/interop/xtensor.hpp>: arrays and strided views lent both ways, in both modes.
 #include <doctest/doctest.h>
 

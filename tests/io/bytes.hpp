@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Little helpers of the file tests: bytes from text, whole files, arrays as numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real MNIST and CIFAR-10 files, where they are present, against what is known of them.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors handed over in memory, to another library and back.
 #include <doctest/doctest.h>
 #include <tyto/dlpack.hpp>

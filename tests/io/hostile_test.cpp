@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Damaged archives, pictures and tensors: refused with a reason, whatever was done to them.
 #include <doctest/doctest.h>
 #include <sys/resource.h>

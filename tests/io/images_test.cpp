@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // PNG and JPEG files against what Pillow reads of them, damaged in every way, and folders of them.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays in NumPy's files, read and written.
 #include <doctest/doctest.h>
 

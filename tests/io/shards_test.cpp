@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Safetensors in several files beside an index.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers in text files and arrays mapped into memory.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpoints that PyTorch wrote, and what is refused of them.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recordings in WAV files, against what SciPy reads from them, and each way that such a file can be wrong.
 #include <doctest/doctest.h>
 

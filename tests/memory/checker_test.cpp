@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The checker accepts good plans and finds each planted fault.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random blocks through every strategy and the checker, and small ones against brute force; fixed seeds.
 #include <doctest/doctest.h>
 

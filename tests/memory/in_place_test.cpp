@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // In-place reuses: planned shared and separated, never worse than shared, sometimes better.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The oracle is written for being right, not for speed: nothing of it is shared with the planners.
 #include "tests/memory/oracle.hpp"
 

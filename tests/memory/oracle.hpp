@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of planners share: an optimum by brute force, random blocks, and the instances on disk.
 #pragma once
 

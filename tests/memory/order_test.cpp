@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A plan kept as an order gives valid offsets for other sizes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // plan_memory: what it accepts and refuses, its options, its bound, and that it repeats itself.
 #include <doctest/doctest.h>
 

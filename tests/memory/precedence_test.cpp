@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Planning for steps that may run at the same time.
 #include <doctest/doctest.h>
 

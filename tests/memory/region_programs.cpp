@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A random nest is drawn as a tree, emitted as flat steps, given lifetimes by dataflow, and judged by running it.
 #include "tests/memory/region_programs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random programs of nested loops and branches on one timeline: when each of their storages is alive, and a judge that
 // runs them on token memory.
 #pragma once

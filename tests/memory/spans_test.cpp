@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks whose lifetimes have holes: plans against brute force, the checker, stored orders, pictures, and running
 // programs.
 #include <doctest/doctest.h>

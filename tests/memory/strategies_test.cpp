@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each strategy on instances small enough to be worked out by hand.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Each file of mistakes/ must be refused by each compiler given, in the words of its first line and in few lines. (They
 # end in .cxx, so that they are no sources of the area.)
 # usage: check_mistakes.sh INCLUDE_DIRECTORY INCLUDE_DIRECTORY COMPILER...

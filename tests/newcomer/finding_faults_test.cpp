@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NaN is found where it is made: operator, layer and element, in both modes, in gradients and in loops.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training in explicit graphs, reports in either mode, and operators of one's own under an Autocast.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers have names everywhere: in errors, summaries, profiles, plans and pictures, forward and backward.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers of one's own: what is forgotten is told, copies are copies, and the phase reaches inner layers.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What tensors hold memory, told by a process that was started with TYTO_TRACE=1.
 #include <doctest/doctest.h>
 

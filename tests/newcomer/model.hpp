@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A network of two levels whose numbers are known: log(x), and sums of its rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a user of NumPy types first: slices, histograms, single numbers.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // x(index) of a name that can be assigned to: a tensor like any other, wherever a value is wanted.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names that a compiled function gives other values: a state keeps none of them, so the trace refuses what it can tell.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batches: every sample once an epoch, in an order of its own, from any place on.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers made of layers: steps with the phase, names, branches and shortcuts; modules of several inputs.
 #include <doctest/doctest.h>
 

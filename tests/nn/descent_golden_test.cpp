@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rules, schedules, plateaus and averages against PyTorch, in both modes.
 #include <cmath>
 #include <numbers>

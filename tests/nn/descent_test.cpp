@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rules of descent against values worked by hand, each line computed at once and as one compiled step.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The goldens of layers, losses and rules: arrays by name, and how results are held against them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Explicit graphs over layers: parameters, made in neither mode, are read anew in each run.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The history of a run: its rows, its files, when it ends early, and that a resumed run has the same.
 #include <doctest/doctest.h>
 

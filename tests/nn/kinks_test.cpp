@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Slopes at kinks where they are not PyTorch's, as docs/semantics.md states them.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One layer against its goldens: results, gradients, states after three steps of descent, results in inference.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers of one input against PyTorch: linear, convolution, normalisation, pooling, activations, networks.
 #include "tests/nn/layer_goldens.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers: shapes, values, names of parameters, and dropout that drops in training only.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loading by name: round trips, PyTorch's layouts, renaming, reports, and refusals that change nothing.
 #include <doctest/doctest.h>
 

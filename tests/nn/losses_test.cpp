@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses against PyTorch under every reduction, with gradients, in both modes; and what they refuse.
 #include <tyto/nn.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training in both modes: hundreds of steps, every loss the same, bit for bit where the same kernels run.
 #include <doctest/doctest.h>
 

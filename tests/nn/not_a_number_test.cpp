@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NaN goes through every activation and every loss, as it does in PyTorch.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training of convolutional networks on an OpenCL device: everything runs there, and the losses are the CPU's.
 #include <doctest/doctest.h>
 

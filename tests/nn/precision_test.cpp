@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mixed precision: products in 16 bits under parameters in f32, and the loss scale against PyTorch's.
 #include <tyto/nn.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recurrent layers, attention and transformer blocks against PyTorch.
 #include "tests/nn/layer_goldens.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recurrent layers, attention and embeddings: continuity, masks in both modes, and what they refuse.
 #include <doctest/doctest.h>
 

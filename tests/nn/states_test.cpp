@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // States beside parameters: their names, their updates in both modes, freezing, and what files hold of them.
 #include <doctest/doctest.h>
 

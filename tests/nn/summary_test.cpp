@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The summary of a model: layers by call, shapes, parameters, multiplications and memory.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training as a whole: both modes learn alike, and a run that is resumed goes on as if it had not stopped.
 #include <doctest/doctest.h>
 

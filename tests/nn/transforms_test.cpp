@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transforms of pictures: what they do to known pixels, and that what they draw depends on seed, epoch and sample
 // alone.
 #include <doctest/doctest.h>

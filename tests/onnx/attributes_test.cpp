@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes whose attributes, or whose inputs that say shapes, are far off: refused by name, by no crash, overflow or
 // allocation of what memory cannot hold.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The largest elements of boxes in parts (MaxRoiPool), against loops over the elements of each part.
 #include <algorithm>
 #include <cmath>

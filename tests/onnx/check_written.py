@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the models that the tests wrote in ONNX Runtime, and compares. Needs onnx and onnxruntime.
 
 TYTO_WRITTEN=FOLDER onnx_test --source-file='*writing*,*layers*,*networks*' (operators, loops, every layer, the networks of

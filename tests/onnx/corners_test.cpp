@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes at the corners of what the standard says, which its own node tests leave out; all values are worked by hand.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Models whose numbers, names, types, shapes and operators were damaged end with results or with a tyto::Error.
 // bench/fuzz/onnx_model_fuzz draws more of them.
 #include <doctest/doctest.h>

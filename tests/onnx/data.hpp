@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files of the tests: ONNX's own test tensors, and folders of models that may not be there.
 #pragma once
 

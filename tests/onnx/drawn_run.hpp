@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A model that may be damaged, run with small inputs drawn from what it declares, in every way in which models run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights in files beside the model: found in its folder, through links that stay there, and nowhere else.
 #include <unistd.h>
 

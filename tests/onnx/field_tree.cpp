@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // onnx.proto as a table of fields, by which trees are read and written.
 #include "tests/onnx/field_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A model file as a tree of its fields, which can be changed anywhere and written as a well-formed file again.
 #pragma once
 

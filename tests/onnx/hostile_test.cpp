@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Damaged models: refused with a reason, or read as what they then say.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Looking into a model: its nodes, the types and shapes of what they give, values inside of it, tensors beside it.
 #include <fstream>
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every layer of nn written as ONNX and read again, and networks of layers: the files hold their weights.
 #include <functional>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Limits for models of strangers: what takes more bytes or iterations than allowed is refused by the node's name,
 // before it is done.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loop, Scan and If in a model: parts of its graph where they can be, computed at their place where they cannot.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes tests/onnx/classical_models.npz: models of ai.onnx.ml, inputs, and what ONNX Runtime gives for them.
 
 Needs onnx, onnxruntime, scikit-learn and skl2onnx; the build never runs it. Members are those of make_models.py. Models that

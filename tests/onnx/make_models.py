@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes tests/onnx/models.npz: small models, inputs, and what ONNX Runtime gives for them.
 
 Needs onnx, onnxruntime and PyTorch; the build never runs it. Members are NAME|model (the file's bytes), NAME|in|INPUT and

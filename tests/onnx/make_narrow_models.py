@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes tests/onnx/narrow_models.npz: models with elements of 8 bits and fewer, inputs, and the outputs that are right.
 
 Needs onnx and ml_dtypes; the build never runs it. Members are NAME|model (the file's bytes), NAME|in|INPUT and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Models as functions: inputs and outputs by name, signatures, bindings, branches, functions, parts.
 #include <doctest/doctest.h>
 #include <tyto/subnormals.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Models made field by field, as the tests of the reader need them: right ones, and ones that no exporter would write.
 #pragma once
 

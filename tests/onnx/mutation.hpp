@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Damage done to files: bytes changed, lost, repeated, put in, lengths made extreme.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The networks of examples/ written as ONNX with their weights, and read again; one of them with its training step.
 #include <tyto/nn.hpp>
 

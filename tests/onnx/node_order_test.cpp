@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes in any order: sorted when a file is read, in graphs inside of nodes and in functions too; cycles are refused.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ONNX's own tests of its operators, in every way in which a model runs: eager, lazy with inputs as they come, lazy
 // with all inputs but the first known beforehand, as a graph that was saved and loaded, and on the OpenCL device.
 #include <algorithm>

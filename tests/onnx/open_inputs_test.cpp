@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs of models whose inputs are all open: axes, and numbers on which no shape depends, come with the data.
 #include <doctest/doctest.h>
 #include <tyto/device.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures decoded by a model, against what Pillow reads of the same files.
 #include <algorithm>
 #include <cstdlib>

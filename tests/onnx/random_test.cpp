@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random numbers written as ONNX: those of a key are the same, others are drawn anew and follow the same distribution.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an ONNX file may hold, and what is refused of it.
 #include <fstream>
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs of models for certain values, where shapes depend on elements.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sequences and optionals in a model: taken and given tensor by tensor, their lengths known when it is recorded.
 #include <sstream>
 

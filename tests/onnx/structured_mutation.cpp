@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each kind of damage is a function that changes one place of the tree, or nothing where the tree has no such place.
 #include "tests/onnx/structured_mutation.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text in models: numbers that stand for words, compared, moved and looked up; what computes with them is refused.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>

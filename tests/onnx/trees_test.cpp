@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Trees of ai.onnx.ml: what stays planned, how deep they may be, and attributes that contradict one another.
 #include <functional>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators, loops and branches written as ONNX and read again: what comes back gives the same numbers.
 #include <fstream>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A graph written as ONNX and read again is to compute what it did. With $TYTO_WRITTEN the file and what it should give
 // stay in that folder, for tests/onnx/check_written.py.
 #pragma once

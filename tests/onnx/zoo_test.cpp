@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Real models with real weights against the values that ONNX Runtime gave for them.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex functions on an OpenCL device where C's annex G and NumPy say what they are, and at the ends of their range.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The entry points, each a line: what it makes or lets go of, and how its status is given back.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A driver of OpenCL that fails when it is told to: its entry points stand in this program, count the calls and the
 // objects that live, and pass on to the real ones.
 #pragma once

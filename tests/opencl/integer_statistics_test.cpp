@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Statistics of integers on an OpenCL device are those of exact sums, as on the CPU.
 #if defined(TYTO_HAVE_OPENCL)
 

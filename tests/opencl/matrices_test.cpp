@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Factorisations of matrices on the OpenCL device: the CPU computes them, with planned copies, and reports say so.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A device without f64: what is computed in f64 runs on the CPU, and what is only moved stays where it is.
 #if defined(TYTO_HAVE_OPENCL)
 

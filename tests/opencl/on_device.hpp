@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A device of its own for a test, and the scope in which work goes to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whatever call of the driver fails, it becomes a typed error that says where and what, nothing leaks or hangs, and
 // what runs next gives the right numbers.
 #if defined(TYTO_HAVE_OPENCL)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention as one operator: its kernels against the scores written out, gradients of the first and second order, and
 // what it refuses.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attributes about the ends of what shape rules let through: whatever a rule accepts is computed from the operands
 // alone, without a look at what lies around them.
 #include <doctest/doctest.h>

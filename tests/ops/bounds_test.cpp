@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers that functions bound: both ends are taken, and what is one beyond either, or farther than 64 bits can be
 // counted on from, is refused.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // check_bounds, and the functions that hold what they are given to a range by it: each error speaks for its function.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Factorisations of complex matrices: residuals of many sizes and shapes, and what degenerate matrices give.
 #include <doctest/doctest.h>
 

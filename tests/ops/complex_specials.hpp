@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex functions at zeros, infinities, NaN and the ends of their range, against C's tables and true values.
 #pragma once
 

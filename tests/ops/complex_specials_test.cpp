@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex functions where C's annex G and NumPy say what they are, and at the ends of their range.
 #include "tests/ops/complex_specials.hpp"
 

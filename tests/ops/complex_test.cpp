@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex numbers: what they are made of and meet, how they print, what sees their memory, what is refused.
 #include <cmath>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Probabilities of counts out of huge populations, against numbers of sixty digits: differences of logarithms of
 // factorials, as SciPy 1.17 takes them, are off by 4 there.
 #include <doctest/doctest.h>

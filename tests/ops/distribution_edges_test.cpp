@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Densities and distribution functions at the edges of supports, in heavy tails, at infinities and of NaN. Expected
 // values are SciPy's, or mpmath's with 45 digits.
 #include <doctest/doctest.h>

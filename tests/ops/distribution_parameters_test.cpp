@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parameters of which no distribution can draw: refused where they are known, marked in what graphs draw.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Samples of distributions against their own distribution functions, gradients of densities against differences.
 #include "tyto/distributions.hpp"
 

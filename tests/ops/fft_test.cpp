@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fourier transforms of random sizes against their definition, along any axis, and what is refused.
 #include <cmath>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of a matrix with its own transpose, which compute half of what they give, and of matrices with columns.
 #include <doctest/doctest.h>
 

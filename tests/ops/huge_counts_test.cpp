@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Draws of counts out of huge populations against their limits.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Incomplete gamma and beta functions, and the distributions that are made of them, of parameters up to 2^53: expected
 // values are integrals by mpmath with 45 digits.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Picking and placing by index tensors, with gradients and messages.
 #include <doctest/doctest.h>
 

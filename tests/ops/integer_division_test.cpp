@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Integer quotients and remainders of 64 bits against arithmetic in 128 bits: by one number for all, by many, and by
 // every divisor at the ends of what a reciprocal can be taken of.
 #include <doctest/doctest.h>

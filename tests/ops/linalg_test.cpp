@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linear algebra: residuals of random matrices of many sizes, in both modes, and what is refused.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Spectra of plain matrices of low rank, whose eigenvalues are known: after the first deflations nothing is left of
 // them but rounding errors, which shrink from step to step.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lowerings: what a device without a kernel runs instead gives the same elements as the kernel.
 #include <doctest/doctest.h>
 

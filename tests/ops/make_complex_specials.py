@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes complex_specials.inc: complex functions at zeros, infinities and NaN from NumPy, whose functions are C's, and
 at the ends of the range from mpmath. Run from anywhere: python3 tests/ops/make_complex_specials.py"""
 import math

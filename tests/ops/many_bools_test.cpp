@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators over bools, few and many of them, dense and not: they are computed by different loops.
 #include <cstdint>
 #include <vector>

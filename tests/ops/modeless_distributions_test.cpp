@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distributions of tensors of any mode, as layers use them: they are those of the mode of their operands.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Joining, splitting, repeating, rolling, padding and triangles, with gradients and messages.
 #include <doctest/doctest.h>
 

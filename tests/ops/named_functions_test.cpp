@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Messages begin with the function that was called; the operator within that found the fault comes next.
 #include <doctest/doctest.h>
 

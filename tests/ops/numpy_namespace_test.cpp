@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What element types can hold, names of the array API standard, polynomials by their zeros, and what is refused.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parameters that are plain numbers keep all digits: densities at f64 numbers are SciPy's to the thirteenth digit.
 #include <doctest/doctest.h>
 

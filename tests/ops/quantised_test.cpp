@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products with weights of few bits: the kernel for few and for many rows against numbers unpacked one by one, what
 // rounding to few bits gives, gradients, saved graphs, and what is refused.
 #include <doctest/doctest.h>

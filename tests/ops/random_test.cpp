@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random draws: what their rules refuse, and choice, categorical and dropout_mask made of them.
 #include <doctest/doctest.h>
 

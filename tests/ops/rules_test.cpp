@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shape rules of their own: what the public functions never ask for, but a saved graph might, is refused all the same.
 #include <doctest/doctest.h>
 

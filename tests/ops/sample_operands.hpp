@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operands for the samples of the operator table, drawn within each operator's range.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operator table is complete: each operator has a sample, and computes it in either mode to the same bits.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scans: running sums, products and extremes, their gradients, and scan and fold with a user's function.
 #include <doctest/doctest.h>
 

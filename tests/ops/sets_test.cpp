@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Distinct elements with where they come from, in fixed and in data-dependent shapes; and what the functions refuse.
 #include "tyto/sets.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The gradient of the determinant is the matrix of cofactors, which a matrix of rank n - 1 has as well, though it has
 // no inverse.
 #include <doctest/doctest.h>

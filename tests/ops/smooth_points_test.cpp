@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Slopes of first and second order at points where formulas change, against their values by hand.
 #include <doctest/doctest.h>
 

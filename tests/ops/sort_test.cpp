@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting, the k first, searching, counting; and what only eager mode can do, distinct and non-zero elements.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Median and quantiles against what NumPy's give.
 #include <doctest/doctest.h>
 

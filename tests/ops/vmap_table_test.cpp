@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every operator of the table under vmap against one example after the other, whichever of its operands are shared.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Draws the page of a graph in a real browser, without a window, and looks at what its script has made of the data.
 # Usage: check_page.sh MAKE_PAGE; exits 77 when no browser is installed.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the page of a graph of about 2,000 nodes with a profile, for the check in a real browser.
 #include <fstream>
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Epilogues of products: which sums and ReLUs they take in, which they must leave, and that numbers stay.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading expressions into graphs.
 #include "tests/passes/expression.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs of element-wise operators from text: "add(multiply(x, y), 0)".
 #pragma once
 

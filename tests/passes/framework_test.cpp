@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The frame that passes stand in: selection, rounds, reports, dumps, dead code and common sub-expressions.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // That a group gives the bits that its members gave, whatever they are, and that long chains are fused in time.
 #include <doctest/doctest.h>
 

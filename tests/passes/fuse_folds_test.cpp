@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups that end in a reduction: which do, and that they add as the reduction of a tensor does.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups on OpenCL, with and without reductions, against their operators one by one.
 #include <doctest/doctest.h>
 

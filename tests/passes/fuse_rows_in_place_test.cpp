@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Groups over rows whose result is laid over an input: kept values may lie in the result's place, never in the input's.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which nodes fusion puts together, and which it must not.
 #include <doctest/doctest.h>
 

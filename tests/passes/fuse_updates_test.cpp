@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Updates of gradient descent as one node each: in place, known by their rule, with the bits of eager mode.
 #include <doctest/doctest.h>
 

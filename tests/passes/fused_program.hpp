@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What tests of fusion share: graphs before and after it side by side, the programs of groups, reductions of rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which rules have been expected to fire, and which not to, since the program began.
 #include "tests/passes/outcome.hpp"
 

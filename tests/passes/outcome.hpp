@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One rule on one graph: whether it fired, what came of it, and that no number changed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs that Owl's optimiser is known to get wrong, or to refuse, and what they compute here.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random graphs through no pass, each pass alone, and all of them: the numbers stay, and a second time changes nothing.
 #include <doctest/doctest.h>
 

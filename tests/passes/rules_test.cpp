@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every rule on a match and on a near miss for each of its conditions, both against the graph as written.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rules that move transposes and reshapes: matches, a near miss for each condition, and the numbers.
 #include <doctest/doctest.h>
 

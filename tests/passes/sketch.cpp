@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making, running and comparing the graphs of pass tests.
 #include "tests/passes/sketch.hpp"
 

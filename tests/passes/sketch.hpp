@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small graphs for tests of passes: written node by node or as text, run as they are, compared number by number.
 #pragma once
 

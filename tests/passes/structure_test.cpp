@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rules on views, reductions, element types and constants: matches, near misses, and the numbers.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The example char_rnn: it learns to spell invented words, equally in both modes, and goes on exactly.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One of the examples run by a test, in a folder of its own, and the tables that it writes.
 #pragma once
 

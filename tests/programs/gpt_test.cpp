@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The example gpt: sums and text, equally in both modes, written by one compiled function, and resumed exactly.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The example inception: its networks are torchvision's by their parameters, and a picture passes through both modes
 // alike.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The MNIST example, killed at random moments while it trains and saves: its checkpoint is always whole.
 #include <doctest/doctest.h>
 #include <sys/wait.h>

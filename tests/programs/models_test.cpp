@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The examples that run models from elsewhere: classify, ocr, speech and search, where the models are there.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The example resnet: it learns drawn pictures, equally in both modes, and a run in pieces is the run in one.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The faults of Owl's computation graph, one named case each: what it got silently wrong, or could not do, must be
 // right.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A compiled training step, once warm, asks for no memory: neither from the system nor from the device.
 // clang's sanitizers bring an operator new of their own, beside which there can be no other: there is nothing to test
 // then.

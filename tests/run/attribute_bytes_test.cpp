@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bytes of attributes that were one struct of an axis and two switches in files written before they had names.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parts computed straight into their place in a larger tensor: what is saved, what is refused, and the same bits
 // always.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eager operators one after another: a kernel kept from an earlier one must fit the later one in every respect.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lazy expressions that are read by themselves: what is compiled for one serves every other of its structure.
 #include <doctest/doctest.h>
 

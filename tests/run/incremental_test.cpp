@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Partial runs: only what depends on changed inputs is computed, and the numbers are those of a whole run.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A graph on an OpenCL device: its kernels are compiled before it runs, in a program a core.
 #if defined(TYTO_HAVE_OPENCL)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing a part: over the first operand's memory where nobody else can see it, on a copy where somebody can.
 #include <doctest/doctest.h>
 

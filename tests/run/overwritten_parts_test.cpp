@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A part of a concat whose place in it is written over while the part is still read: later, or by the very step whose
 // result goes there.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Packed weights: the same numbers, packed once, and again when somebody assigned others.
 #include <doctest/doctest.h>
 

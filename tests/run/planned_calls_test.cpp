@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions made of operators are computed by a plan once it pays, and by that plan again: their results are compared
 // in tests/api/planned_call_test.cpp.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs of many kinds over poisoned memory: what a plan lets overlap is never read after its time, to the last bit.
 #include <doctest/doctest.h>
 

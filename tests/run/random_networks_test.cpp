@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks of drawn layers, in both layouts, at drawn sizes, with weights assigned in between: compiled, they give the
 // numbers of the graph as it was written.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights are held once: packed where that is all that runs read, not at all before they are first read.
 #include <doctest/doctest.h>
 

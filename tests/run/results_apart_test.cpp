@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // In-place results that the plan separates again: bytes of their own, and the same bits.
 #include <algorithm>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One function run in several ways that must not differ in a single bit: planned well, and without reuse over
 // poisoned memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs of many nodes, readers and states: the traversals of them neither recurse nor grow faster than the graph.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One executable, many sessions: what is made ready is shared, what changes is each session's own.
 #include "engine/run/session.hpp"
 

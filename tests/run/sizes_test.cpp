@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One compiled program at several sizes: the plan of the first decides where blocks of the others lie.
 #include <doctest/doctest.h>
 

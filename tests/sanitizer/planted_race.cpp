@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether the thread sanitizer sees into OpenMP regions: a race that it must report, and the same work without one.
 #include <cstdio>
 #include <cstring>

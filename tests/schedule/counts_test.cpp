@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The count that orders are chosen by against what the executable really asks the memory planner for.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Orders of whole networks, at sizes that take no time.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Orders of small graphs against every order there is, and properties of the orders of larger ones.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random graphs with what makes orders interesting: shared values, views, results in place, updates of states.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cutting chains for recomputation, against all ways there are.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Computing values twice: the same numbers in less memory.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compiled functions give the same bits whatever the order in which their operators run.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which tensors share memory, on graphs small enough to see.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A test case that runs once in each mode, which it knows as Mode.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program run by a test: started, waited for or killed, and what it printed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operands that end where memory does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The message that a call throws; empty where it throws nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What tests read tensors with: every element as a double, and finite differences.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs a test program with its OpenCL kernels interpreted by Oclgrind, which reports accesses out of bounds and races between
 # work-items; any report is a failure. 77 says that Oclgrind is not installed.
 command -v oclgrind >/dev/null || {

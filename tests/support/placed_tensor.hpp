@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors for kernel tests: random values behind arbitrary strided views, and kernels run between guard bytes.
 #pragma once
 

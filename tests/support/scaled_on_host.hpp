@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An operator of the user's own that no device but the host runs, and that says nothing about its gradient.
 #pragma once
 

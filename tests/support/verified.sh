@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs a test program with every run of a graph verified (TYTO_VERIFY), and sees to it that there were some.
 said=$(TYTO_VERIFY=1 "$@" 2>&1)
 status=$?

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients in which every element of a result has a weight of its own, so that none can stand for another.
 #pragma once
 

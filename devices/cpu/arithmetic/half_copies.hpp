@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // f32 copies of half-precision tensors in a kernel's workspace, for kernels that compute in f32.
 #pragma once
 

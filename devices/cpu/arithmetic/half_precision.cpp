@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bit arithmetic of f16 and bf16, written without branches so that it vectorises.
 #include "devices/cpu/arithmetic/half_precision.hpp"
 

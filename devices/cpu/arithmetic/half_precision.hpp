@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // f16 and bf16 arrays to f32 and back, for kernels that compute in f32.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A promise to the compiler about the loop that follows: no element depends on an earlier one, since the output is an
 // operand itself or apart from all of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What elements are computed with, and conversions from and to the 16-bit storage formats.
 #pragma once
 

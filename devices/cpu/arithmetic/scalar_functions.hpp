@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The functions that ops/elementwise.def names beyond the vector mathematics: integers' side of them, shifts, bits,
 // predicates. Include it where vector_math.hpp may be included, under the same conditions.
 #pragma once

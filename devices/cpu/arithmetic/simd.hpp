@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Vectors of so many bytes, as types of the compiler.
 //
 // For sources that are compiled once an instruction set: what is here is inlined always, so that the linker finds no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mathematical functions of one element, written so that loops over them vectorise; one copy for each instruction set,
 // and one that records its code for the JIT (vector_math/bits.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums of products of integers, wrapping round in their own type, and of booleans, as any of and.
 #pragma once
 

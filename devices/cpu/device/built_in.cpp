@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What was decided when the library was compiled, beside what the processor has and the environment asks for.
 #include "devices/cpu/device/built_in.hpp"
 

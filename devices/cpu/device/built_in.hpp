@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the CPU's kernels were built with, in words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The choice among the loops of several instruction sets: the one file that knows which of them were compiled.
 #include <optional>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The CPU as a device: aligned memory from a recycling pool, and the kernel table assembled from the families.
 #include "devices/cpu/device/device.hpp"
 

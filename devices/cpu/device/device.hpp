@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The CPU as a device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the makers of heavy kernels may be told: which code to use, for which instruction set, on how many threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The CPU's kernels, family by family: each family lists which operators it prepares and on which layouts.
 #pragma once
 

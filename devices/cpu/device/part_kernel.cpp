@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Addresses are repeated on the stack, so that a launch allocates nothing.
 #include "devices/cpu/device/part_kernel.hpp"
 

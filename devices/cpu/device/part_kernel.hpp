@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A kernel over parts of operands: it is launched with the addresses of the whole ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A step's views and attributes as matrix layouts and window axes.
 #pragma once
 

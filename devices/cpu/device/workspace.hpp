@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cuts the one workspace of a kernel into aligned parts, at prepare time; the kernel adds the base address when it
 // runs.
 #pragma once

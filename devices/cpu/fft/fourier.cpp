@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels of Fourier transforms: lines brought together along any axis, transformed, and put where they belong.
 #include <algorithm>
 #include <array>

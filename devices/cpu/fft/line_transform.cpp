@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Factors, roots of unity and chirps.
 #include "devices/cpu/fft/line_transform.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A planned Fourier transform of lines of one length: its passes and roots of unity, made once.
 #pragma once
 

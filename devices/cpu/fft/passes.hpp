@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops that Fourier transforms spend their time in: butterflies over all points, and moving points in and out.
 //
 // Nothing but headers of types is included: the sources that define the loops are compiled for one instruction set

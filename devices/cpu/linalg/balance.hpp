@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Balancing of general matrices before their eigenvalues are sought, as LAPACK's gebal: rows and columns are exchanged
 // until those that have an eigenvalue of their own stand at the ends, and the others are scaled.
 #pragma once

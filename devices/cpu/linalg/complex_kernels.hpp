@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The makers of kernels for matrices of complex numbers: the same operators as in linalg_kernels.hpp.
 #pragma once
 

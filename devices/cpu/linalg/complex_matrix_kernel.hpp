@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What kernels of complex matrices share: elements lie side by side in memory, and apart while they are worked with.
 #pragma once
 

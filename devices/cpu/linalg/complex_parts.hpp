@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex numbers and matrices whose parts lie apart, and the loops over them that factorisations share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Householder's reflections of complex matrices whose parts lie in matrices of their own.
 #pragma once
 

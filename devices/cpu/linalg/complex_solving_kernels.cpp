@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels that solve complex systems of equations.
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/complex_kernels.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // QR, eigenvalues of Hermitian matrices and singular values of complex ones, by Householder's reflections. These leave
 // two diagonals that are real, of which the real solvers find values and vectors.
 #include "devices/cpu/linalg/complex_reflections.hpp"

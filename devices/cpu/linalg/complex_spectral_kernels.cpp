@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels of QR, eigenvalues, singular values and pseudo-inverses of complex matrices.
 #include <utility>
 

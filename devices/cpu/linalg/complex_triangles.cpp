@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // LU, Cholesky's factor and triangular systems of complex matrices: by halves down to a few columns, so that nearly all
 // of the work lies in real products of their parts.
 #include <limits>

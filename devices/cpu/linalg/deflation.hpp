@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When an element below the diagonal of a Hessenberg matrix counts as zero: one rule for the real and the complex QR
 // iteration.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The exponential of a matrix by scaling and squaring, with the Pade approximants and bounds of Higham (2005).
 #include <algorithm>
 #include <cmath>

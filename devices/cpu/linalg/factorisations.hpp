@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The factorisations of one matrix: each works in place or in the workspace that it is given, and allocates nothing.
 #pragma once
 

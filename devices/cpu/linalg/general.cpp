@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigenvalues of general matrices: balanced, reduced to Hessenberg form by reflections, to a triangle by QR steps with
 // Wilkinson's shift (Golub and Van Loan, Matrix Computations, 7.4 and 7.5), all in complex numbers whose parts lie in
 // matrices of their own.

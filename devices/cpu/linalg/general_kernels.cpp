@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels of eigenvalues of general matrices, whose operands are complex numbers side by side.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reduction of general matrices to Hessenberg form by blocks of reflections, as LAPACK's gehrd (Quintana-Orti and van
 // de Geijn, Improving the performance of reduction to Hessenberg form, 2006).
 #include <algorithm>

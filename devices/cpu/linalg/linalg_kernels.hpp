@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The makers of the kernels of linear algebra, each in the source that holds its work.
 #pragma once
 

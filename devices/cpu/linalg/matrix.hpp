@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What every factorisation works with: a matrix by strides, and the tools that a worker is given.
 #pragma once
 

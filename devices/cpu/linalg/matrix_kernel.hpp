@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that do the same to each matrix of a stack: which threads take which, and the workspace that each has.
 #pragma once
 

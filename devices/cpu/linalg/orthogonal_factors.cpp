@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // QR by blocks of Householder reflections.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products and triangular systems by register tiles: what factorisations do with the parts that they have not reached.
 #include <algorithm>
 #include <type_traits>

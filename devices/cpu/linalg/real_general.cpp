@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of general real matrices: balanced, to Hessenberg form, to real Schur form, and back.
 #include <algorithm>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stages of eigenvalues of general real matrices: Hessenberg form, real Schur form, eigenvectors of that.
 #pragma once
 

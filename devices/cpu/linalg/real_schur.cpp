@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The real Schur form of Hessenberg matrices: Francis' double steps (Golub and Van Loan, Matrix Computations, 7.5), of
 // which several follow one another closely through a large matrix (Braman, Byers and Mathias, The multishift QR
 // algorithm I, 2002), so that what lies beside the diagonal is changed by many reflections while it is in the caches.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigenvectors of real Schur forms by back substitution, several of them together, so that the form is read fewer
 // times.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Householder reflections: the vectors as LAPACK defines them, the blocks in the compact WY form of Schreiber and
 // Van Loan.
 #include "devices/cpu/linalg/reflections.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Householder reflections, one at a time and many together: I - U T U^T.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Applies collected sweeps of rotations.
 #include "devices/cpu/linalg/rotations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sweeps of plane rotations, collected and then applied to a strip of columns at a time, so that the strip stays in the
 // second cache for all of them.
 #pragma once

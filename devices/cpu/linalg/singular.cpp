@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Singular values and vectors: reduction to bidiagonal form, then the implicit QR iteration of Golub and Kahan, with
 // the shift left out where it would cost small values their digits (Demmel and Kahan).
 #include <algorithm>

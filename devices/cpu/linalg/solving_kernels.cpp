@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels that solve systems of equations: LU, Cholesky, triangles, and what is made of them.
 #include <algorithm>
 

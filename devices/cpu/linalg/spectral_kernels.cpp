@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels of orthogonal factorisations, eigenvalues and singular values, and of the exponential; and the family's
 // table.
 #include <algorithm>

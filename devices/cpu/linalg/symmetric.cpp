@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of symmetric matrices: reduction to tridiagonal form, and back from its eigenvectors.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // LU with partial pivoting and Cholesky, by halves: all but narrow strips of the work is in products.
 #include <algorithm>
 #include <cmath>

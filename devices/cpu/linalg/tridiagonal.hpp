@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of symmetric tridiagonal matrices: by iteration, and by division into halves.
 #pragma once
 

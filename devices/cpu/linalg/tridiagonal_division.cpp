@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Divide and conquer for tridiagonal matrices (Cuppen): the halves are solved apart and joined by a change of rank one,
 // whose eigenvalues are roots of the secular equation. Eigenvectors are made from the change that has exactly the roots
 // found (Gu and Eisenstat), which keeps them orthogonal.

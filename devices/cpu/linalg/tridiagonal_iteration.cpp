@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The implicit QR iteration on a tridiagonal matrix, with Wilkinson's shift; for eigenvalues alone its form without
 // square roots (Parlett, The Symmetric Eigenvalue Problem, 8.15).
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops over rows that factorisations spend their time in outside of matrix products.
 #pragma once
 

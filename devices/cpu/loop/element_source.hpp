@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements that are computed when they are asked for, in place of a tensor in memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the interpreter runs it each
 // way.
 #include <algorithm>

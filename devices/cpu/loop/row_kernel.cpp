@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a planned loop block by block: on each thread the runners of all stages are opened first, then rows go through.
 #include "devices/cpu/loop/row_kernel.hpp"
 

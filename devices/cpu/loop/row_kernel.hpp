@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops with reductions over their last axes: a block of rows at a time through all stages, while it lies in the cache.
 #pragma once
 

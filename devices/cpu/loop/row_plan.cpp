@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each level (core/loop/loop_levels.hpp) is a program over rows, a program over whole elements, which as machine code
 // also reduces what it computes, and the reductions of what lies in memory then. What later levels read is kept in
 // buffers of a block.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a loop with reductions over its last axes is run: its stages, what each computes and where values lie in between.
 #pragma once
 

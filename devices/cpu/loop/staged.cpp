@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stages of a block are kernels of their own: programs over elements and over rows, and reductions.
 #include "devices/cpu/loop/staged.hpp"
 

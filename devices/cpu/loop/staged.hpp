@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops with reductions over any axes: stages one after the other, each over a block that stays in the cache where the
 // reduced axes are not the last, or else over everything.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program over short runs of elements: what a fused group of element-wise operators is to the CPU.
 #pragma once
 

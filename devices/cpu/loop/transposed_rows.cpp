@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks go through the transposing loops of the tiles.
 #include "devices/cpu/loop/transposed_rows.hpp"
 

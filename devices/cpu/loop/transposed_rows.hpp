@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows of an operand whose memory runs across them, copied so that each lies side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Integers held to a range: all are compared before one is named.
 #include <algorithm>
 #include <cstring>
@@ -5,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/graph/op_ids.hpp"
 #include "core/graph/index_messages.hpp"
+#include "core/graph/op_ids.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
 #include "devices/cpu/device/kernels.hpp"
 

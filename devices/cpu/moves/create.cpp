@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that make tensors from nothing: constants, ranges, diagonals, one-hot rows.
 #include <array>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading at positions given by tensors of indices. Every index is checked before anything is read.
 #include <cstring>
 #include <span>

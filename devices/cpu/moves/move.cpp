@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that only move elements: they are copied by width, unread, in the longest runs that the layouts allow.
 #include <array>
 #include <cstring>

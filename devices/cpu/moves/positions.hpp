@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Positions given by tensors of indices, as kernels that read and write there see them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing at positions given by tensors of indices. Every index is checked before anything is written.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops of strided copies: runs of bytes, lines of elements, and blocks where one side is transposed.
 #include "devices/cpu/moves/strided_copy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies elements of any width between two strided places of one shape, in runs of memory where the layouts allow it.
 #pragma once
 

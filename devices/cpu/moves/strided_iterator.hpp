@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Iterates over strided views in row-major order, from any start, so that threads can share one iteration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products with an epilogue and the packing of their weights as kernels of the device.
 //
 // Whoever packs and whoever multiplies prepare the same problem, made of the attributes alone, so that they agree on

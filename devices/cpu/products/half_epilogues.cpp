@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Epilogues of half-precision products, a tile at a time, so that what is rounded in between stays in the cache.
 #include "devices/cpu/products/half_epilogues.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The epilogue of a product of f16 or bf16: a bias, a residual and limits in the same kernel, each rounded as an
 // operator of its own would round it, so that a product gives the same bits with and without it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
 #include <algorithm>
 #include <optional>

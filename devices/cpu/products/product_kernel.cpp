@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A product stores a part of its result, and the loop runs over it before it leaves the near caches. Where the plan has
 // the loop's result anywhere else than in the product's, the two run one after the other.
 #include "devices/cpu/products/product_kernel.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that run as one: a product, and the loop over its result that comes next.
 #pragma once
 

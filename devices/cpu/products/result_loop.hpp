@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A loop over the elements of a product's result, run on each part of it as soon as that is stored, while it is in a
 // near cache.
 #pragma once

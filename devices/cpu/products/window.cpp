@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks windows and lists which coordinates meet under them.
 #include "devices/cpu/products/window.hpp"
 

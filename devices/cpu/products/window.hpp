@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A window that slides along an axis, as in convolution and pooling, and the pairs of coordinates that it relates.
 #pragma once
 

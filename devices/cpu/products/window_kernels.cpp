@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution, pooling and resizing as kernels of the device: attributes in, prepared routines out.
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/step_terms.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The random family: each distribution's loop run over the elements by any number of threads.
 #include <algorithm>
 #include <cstring>

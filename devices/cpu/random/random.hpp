@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel of one random operator, for tests that choose the instruction set and the threads.
 #pragma once
 

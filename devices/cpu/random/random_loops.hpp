@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The compiled loops of the random distributions: runs of elements of a Philox stream, for each instruction set.
 //
 // Element i depends on the key, the draw and i alone, never on how the work is divided.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // exp of numbers that are not positive: the terms of a sum relative to its largest, at half the price of a whole exp.
 #pragma once
 

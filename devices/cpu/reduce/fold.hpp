@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The inner loops that reductions are made of: they fold elements of one type into partial results.
 #pragma once
 

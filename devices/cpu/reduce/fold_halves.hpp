@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lanes of a vector folded into one: the upper half into the lower one, again and again.
 //
 // For sources that are compiled once an instruction set: nothing here has a name outside of the including one, so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order in which the elements of a row are folded, which both back ends keep whatever their vectors' length.
 //
 // Nothing but constants: sources that are compiled for one instruction set include it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rules of each fold, for each element type.
 #include "devices/cpu/reduce/fold_rules.hpp"
 

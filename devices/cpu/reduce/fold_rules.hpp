@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What surrounds the inner loops of a reduction: how partial results begin, join, and become elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Vectors of the instruction set that the including source is compiled for, and folding an array with them.
 #pragma once
 

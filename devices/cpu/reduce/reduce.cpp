@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions: sorted axes are run through the inner loops in the shape that reads memory in order. The order of
 // additions depends on shapes and strides only, never on the number of threads.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions of elements that are not in memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums of exponentials relative to the largest over short lines, computed and summed in one pass.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting and merging axes; see the header.
 #include "devices/cpu/reduce/sorted_axes.hpp"
 

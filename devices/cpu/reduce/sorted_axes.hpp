@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The axes of a reduction, sorted into those kept and those folded, each list as few axes as strides allow.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums, products, any and all compiled for every processor.
 #define TYTO_ISA baseline
 #define TYTO_VECTOR_BYTES 16

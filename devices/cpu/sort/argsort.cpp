@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // argsort and topk along an axis: keys and indices packed into one number each, so that any sort of them is stable.
 #include <algorithm>
 #include <cstring>

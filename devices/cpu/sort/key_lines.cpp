@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lines of a tensor as keys: those that lie side by side are converted as they lie, others are gathered before.
 #include "devices/cpu/sort/key_lines.hpp"
 

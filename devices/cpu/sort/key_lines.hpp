@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lines of a tensor along one axis, read as keys and written from keys, wherever and in whichever type they lie.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements as signed integers that compare as the elements do, so that sorting never compares floats.
 #pragma once
 

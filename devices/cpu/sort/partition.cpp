@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // order_statistics, partition and argpartition: what of an order a few ranks tell, by selection instead of sorting.
 #include <algorithm>
 #include <cstring>

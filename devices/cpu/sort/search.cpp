@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // searchsorted and histogram: many values searched for in one sorted line, and the table of the sorting family.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sort along an axis: values alone, which their keys give back.
 #include <algorithm>
 

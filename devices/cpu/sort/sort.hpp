@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The makers of the sorting family's kernels, each in the source that holds its loops.
 #pragma once
 

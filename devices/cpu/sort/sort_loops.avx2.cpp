@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting of keys compiled for AVX2.
 #define TYTO_ISA avx2
 #define TYTO_VECTOR_BYTES 32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The compiled loops of sorting: elements as keys and back, keys sorted, selected and split, for each instruction set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting of short arrays of integer keys in vector registers, without a branch on the keys.
 //
 // An array is a matrix whose rows are vectors. Batcher's odd-even merge sort orders each column; then columns are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Non-maximum suppression: boxes in the order of their scores, each kept unless a kept one overlaps it too much.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What of sorting each instruction set says in words of its own: parts of vectors, and a vector's keys put in two
 // places.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether helpers are awake.
 #include "devices/cpu/system/awake_threads.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Judges by the clock whether the threads that help the calling one are awake, so that short steps are shared only
 // then.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The child's handler marks the one thread that a fork leaves; what it runs in parallel is handed to another thread.
 #include "devices/cpu/system/forked_process.hpp"
 

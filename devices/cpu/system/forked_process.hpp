@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Threads in a process that was forked: OpenMP goes on counting on those of the parent, which the child does not have.
 // A fork while another thread prepares kernels is not provided for: the child may find a lock that nobody opens.
 #pragma once

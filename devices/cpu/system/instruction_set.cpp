@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the processor's instruction sets through the compiler's cpuid support.
 #include "devices/cpu/system/instruction_set.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which vector instruction set the kernels use: found once from the processor, lowered on request.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The thread count that decides on a layout which outlives the kernel that asked for it.
 #pragma once
 

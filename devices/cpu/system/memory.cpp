@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A pool of freed blocks by size class, one mutex for all, with a thread-local cache of a few small ones; blocks above
 // a few MiB are pages of their own, huge ones where the system has them.
 #include "devices/cpu/system/memory.hpp"

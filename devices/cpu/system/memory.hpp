@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Host memory for tensors: aligned, counted, and recycled by size so that eager mode does not pay for fresh pages.
 #pragma once
 

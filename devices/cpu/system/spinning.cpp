@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // libgomp has idle threads spin for milliseconds, unless it manages more threads than there are processors: then for
 // about a microsecond (its manual says so at GOMP_SPINCOUNT). It has no call for either; the number can be raised.
 #include "devices/cpu/system/spinning.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long OpenMP's idle threads spin when other programs want the processors (docs/performance/threads.md).
 #pragma once
 

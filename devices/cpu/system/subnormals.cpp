@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The control registers: MXCSR of x86, FPCR of Arm.
 #include "devices/cpu/system/subnormals.hpp"
 

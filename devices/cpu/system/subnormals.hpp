@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether the processor takes subnormal numbers for zeros: the state of a thread, which the threads of a team share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The process-wide thread count, and parallel regions. OpenMP is named here and where oneDNN is called, nowhere else:
 // what includes the header may be compiled without it.
 #include "devices/cpu/system/threads.hpp"

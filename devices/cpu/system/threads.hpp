@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How many threads a heavy step uses, and the one way in which kernels use them.
 #pragma once
 

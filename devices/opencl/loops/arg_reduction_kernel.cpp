@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel that says where along an axis the first extreme stands.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel of a loop over elements, in either style, for any strides.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which operators are loops, and which of the kernels a loop becomes.
 #include "devices/opencl/loops/named_loop.hpp"
 

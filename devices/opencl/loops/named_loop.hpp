@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops as kernels are made of them: an operator's own or a fused group's, with the name that errors show.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plans a reduction: which axes are traversed together, in how many parts, and the kernels of one or two stages.
 #include "devices/opencl/loops/reduction.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums, products, extremes and their places along axes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Texts of the reduction kernels: long loops with many accumulators, or a work-group with a tree.
 #include "devices/opencl/loops/reduction_kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels that reductions are made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Traversals of rows as text: loops over tiles that vectorise, or a work-group with a tree in local memory.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An item scans a line from its beginning to its end; in the CPU style sixteen lines side by side where they lie so.
 // The order of additions is that of the elements, on every device.
 #include "devices/opencl/loops/scan.hpp"

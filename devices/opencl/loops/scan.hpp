@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running sums, products, minima and maxima along an axis.
 #pragma once
 

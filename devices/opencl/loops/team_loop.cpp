@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A team of one needs neither barriers nor shared memory, and its text has none.
 #include "devices/opencl/loops/team_loop.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A loop over pieces of work, such as lines, each done by a team: all items of a work-group together, or,
 // in the CPU style, one item.
 #pragma once

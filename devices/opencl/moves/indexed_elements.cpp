@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One line an operator: the statements that set `value`, the bits of an element, from its coordinates c0, c1, ...
 #include "devices/opencl/moves/indexed_elements.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators each element of whose result is read from a position that follows from its own index or from an index
 // tensor.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Joining, repeating and shifting as copies between views; elements are copied by width, unread.
 #include "devices/opencl/moves/moves.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that only move elements, each a list of strided copies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lines of keys put in order, with the positions they had: a stable merge sort in the workspace.
 #pragma once
 

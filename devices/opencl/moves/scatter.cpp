@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Positions are put in order by where they write, and whoever meets the first of several that write to one place does
 // them all, one after the other: the last one wins, sums and products have one order, without an atomic operation.
 #include "devices/opencl/moves/scatter.hpp"

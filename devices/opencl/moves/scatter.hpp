@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing, adding, multiplying and comparing at positions that index tensors name.
 #pragma once
 

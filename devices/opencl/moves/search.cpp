@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // searchsorted and histogram: a binary search in one sorted line for each value.
 #include <algorithm>
 

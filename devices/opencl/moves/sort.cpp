@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sorting along an axis: keys are put in order, and what is wanted of each line is read by their positions.
 #include "devices/opencl/moves/sort.hpp"
 

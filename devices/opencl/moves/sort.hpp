@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operators that put lines in order, or look for places in them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Non-maximum suppression of boxes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products by CLBlast, whose own temporary memory is planned with everything else. The library is loaded when
 // the first of them is made.
 #include "devices/opencl/products/matrix_product.hpp"

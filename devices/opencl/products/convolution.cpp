@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Patches are read where the image lies, as a matrix whose rows and columns run along several axes. Where windows reach
 // beyond the image, it is laid out with zeros around it.
 #include "devices/opencl/products/convolution.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions and their two gradients as matrix products over the patches of an image.
 #pragma once
 

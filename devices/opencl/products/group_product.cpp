@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of products for GPUs: a work-group multiplies strips of a and b that it keeps in local memory.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a product's operands, and chooses the kernels that multiply them.
 #include "devices/opencl/products/matrix_product.hpp"
 

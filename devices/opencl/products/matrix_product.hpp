@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products: which kernel multiplies, by type of device, element type and layout.
 #pragma once
 

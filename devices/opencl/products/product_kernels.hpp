@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels that matrix products are made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the texts of products have in common: operands, sizes, epilogues.
 #pragma once
 

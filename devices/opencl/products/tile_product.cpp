@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of products for processors: packing and a register tile.
 #include <algorithm>
 

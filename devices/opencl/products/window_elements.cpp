@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One line an operator: the statements that make an element from its coordinates. Gradients gather, too: an element
 // looks for the windows that it lies under, so that nothing is written twice and sums have one order. On processors an
 // element is a vector of neighbouring channels where they fill it; the statements are the same, as they choose without

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling and resizing, with their gradients: each element of the result is made of those under its window.
 #pragma once
 

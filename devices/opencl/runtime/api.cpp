@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names and meanings of OpenCL's error codes, and reads of its text properties.
 #include "devices/opencl/runtime/api.hpp"
 

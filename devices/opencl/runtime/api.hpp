@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // OpenCL's C interface with counted handles, and its error codes as exceptions.
 #pragma once
 

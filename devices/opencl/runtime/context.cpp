@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a device's limits and opens its context and queue.
 #include "devices/opencl/runtime/context.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What one OpenCL device is and can do, with its context, queue and programs.
 #pragma once
 

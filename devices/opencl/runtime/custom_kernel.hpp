@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A user's own kernel as a prepared step.
 #pragma once
 

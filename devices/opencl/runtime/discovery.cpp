@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asks every platform for its devices and opens them; what cannot be used is told with its reason.
 #include "devices/opencl/runtime/discovery.hpp"
 

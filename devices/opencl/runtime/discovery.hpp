@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds the devices of all platforms.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sets arguments and enqueues.
 #include "devices/opencl/runtime/enqueued_kernel.hpp"
 

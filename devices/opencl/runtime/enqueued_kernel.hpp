@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A prepared step: compiled kernels with everything but memory already set, enqueued in order at each launch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the note of a fault, and words it as the CPU's kernels do.
 #include "devices/opencl/runtime/faults.hpp"
 
@@ -6,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/graph/op_ids.hpp"
 #include "core/graph/index_messages.hpp"
+#include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Faults that only a running kernel sees, such as an index outside its axis: noted on the device, thrown on the host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A launch plan: a step as source text and launch geometry, before anything is compiled.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mesa's llvmpipe counts the iterations of all loops of a kernel together, for each vector of work-items; after 65,535
 // of them every loop ends at the end of its first iteration (LP_MAX_TGSI_LOOP_ITERATIONS). A last loop of two
 // iterations tells whether that came to pass, by a sum that its own condition says nothing about: of that the compiler

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A driver that ends loops before they are done: what a kernel computed then is an error, not a result.
 #pragma once
 

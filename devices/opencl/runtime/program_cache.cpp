@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Builds programs once: memory first, then a checked binary on disk, then the driver's compiler.
 #include "devices/opencl/runtime/program_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compiled programs by their source: kept in memory, and as binaries on disk for later processes.
 #pragma once
 

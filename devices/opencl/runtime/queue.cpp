@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Opens queues, and reads times off events.
 #include "devices/opencl/runtime/queue.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where work for a device goes: a queue, and beside it, for a thread that wants its work timed, one that notes times.
 #pragma once
 

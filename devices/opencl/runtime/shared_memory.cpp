@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Buffers over the host's memory, and the host's view of buffers, where both are one memory.
 #include <algorithm>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A 64-bit hash of text that is the same in every process, for names of kernels and of files.
 #pragma once
 

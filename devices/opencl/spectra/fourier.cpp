@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A team transforms a line by passes of the Stockham algorithm between two arrays, in local memory where they fit. In
 // the CPU style a team of one takes as many lines at once as a vector has lanes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Fourier transforms along an axis: fft, rfft, irfft.
 #pragma once
 

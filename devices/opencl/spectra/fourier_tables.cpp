@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tables are made in double precision for either type, and rounded once.
 #include "devices/opencl/spectra/fourier_tables.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex operands as what they consist of.
 #pragma once
 

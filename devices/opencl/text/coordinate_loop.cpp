@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CPU style: an item takes a run of elements, row by row, with a plain innermost loop. GPU style: an item an element.
 #include "devices/opencl/text/coordinate_loop.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A loop over the elements of a shape, in either style, whose body knows the coordinates of its element.
 #pragma once
 

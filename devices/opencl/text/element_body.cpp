@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The statements of one element, made of the operator table's expressions.
 #include "devices/opencl/text/element_body.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a loop does with one element, as text: loads, steps, stores.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The text of loads, stores and conversions.
 #include "devices/opencl/text/element_types.hpp"
 

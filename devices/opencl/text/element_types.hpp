@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How each element type is stored, computed and converted in OpenCL C.
 #pragma once
 

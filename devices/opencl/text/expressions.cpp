@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Turns a line of the operator table into OpenCL C on given values.
 #include "devices/opencl/text/expressions.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The scalar expressions of the operator table as text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rules of each reduction that adds up elements, once for both styles.
 #include "devices/opencl/text/fold_text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of a reduction as text: where it begins, how two and how sixteen are combined, what becomes of the last.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Builds the text of one kernel together with the list of arguments that it will be launched with.
 #pragma once
 

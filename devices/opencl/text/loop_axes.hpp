@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Axes that a kernel traverses: their lengths and strides as arguments, coordinates as text.
 #pragma once
 

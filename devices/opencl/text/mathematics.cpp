@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chooses and specialises the sections of OpenCL C that a program needs.
 #include "devices/opencl/text/mathematics.hpp"
 

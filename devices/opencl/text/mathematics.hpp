@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The OpenCL C functions that the expressions of the operator table are written in.
 #pragma once
 

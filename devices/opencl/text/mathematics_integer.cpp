@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // OpenCL C: integer functions, indices, and the narrow floating-point types within f32.
 #include "devices/opencl/text/mathematics_source.hpp"
 

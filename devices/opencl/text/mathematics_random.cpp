@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // OpenCL C: the counter-based random numbers of Philox 4x32-10 (Salmon and others, 2011).
 #include "devices/opencl/text/mathematics_source.hpp"
 

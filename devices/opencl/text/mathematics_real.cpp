@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // OpenCL C: functions of real numbers, for f32 and f64.
 #include "devices/opencl/text/mathematics_source.hpp"
 

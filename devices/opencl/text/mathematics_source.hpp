@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sections of OpenCL C, some written once for all types that they serve; see mathematics.cpp for the notation.
 #pragma once
 

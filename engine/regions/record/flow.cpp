@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches in eager mode, where they are C++; lazy ones are recorded (region_record.cpp).
 #include "tyto/flow.hpp"
 

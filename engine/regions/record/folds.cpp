@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scan and fold with a user's function: loops over the elements along an axis, once the function keeps its type.
 #include <vector>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients of loops and branches: regions that replay the body under a tape and take its gradients. A loop's runs the
 // other way over the carries with which its iterations began.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recording: a region's function is called once, on parameters; what it uses besides becomes operands.
 #include "engine/regions/record/region_record.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches put into the graph, with what their gradients will need.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The cut is found by augmenting paths: bodies have tens of nodes, seldom hundreds.
 #include "engine/regions/record/region_residuals.hpp"
 

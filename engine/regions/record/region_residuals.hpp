@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a loop keeps of each iteration for its gradient: the fewest bytes that spare the gradient costly operators.
 #pragma once
 

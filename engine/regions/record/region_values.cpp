@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks of what goes into regions and comes out of them, with the same errors in both modes.
 #include "engine/regions/record/region_values.hpp"
 

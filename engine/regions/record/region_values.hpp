@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What eager and recorded loops and branches share: their tensors made strong, compared and refused alike.
 #pragma once
 

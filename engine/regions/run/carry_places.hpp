@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where a loop's carries lie in each of its iterations, and what is copied before the first and after the last one: the
 // one answer that runs, reports and the checker of contents go by.
 #pragma once

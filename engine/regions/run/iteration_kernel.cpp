@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each iteration the body's program is given other addresses: rows move on, carries rotate through a few places,
 // results are written where they stay. Nothing is copied between iterations but what the body itself copies.
 #include "engine/regions/run/iteration_kernel.hpp"

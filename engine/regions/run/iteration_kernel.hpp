@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel of a loop: its body's program run again and again, on carries that change places instead of being moved.
 #pragma once
 

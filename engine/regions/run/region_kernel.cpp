@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel of a branch runs one of its arms. Arms share memory, since only one of them runs.
 #include "engine/regions/run/region_kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops and branches as kernels: their regions run inside of one step, in memory planned with that of all steps.
 #pragma once
 

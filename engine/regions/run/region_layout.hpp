@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a region's kernel works in, as blocks with lifetimes: they are planned with those of the program around it.
 #pragma once
 

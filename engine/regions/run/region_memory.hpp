@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the kernels of regions do with memory beside running steps: at once on the host, in turn with the steps
 // elsewhere.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies are steps that the graph has no node for; the rest is said by the kernels of regions.
 #include "engine/regions/run/region_moves.hpp"
 

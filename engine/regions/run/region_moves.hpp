@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which bytes loops and branches copy: read off the steps and places that they run by.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The executable is built once; a launch fills a table of addresses and runs its steps.
 #include "engine/regions/run/region_program.hpp"
 

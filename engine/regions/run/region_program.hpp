@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A region made ready to run inside a kernel: an executable of its own, whose memory is part of what the kernel works
 // in.
 #pragma once

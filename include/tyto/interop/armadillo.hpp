@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors as Armadillo matrices and back. Armadillo is column-major: it sees a tensor transposed. Include it where
 // Armadillo is on the include path; the library itself needs none.
 #pragma once

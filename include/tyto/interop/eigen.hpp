@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors as Eigen matrices and back, sparse matrices as operators. Include it where Eigen 3.4 is on the include path;
 // the library itself needs no Eigen.
 #pragma once
@@ -18,11 +19,13 @@
 
 namespace tyto::eigen {
 
+/// A matrix that lies as a tensor of two axes does.
 template <class T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 /// Elements of a tensor as a matrix that is only read.
 template <class T>
 using MatrixView = Eigen::Map<const RowMajor<T>>;
+/// Eigen's sparse matrix, by columns.
 template <class T>
 using SparseMatrix = Eigen::SparseMatrix<T>;
 

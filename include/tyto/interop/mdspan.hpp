@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors as mdspan and back: std::mdspan of C++23, or any other class with its interface, such as Kokkos::mdspan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors as OpenCV matrices and back: images of (rows, columns, channels) and arrays of any rank. Include it where
 // opencv2/core.hpp is on the include path; the library itself needs no OpenCV.
 #pragma once

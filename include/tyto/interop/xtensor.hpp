@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors as xtensor arrays and back, of any rank. Include it where xtensor is on the include path; the library itself
 // needs none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Activations: the functions that are no element-wise operators, and each as a layer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Multi-head attention as a layer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums over updates: averaged weights, and gradients gathered over several batches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A data set cut into batches, in an order drawn anew each epoch, from any place on, and made ahead of their use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Everything that a training run needs to go on exactly where it stood, in one .npz file.
 #pragma once
 

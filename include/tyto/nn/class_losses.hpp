@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses of classes and probabilities: cross entropy and its relatives. Classes lie along the last axis.
 #pragma once
 

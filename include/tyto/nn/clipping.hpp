@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients kept within limits: by value, by norm, and by the norm of all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers made of layers: one after the other, side by side, and round a shortcut; and layers that only reshape.
 #pragma once
 

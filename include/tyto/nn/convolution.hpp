@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution layers: plain, transposed, depthwise and separable, over 1 to 3 spatial axes.
 #pragma once
 

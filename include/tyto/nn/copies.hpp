@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers several times over, each with states of its own.
 #pragma once
 

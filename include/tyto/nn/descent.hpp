@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradient descent: a rule with its optimiser state, which updates the parameters that it is given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that look vectors up by index: embedding, and sums, means and maxima of the vectors of a bag.
 #pragma once
 

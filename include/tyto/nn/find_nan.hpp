@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where NaN is: the first element of a tensor, the first state of a module, the first layer of a call.
 #pragma once
 

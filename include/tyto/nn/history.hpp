@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The figures of a training run, a row an epoch: noted, written as CSV, and drawn on one page of curves.
 #pragma once
 

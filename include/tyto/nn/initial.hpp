@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // First values of weights. Draws come from the sequence that `tyto::seed` starts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What every layer is: a function of a tensor with states. Works in the mode of what it is given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // All layers, one header for each kind.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that multiply by a matrix: linear and bilinear.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Weights by name: a model's states from a file and into one, PyTorch's names and layouts included.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Losses of numbers and pairs: how far a prediction is from its target. Those of classes are in class_losses.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors of a mode handed to code that serves both, and its results handed back.
 #pragma once
 

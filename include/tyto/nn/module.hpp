@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What holds states between runs: named parameters, which are trained, and buffers, which are not, as a tree.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that disturb what passes through them in training, and leave it alone otherwise.
 #pragma once
 

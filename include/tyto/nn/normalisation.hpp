@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that bring what passes through them to mean 0 and variance 1: batch, layer, group, instance and RMS norm.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Windows taken out of space and put back: unfold and fold, and largest elements with where they were found.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pictures with class labels as samples of batches, changed by transforms on their way.
 #pragma once
 

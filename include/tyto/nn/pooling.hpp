@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers that change the size of space without weights: pooling, up-sampling, padding.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Training in mixed precision: products in 16 bits over parameters in 32, and losses scaled so that small gradients of
 // f16 do not vanish.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Learning rates: numbers, functions of the count of updates, and one that falls when nothing improves.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recurrent layers over (batch, time, features): RNN, LSTM and GRU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers whose weight is computed from other states in each call: weight norm and spectral norm.
 #pragma once
 

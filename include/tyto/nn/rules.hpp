@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rules of descent, each with its options. w is a parameter, g its gradient, t the count of updates.
 #pragma once
 

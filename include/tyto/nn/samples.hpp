@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What batches are cut from: samples that can be read in any order, and by another thread.
 #pragma once
 

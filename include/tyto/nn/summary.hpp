@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a model is made of: its layers with output shapes, parameters, planned memory and multiplications.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The training loop: a step on each batch, with a line that says how it goes, and a history of what came of it.
 #pragma once
 

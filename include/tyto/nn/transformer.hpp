@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks of transformers: self-attention and a small network for each place, each round a shortcut with a norm.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is done to pictures on the way into a batch: cropped, flipped, resized, normalised, their colours varied.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Edge search and rewiring of the allocation graph.
 #include "optimiser/memory/published/allocation_graph.hpp"
 

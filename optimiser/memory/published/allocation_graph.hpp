@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NNC's allocation graph: which bytes pass directly from one block to the next, from the buffer's opening to its end.
 #pragma once
 

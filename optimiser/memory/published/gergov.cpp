@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // gergov: place blocks so that at most two share a byte at a time, then move the second ones out of the way.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // linear_scan: blocks in order of birth into the gaps that the dead have left, by best or first fit.
 #include <algorithm>
 

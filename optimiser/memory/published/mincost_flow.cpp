@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // mincost_flow: whole objects as chains of blocks whose growth along the chain is least, solved as an assignment.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nnc: libnnc's rule since 2019; the largest blocks first, among equals the one in most conflicts, into the tightest
 // edge.
 #include <algorithm>

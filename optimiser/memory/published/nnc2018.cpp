@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nnc2018: the rule of the published article; most conflicts first, each candidate also paired with a larger block.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects become one arena by lying side by side, those with the strictest alignment first.
 #include "optimiser/memory/published/objects.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole objects of memory, each lent to blocks that never meet: the model of Owl, MXNet and GPU texture planners.
 #pragma once
 

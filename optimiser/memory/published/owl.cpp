@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // owl: Algorithm 1 of the Owl report with its defects mended; whole blocks change hands in time order.
 #include <algorithm>
 #include <utility>

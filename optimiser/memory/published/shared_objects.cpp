@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // shared_objects: whole objects after Pisarchyk and Lee, with blocks by size, by breadth, and by distance in time.
 #include <algorithm>
 #include <limits>

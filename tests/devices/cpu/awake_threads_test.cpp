@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When short steps are shared with the threads that help, on a clock of the test's own, and that it leaves no trace.
 #include "devices/cpu/system/awake_threads.hpp"
 #include "core/graph/op_ids.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Conversions between every two element types: truncation, saturation, wrap-around, rounding to even.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops over complex numbers: machine code and the interpreter give the same bits, and touch nothing beside.
 #include <doctest/doctest.h>
 

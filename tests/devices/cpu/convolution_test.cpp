@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions and their gradients, every type and code path, against nested loops over the definition.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Constants, ranges, diagonals and one-hot rows on every element type.
 #include <doctest/doctest.h>
 

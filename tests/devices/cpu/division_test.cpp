@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Division by a number that is known gives the bits of a division, though machine code multiplies by that of a power of
 // two.
 #include <doctest/doctest.h>

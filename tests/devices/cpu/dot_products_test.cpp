@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dot products of every length, for every instruction set: small integers, whose sums are exact in any order.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise kernels over every kind of layout: permuted, stepped, reversed, broadcast, in place, empty, scalar.
 #include <doctest/doctest.h>
 

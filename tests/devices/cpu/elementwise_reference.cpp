@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reference values of the element-wise operators, written without the kernels' code.
 #include "tests/devices/cpu/elementwise_reference.hpp"
 

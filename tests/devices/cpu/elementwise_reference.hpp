@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What every element-wise operator gives on one element, by long double libm and 128-bit integers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hand-made operands for the tests of element-wise, creating and random kernels: storage, reading back, running a step.
 #pragma once
 

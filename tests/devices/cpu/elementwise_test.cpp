@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The element-wise kernels against long double libm and 128-bit integers, on every type, layout and instruction set.
 #include <doctest/doctest.h>
 

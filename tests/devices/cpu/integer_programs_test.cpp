@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compiled programs of integers compute what eager mode does, and divide by numbers as they should.
 #include <doctest/doctest.h>
 

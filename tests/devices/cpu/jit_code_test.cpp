@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the builder of code makes of values, and what machine code does not do.
 #include <doctest/doctest.h>
 

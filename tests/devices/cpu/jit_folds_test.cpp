@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Machine code that reduces rows: the bits of the loops over lines in memory, whatever computes what is reduced.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What tests of machine code share: the two ways to run a program, the instruction sets there are, operands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Machine code against the interpreter, whose bits it must give: every operator, type, layout and length.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batches of products that are one product: the rows of all matrices by one matrix on the right.
 #include <doctest/doctest.h>
 

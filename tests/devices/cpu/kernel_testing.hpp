@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of heavy kernels share: fenced buffers, drawn values, tolerances, and the list of code paths to try.
 #pragma once
 

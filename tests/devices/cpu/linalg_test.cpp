@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Factorisations for every instruction set and on several threads, inside the workspace that they ask for.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products of every type, layout and code path against a triple loop in double precision.
 #include <array>
 #include <thread>

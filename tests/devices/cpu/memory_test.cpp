@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory of the host: large blocks lie where huge pages do, and freed ones are used again, those wanted least recently
 // making room for others; fresh pages are known to hold zeros.
 #include "devices/cpu/system/memory.hpp"

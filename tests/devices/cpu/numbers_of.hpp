@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The elements of tensors of integers, one after the other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows that end where memory ends: nothing behind the last element of an operand is read.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How the rows and columns of a panel product fall to the members of a team.
 #include "devices/cpu/products/tile/panel_product.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling and its gradients for drawn geometries against nested loops over the definition.
 #include <doctest/doctest.h>
 

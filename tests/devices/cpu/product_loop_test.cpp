@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops that run over the parts of a product's result as these are stored: the bits of the two steps one after the
 // other.
 #include <doctest/doctest.h>

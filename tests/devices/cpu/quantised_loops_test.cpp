@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops over weights of few bits of every instruction set against the same sums in double precision.
 #include <bit>
 #include <cmath>

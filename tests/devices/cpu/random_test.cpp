@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random draws: Philox's published answers, the distributions' moments and distribution functions, and independence of
 // threads, of instruction sets and of how much is drawn.
 #include <doctest/doctest.h>

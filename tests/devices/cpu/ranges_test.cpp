@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs over rows that lie at distances of their own in every operand: whole, in parts, and reduced.
 #include <algorithm>
 

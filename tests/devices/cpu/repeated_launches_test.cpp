@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Launches that machine code repeats by itself, beside as many launches: the same bits, in place and by rows.
 #include <doctest/doctest.h>
 

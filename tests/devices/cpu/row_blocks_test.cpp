@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks of rows: what a thread keeps for one does not grow with the number of rows, however operands lie.
 #include <doctest/doctest.h>
 

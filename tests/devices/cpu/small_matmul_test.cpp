@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small matrix products: the bits of the register tile, for any layout, within their memory.
 #include <array>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When other programs are taken to want the processors, on a clock of the test's own, and the team that is held then.
 #include "devices/cpu/system/spinning.hpp"
 

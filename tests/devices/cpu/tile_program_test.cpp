@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tile programs of several instructions: registers, constants, several outputs, results laid over operands.
 #include <doctest/doctest.h>
 

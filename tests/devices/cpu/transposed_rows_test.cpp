@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops over rows whose operands lie across them: the bits of the same loops over copies of the rows.
 #include <doctest/doctest.h>
 

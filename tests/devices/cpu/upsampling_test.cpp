@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Up-sampling and its gradients against the definition, and against values worked out by hand.
 #include <algorithm>
 #include <cstring>

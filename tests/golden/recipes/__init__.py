@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: MIT
 """How the golden cases are computed, one module an operator family."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The book a recipe writes its cases into: keeps arrays once, computes outputs and gradients in double precision."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Linear algebra of complex matrices, with parts along the last axis as in complex_numbers."""
 
 import torch

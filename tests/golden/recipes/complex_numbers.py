@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Complex numbers as pairs of real ones: functions, reductions, products, moves, transforms, eigenvalues.
 
 Every input that is complex has its parts along the last axis, and so have complex results: gradients are then those of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Convolution, forward and both gradients, in one to three dimensions; its transpose; up-sampling.
 
 Images are N, space..., channels; kernels are space..., channels in (of one group), channels out. SAME is TensorFlow's:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Operators that make tensors from attributes alone, and one_hot."""
 
 import numpy as np

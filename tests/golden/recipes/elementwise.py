@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Element-wise operators: ranges, gradients, special values, integers, broadcasting, promotion, weak scalars, casts."""
 
 import numpy as np

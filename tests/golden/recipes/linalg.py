@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Linear algebra: systems of equations, factorisations, spectra, norms, and products of vectors."""
 
 import numpy as np

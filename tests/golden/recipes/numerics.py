@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """NumPy's functions that are made of operators: statistics, differences, curves, choices, special functions; and
 distributions."""
 

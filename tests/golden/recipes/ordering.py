@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Operators that compare elements with each other: sorting, searching, counting."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Maximum and average pooling in one to three dimensions, with gradients; padding as in convolution."""
 
 import numpy as np

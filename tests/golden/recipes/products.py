@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Matrix products of every rank, and the contractions built on them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reductions over every choice of axes, and the cumulative operators."""
 
 import numpy as np

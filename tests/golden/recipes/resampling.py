@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What reads elements elsewhere: resizing, sampling along grids and in boxes, pads that repeat, windows beyond the end;
 and what puts several values into one place."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Operators that move elements and compute nothing: shapes, slices, indices, joins, padding, diagonals."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Softmax, its logarithm, cross-entropy, the mean squared error, and attention."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Unsigned integers of 16, 32 and 64 bits in every operator that takes integers, as NumPy computes them."""
 
 import numpy as np

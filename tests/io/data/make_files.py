@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 # Writes the files beside it with NumPy, ml_dtypes and safetensors: what the readers are held to.
 import pathlib
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Writes the picture files under images/ and what Pillow and NumPy read of them; needs Pillow.
 import io
 import struct

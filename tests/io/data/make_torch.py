@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes checkpoint.pt and module.pt, as torch.save writes them. Needs PyTorch; the build never runs it."""
 import collections
 import os

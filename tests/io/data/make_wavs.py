@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes the recordings of wavs/ and what they hold (wavs.npz): files by SciPy and by Python's wave, values by SciPy.
 
 Run from the root of the repository; needs NumPy and SciPy.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Rules of descent, schedules and averages: parameters after each of several updates, rates after each count."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Layers: results and gradients in training, states after three steps of descent, results in inference after them."""
 
 import zlib

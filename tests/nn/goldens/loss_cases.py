@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Losses: values under every reduction, and gradients with respect to what is predicted."""
 
 import torch

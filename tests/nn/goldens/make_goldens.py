@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the goldens of layers, losses and rules of descent: what PyTorch computes, in double precision.
 
 Run it from anywhere, with NumPy >= 2 and PyTorch >= 2.13 (the CPU build is enough):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small networks as torch.save keeps them: state_dicts, and a checkpoint of a training with what the network gives."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes bert/: a BERT of a few numbers as Hugging Face saves it, sentences, and their vectors for the example search.
 
 Run from the root of the repository; needs NumPy, safetensors and tokenizers. Tokens are those of the package tokenizers,

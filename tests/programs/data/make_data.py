@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes what the examples ocr and speech are tried on: lines of text as pictures, and two sentences with silence around.
 
 Run from the root of the repository with the folder of real models as argument; needs NumPy, SciPy and espeak-ng.

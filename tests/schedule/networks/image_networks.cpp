@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The networks on images.
 #include "tests/schedule/networks/networks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks as graphs, recorded through the public interface; nothing is computed and no weight has contents.
 #pragma once
 

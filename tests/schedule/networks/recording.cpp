@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // States, tapes and the layers that several networks have.
 #include "tests/schedule/networks/recording.hpp"
 

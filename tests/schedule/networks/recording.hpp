@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recording a network without computing anything: weights are states that were never given contents.
 #pragma once
 

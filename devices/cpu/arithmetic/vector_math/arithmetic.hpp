@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Signs, minima and maxima, quotients and remainders of floating-point numbers and integers, as NumPy defines them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Building blocks of the vector mathematics: formats, signs, exact sums and products, rounding; all branch-free.
 //
 // The functions are written once over the lane types f32, f64, i32, i64, u32, u64 and mask. Sources compiled for an

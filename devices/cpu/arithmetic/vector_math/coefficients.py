@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Prints the polynomial coefficients of the vector mathematics: interpolation at Chebyshev nodes in 60-digit arithmetic.
 
 Needs mpmath. The numbers in the headers beside this file were made by it: `python3 coefficients.py [name]`."""

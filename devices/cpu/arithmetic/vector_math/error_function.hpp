@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // erf, erfc, erfinv and Dawson's integral.
 #pragma once
 

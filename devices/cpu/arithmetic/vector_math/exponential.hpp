@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // exp and what is made of it: exp2, expm1, sinh, cosh, tanh, sigmoid.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A number as mantissa and exponent, and times powers of two.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // lgamma, without branches above 0; digamma by intervals with branches, one element at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // log and what is made of it: log2, log10, log1p, softplus, log_sigmoid, asinh, acosh, atanh.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // pow, cbrt, hypot, rsqrt, and integer powers.
 #pragma once
 

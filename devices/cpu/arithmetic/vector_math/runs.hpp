@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole runs of elements for the functions that have a cheap form near zero: the run is looked through first, and the
 // cheap form taken where it serves.
 #pragma once

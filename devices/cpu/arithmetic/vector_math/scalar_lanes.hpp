@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lanes as scalars: the types and primitive functions of the vector mathematics where the compiler makes the vectors.
 //
 // Every loop over these functions vectorises under -O3 -fno-math-errno -fno-trapping-math, with the vectors of the

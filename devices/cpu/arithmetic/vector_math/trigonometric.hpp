@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sin, cos, tan over the full range and their inverses.
 //
 // Two reductions of the argument to |r| <= pi / 4: a cheap one for arguments near zero (Cody and Waite), and one that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The digits of 2/pi that reduce arguments of any size, as multiples of sixteen binary places.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Settles, when a kernel is made, where each register of a tile program lives and which loops are called.
 #include <algorithm>
 #include <bit>

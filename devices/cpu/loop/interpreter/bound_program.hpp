@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tile program bound to layouts and loops for the interpreter: where each register lives, and what a launch does for
 // each tile.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The type in which an element-wise operator works, by its domain.
 #pragma once
 

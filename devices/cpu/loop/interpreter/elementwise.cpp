@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The element-wise family: each operator, cast and copy as a tile program of one instruction.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The single-precision operators compiled for the baseline instruction set.
 #define TYTO_ISA baseline
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Looks the tables up.
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 

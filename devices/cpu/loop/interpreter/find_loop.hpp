@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The compiled loop of an operator on an operand type, and numbers through the loops of conversions.
 #pragma once
 

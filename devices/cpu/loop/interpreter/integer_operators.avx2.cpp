@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operators on integers and bools compiled for the avx2 instruction set.
 #define TYTO_ISA avx2
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"

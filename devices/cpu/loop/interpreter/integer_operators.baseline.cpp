@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operators on integers and bools compiled for the baseline instruction set.
 #define TYTO_ISA baseline
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"

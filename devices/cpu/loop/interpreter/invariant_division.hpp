@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Quotients and remainders of many 64-bit integers by one number: products with its reciprocal, since processors divide
 // such integers slowly and one by one.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The base address of an operand of a program that computes range after range.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every element-wise operator's expression as a function of lanes, for sources that define TYTO_ISA: the loops of an
 // instruction set evaluate it on scalars, the JIT on lanes that record their code.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interpreter's loop for every element-wise operator, generic in its operands' type, for sources that define
 // TYTO_ISA.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Orders and merges axes.
 #include "devices/cpu/loop/interpreter/ordered_axes.hpp"
 

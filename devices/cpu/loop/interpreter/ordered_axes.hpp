@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The axes of an element-wise loop, in the order in which it is best to traverse memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an operand has one value a column of (a slope a channel, say) is laid out several times in a row on the stack,
 // and the loop runs over rows as many times as long: with 10 columns vectors are 10/16 full otherwise, and a result
 // laid over an operand waits for the row before it, whose store its load overlaps.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element-wise loops whose rows are shorter than a few vectors because an operand has one value a column.
 #pragma once
 

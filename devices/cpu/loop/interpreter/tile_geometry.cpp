@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chooses the tile's rectangle.
 #include "devices/cpu/loop/interpreter/tile_geometry.hpp"
 

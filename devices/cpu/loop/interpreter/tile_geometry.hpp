@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a shape is cut into tiles, and where each operand's elements of a tile lie.
 #pragma once
 

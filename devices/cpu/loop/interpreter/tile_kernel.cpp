@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chooses between machine code and the interpreter, and makes the interpreter's kernels, sources and range programs.
 #include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs tile programs: a program and the layouts of its operands become a kernel, of machine code where there is a JIT
 // (devices/cpu/loop/jit), of the interpreter's compiled loops elsewhere. Both give the same bits.
 #pragma once

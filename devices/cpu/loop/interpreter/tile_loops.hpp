@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The compiled loops that the interpreter calls: one per operator, compute type and instruction set. Machine code calls
 // them too, a vector at a time, for what it has no code for.
 //

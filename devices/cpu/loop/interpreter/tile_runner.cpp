@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A launch's inner work: operands are brought into tiles, loops called, results put where they belong.
 #include "devices/cpu/loop/interpreter/tile_runner.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interpreter: runs a bound tile program on one thread. What it writes besides the outputs lies in its own frame.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values become registers of the type that each operator works in.
 #include "devices/cpu/loop/interpreter/translation.hpp"
 

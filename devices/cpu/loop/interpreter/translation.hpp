@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A loop program without reductions as a tile program.
 #pragma once
 

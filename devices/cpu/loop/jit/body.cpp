@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finds out what is needed, and when.
 #include "devices/cpu/loop/jit/body.hpp"
 

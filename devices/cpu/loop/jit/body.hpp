@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A kernel's body made ready for registers: what is the same in a whole row, who reads which value when.
 #pragma once
 

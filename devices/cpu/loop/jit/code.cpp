@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Builds code: looks each value up before it is made, and computes what constants alone decide.
 #include "devices/cpu/loop/jit/code.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The code of a loop body before it has registers: what one vector of elements goes through, in order, each value
 // written once.
 #pragma once

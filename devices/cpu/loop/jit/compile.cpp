@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A cache of machine code by program and forms, and what code costs.
 #include "devices/cpu/loop/jit/compile.hpp"
 

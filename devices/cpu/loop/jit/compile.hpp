@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a tile program to machine code, made once for every form of its operands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Follows the code; what meets between the widths is joined from two halves, or taken from one of them.
 #include "devices/cpu/loop/jit/halves.hpp"
 

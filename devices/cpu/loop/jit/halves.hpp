@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Code in which vectors hold as many lanes as fit of 32 bits, though some lanes have 64: each of their values becomes
 // two, of the first half of the elements and of the second.
 #pragma once

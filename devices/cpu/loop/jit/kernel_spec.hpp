@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The specification of machine code: a body and the layout of its operands. Shapes and addresses are given at each
 // call.
 #pragma once

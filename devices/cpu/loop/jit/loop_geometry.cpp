@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Divides ordered axes among rows, their count and what is around them.
 #include "devices/cpu/loop/jit/loop_geometry.hpp"
 

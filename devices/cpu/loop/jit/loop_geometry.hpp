@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rectangles that a loop runs over: rows of elements side by side, and what lies around them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cuts a shape into rectangles, distributes them over threads, and calls the code on each.
 #include "devices/cpu/loop/jit/loop_kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels of machine code: a tile program over operands of one shape.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Places the operands of rows and calls the code on rectangles of them.
 #include "devices/cpu/loop/jit/loop_ranges.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Machine code for parts of a shape: what groups over rows and reductions of computed elements are made of.
 #pragma once
 

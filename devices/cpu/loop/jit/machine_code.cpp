@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pages from the system, one mapping a piece of code.
 #include "devices/cpu/loop/jit/machine_code.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that is executed: written first, then made executable, and never both at once.
 #pragma once
 

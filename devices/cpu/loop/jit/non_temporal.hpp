@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When stores of results are non-temporal: memory that is written whole need not be read first, and what lies in the
 // caches stays there. And when operands are prefetched.
 #pragma once

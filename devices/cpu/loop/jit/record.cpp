@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Follows a tile program: operands are loaded when they are first read, conversions and operators become code.
 #include "devices/cpu/loop/jit/record.hpp"
 

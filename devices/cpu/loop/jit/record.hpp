@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a tile program to code: every operator's expression, evaluated on lanes that record.
 #pragma once
 

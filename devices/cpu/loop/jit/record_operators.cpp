@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The expressions of ops/elementwise.def on recording lanes: one table an operand type.
 #define TYTO_ISA recorded
 #define TYTO_RECORDED_LANES 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The code of single operators.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lanes that record: types on which the functions of the vector mathematics, instead of computing, record their
 // code.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which register holds which value while a body is emitted; what there is no room for goes to the stack.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Splits shapes after the axes around the rows.
 #include "devices/cpu/loop/jit/row_layouts.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows of a shape: its last axes, which every operand crosses with one stride, and the axes around them.
 #pragma once
 

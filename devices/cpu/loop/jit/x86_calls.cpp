@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loops of the interpreter, called for one vector.
 #if defined(TYTO_HAVE_XBYAK)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Makes a function in a buffer, larger each time it does not fit, and then executable.
 #include "devices/cpu/loop/jit/x86_emitter.hpp"
 

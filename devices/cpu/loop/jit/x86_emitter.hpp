@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Machine code for x86-64: AVX2 with FMA, or AVX-512.
 #pragma once
 

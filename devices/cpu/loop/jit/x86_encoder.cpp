@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tables of instructions.
 #if defined(TYTO_HAVE_XBYAK)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What operations are in instructions of either set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops over rows and along a row.
 #if defined(TYTO_HAVE_XBYAK)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One function: rows, along a row vectors of elements, and what is left of a row with the same body and partial loads
 // and stores.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Loads and stores: whole vectors, parts of them, and elements apart from one another.
 #if defined(TYTO_HAVE_XBYAK)
 

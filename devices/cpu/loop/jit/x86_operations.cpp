@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each value of a body is in instructions.
 #if defined(TYTO_HAVE_XBYAK)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rows reduced to numbers, in an order that the length of vectors does not change.
 #if defined(TYTO_HAVE_XBYAK)
 

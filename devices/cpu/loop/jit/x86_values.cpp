@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values come into registers, and leave them for the stack.
 #if defined(TYTO_HAVE_XBYAK)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements that a mask holds, side by side, and their positions: loops without a branch on the mask.
 #pragma once
 

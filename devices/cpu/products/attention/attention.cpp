@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attention a block of queries at a time: scores against a block of keys are made weights in the cache, by a softmax
 // that is corrected as greater scores appear, and multiplied with the values at once.
 #include <algorithm>

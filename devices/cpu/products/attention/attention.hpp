@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The makers of the kernels of attention and its gradient.
 #pragma once
 

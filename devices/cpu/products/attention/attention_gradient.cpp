@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The gradient of attention: weights are made anew, a block of keys against a block of queries at a time, and used for
 // all three gradients while they lie in the cache.
 //

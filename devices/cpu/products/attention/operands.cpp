@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views as stacks of matrices.
 #include "devices/cpu/products/attention/operands.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operands of attention as stacks of matrices, and what its kernels do to rows of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loops over rows of scores that attention needs between its products.
 #pragma once
 

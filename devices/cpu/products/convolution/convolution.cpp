@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks a convolution, works out its geometry and chooses its implementation.
 #include "devices/cpu/products/convolution/convolution.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions over one to three axes and their gradients: prepared once, run many times without allocating.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interface between convolution's front and its implementations, and the geometry they share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions with one channel a group in f32 and f64, all passes: sums of products along the channels.
 #include <algorithm>
 #include <vector>

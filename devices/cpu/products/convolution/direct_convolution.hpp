@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What convolutions share that read the kernel as it stands: which elements meet, and packing that only copies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions of f16 and bf16 through f32 copies in the workspace: sums are rounded once, at the end, and what ends
 // the convolution rounds as operators of their own do.
 #include "devices/cpu/arithmetic/half_copies.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The gradient of a convolution by its kernel in f32 and f64: patches of a few hundred pixels against their gradients.
 //
 // Rows of the product are (tap, input channel), its inner dimension runs over pixels. Members take disjoint blocks of

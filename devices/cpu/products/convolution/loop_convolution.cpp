@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions of integers and booleans, all passes, by plain loops with channels innermost.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions in f32 by oneDNN: plain channels-last activations, the kernel in the layout the library asks for.
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions in f32 and f64, forward and by the input, as products of addressed pixels with packed weights.
 //
 // The register tile takes the addresses of the pixels under each tap, and of a row of zeros for padding; patches are

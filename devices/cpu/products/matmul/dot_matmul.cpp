@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of at most four rows with a transposed matrix in f32 and f64: dot products that read the matrix once. So
 // are those of two rows with two columns whose elements alternate, of which dot products of complex numbers are made.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Half-precision products with an epilogue (bias, residual, limits) behind the product, row by row.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lower triangle of a symmetric product by blocks of rows, and the upper one as its mirror image.
 #include "devices/cpu/products/matmul/gram_matmul.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The product of a matrix with its own transpose, of which half is computed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products of integers (wrapping round in their own type) and booleans (any of and) by plain loops.
 #include "devices/cpu/arithmetic/wrapping_arithmetic.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"

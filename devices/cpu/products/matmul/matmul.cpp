@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks and simplifies a matrix product and chooses its implementation.
 #include "devices/cpu/products/matmul/matmul.hpp"
 

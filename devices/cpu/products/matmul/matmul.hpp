@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batched matrix products of strided operands: prepared once, run many times without allocating.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interface between matmul's front and its implementations.
 #pragma once
 

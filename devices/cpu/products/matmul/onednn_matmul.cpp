@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products in f32, and in bf16 where the processor multiplies it, by oneDNN.
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products in f32 and f64 by register tiles over packed panels, for any strides.
 #include <type_traits>
 

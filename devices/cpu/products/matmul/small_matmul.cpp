@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small matrix products in f32 and f64, which are done before a larger product's tables and packed operands are made.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The inner loops of small matrix products, which read and write matrices where they lie.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Execution of oneDNN primitives with argument objects made beforehand.
 #include "devices/cpu/products/onednn/primitive.hpp"
 

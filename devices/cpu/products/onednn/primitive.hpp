@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // oneDNN primitives prepared once and executed without allocating.
 #pragma once
 

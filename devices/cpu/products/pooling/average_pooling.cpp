@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Average pooling in f32 and f64 and its gradient.
 #include <algorithm>
 

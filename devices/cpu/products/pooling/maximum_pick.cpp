@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Picking by maxima; needed for second derivatives only, so written for clarity.
 #include "devices/cpu/products/pooling/maximum_pick.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Elements of one tensor where another has the maximum of its window: the transpose of maximum pooling's gradient.
 #pragma once
 

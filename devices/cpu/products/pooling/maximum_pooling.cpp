@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Maximum pooling of every type but halves, and its gradient, which finds the maximum's place again.
 #include <algorithm>
 #include <limits>

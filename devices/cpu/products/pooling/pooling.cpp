@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checks a pooling and chooses its kernel; halves go through f32 copies.
 #include "devices/cpu/products/pooling/pooling.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Maximum and average pooling over one to three axes and their gradients: prepared once, run without allocating.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interface between pooling's front and its implementations.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The inner loops of products with weights of few bits, which make numbers of them as they are read.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products with weights of few bits as kernels of the device: few rows read the weights once, word by word; for many
 // rows panels of weights are made numbers in the cache and multiplied by the register tile.
 #include <algorithm>

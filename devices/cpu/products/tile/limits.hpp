@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The interval to which an epilogue limits results: clip, and ReLU, which is [0, infinity].
 #pragma once
 

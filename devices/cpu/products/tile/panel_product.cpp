@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocking, packing and sharing out of panel products.
 #include "devices/cpu/products/tile/panel_product.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A product of addressed rows with packed panels: the loops round the register tile that matmul and convolution share.
 #pragma once
 

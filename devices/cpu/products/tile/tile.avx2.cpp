@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The register tile compiled for the avx2 instruction set.
 #define TYTO_ISA avx2
 #define TYTO_VECTOR_BYTES 32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The register tile compiled for the avx512 instruction set.
 #define TYTO_ISA avx512
 #define TYTO_VECTOR_BYTES 64

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The register tile compiled for the baseline instruction set.
 #define TYTO_ISA baseline
 #define TYTO_VECTOR_BYTES 16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The register tile: the one inner kernel that matrix products and convolutions are made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Up-sampling as a weighted sum along each axis: forward and gradient are the same loop over different weights.
 #include "devices/cpu/products/upsampling/upsampling.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nearest and bilinear up-sampling of images and their gradients: prepared once, run without allocating.
 #pragma once
 
