@@ -181,7 +181,7 @@ Tensor<M> moved_between_layers(Drawing<M>& d) {
   switch (dice.below(3)) {
     case 0: x = concat(std::vector<Tensor<M>>{x, d.perturbed(first())}, dice.between(0, 1)); break;
     case 1: x = pad(x, {0, 0, dice.below(2), 1}, {0, 0, 1, dice.below(2)}, PaddingMode::edge); break;
-    default: x = x.get({all, slice(dice.below(2), {}), slice({}, {}, dice.of<std::int64_t>({1, 2, -1}))}); break;
+    default: x = x(all, slice(dice.below(2), {}), slice({}, {}, dice.of<std::int64_t>({1, 2, -1}))); break;
   }
   return transpose(d.perturbed(x), {0, 2, 3, 1});
 }
