@@ -85,7 +85,14 @@ Tensor<Any> import_from(Managed* managed) {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
   const DType dtype = dtype_from(view.type);
+  if (view.rank < 0 || (view.rank > 0 && view.shape == nullptr)) {
+    throw ValueError("from_dlpack: a tensor of " + std::to_string(view.rank) + " axes has no shape");
+  }
   const Shape shape(std::span<const std::int64_t>(view.shape, static_cast<std::size_t>(view.rank)));
+  for (const std::int64_t length : shape) {
+    if (length < 0) throw ValueError("from_dlpack: an axis has " + std::to_string(length) + " elements");
+  }
+  if (view.data == nullptr && element_count(shape) != 0) throw ValueError("from_dlpack: there is no memory");
   const IntList strides = strides_of(view, shape);
   const auto* data = static_cast<const std::byte*>(view.data) + view.byte_offset;
   if (dtype != DType::boolean) return Tensor<Any>::borrow_bytes(data, shape, strides, dtype, release);

@@ -121,6 +121,20 @@ Value* stand_in_of(const State& state) {
 Value State::current() {
   if (const Value* stand_in = stand_in_of(*this)) return *stand_in;
   const std::lock_guard lock(mutex_);
+  return made_current();
+}
+
+std::pair<Value, Array> State::current_with_contents() {
+  if (const Value* stand_in = stand_in_of(*this)) return {*stand_in, {}};
+  const std::lock_guard lock(mutex_);
+  const Value& current = made_current();
+  const bool has_contents =
+      current && current.node()->op() == OpId::read && current.node()->inputs().empty() && current.node()->evaluated();
+  return {current, has_contents ? current.node()->result(0).array : Array()};
+}
+
+// Under the lock.
+const Value& State::made_current() {
   if (held_.deferred != nullptr) {
     Array array = held_.deferred->make();
     Value made = version(held_.deferred->mode, shared_from_this(), std::move(array));

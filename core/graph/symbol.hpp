@@ -148,6 +148,8 @@ class State : public std::enable_shared_from_this<State> {
 
   /// The version that a read sees now. Deferred contents are made here.
   Value current();
+  /// The same with the contents that it has, if any: no release by another thread comes between.
+  std::pair<Value, Array> current_with_contents();
   void set_current(Value version);
   /// From now on this thread alone sees `version`, and what it assigns replaces that: for the time that a function or a
   /// region is recorded. Returns what stood in before, to be put back by end_stand_in(), or nothing.
@@ -173,6 +175,7 @@ class State : public std::enable_shared_from_this<State> {
   void set_assigned(Array array) { assigned_ = std::move(array); }
 
  private:
+  const Value& made_current();
   void hold(Held held);
 
   Kind kind_;

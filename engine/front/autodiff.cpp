@@ -40,7 +40,19 @@ std::vector<core::Label> labels_of_gradients() {
 core::Label gradient_label(const Node& node) {
   static const std::vector<core::Label> unlabelled = labels_of_gradients();
   const core::Label& own = unlabelled[static_cast<std::size_t>(node.op())];
-  return node.label() == nullptr ? own : core::LabelScope::joined(node.label(), *own);
+  if (node.label() == nullptr) return own;
+  // A layer's operators come again in each step of an unrolled loop: the label of a few is kept.
+  struct Kept {
+    core::Label of, label;
+    OpId op;
+  };
+  thread_local std::array<Kept, 64> recent{};
+  const auto address = reinterpret_cast<std::uintptr_t>(node.label().get());
+  Kept& kept = recent[(address / alignof(std::max_align_t) + static_cast<std::size_t>(node.op())) % recent.size()];
+  if (kept.of != node.label() || kept.op != node.op()) {
+    kept = {node.label(), core::LabelScope::joined(node.label(), *own), node.op()};
+  }
+  return kept.label;
 }
 
 /// What the operator's rule makes of the gradients of its results.

@@ -17,6 +17,7 @@
 #include "engine/front/literal.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/graph/trace.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/packed_weights.hpp"
@@ -126,6 +127,16 @@ Value filled_by(core::Mode mode, const Shape& shape, const std::function<double(
 /// Elements that lie as `view` says, whose offset is 0: what is borrowed begins at the lowest of them.
 core::Array borrowed(const void* data, core::View view, DType dtype, std::function<void()> release) {
   if (data == nullptr && view.count() != 0) throw ValueError("borrow: there is no memory to borrow");
+  std::int64_t reach = 0;
+  for (std::size_t axis = 0; axis < view.shape.size() && view.count() != 0; ++axis) {
+    std::int64_t along = 0;
+    if (__builtin_mul_overflow(view.shape[axis] - 1, view.strides[axis], &along) || along == INT64_MIN ||
+        __builtin_add_overflow(reach, along < 0 ? -along : along, &reach) ||
+        reach > INT64_MAX / static_cast<std::int64_t>(2 * size_of(dtype))) {
+      throw ShapeError(
+          core::text("borrow_strided: strides ", view.strides, " of shape ", view.shape, " reach further than memory"));
+    }
+  }
   const core::ElementRange range = core::touched(view);
   const std::size_t bytes = static_cast<std::size_t>(range.past - range.first) * size_of(dtype);
   const auto* first = static_cast<const std::byte*>(data);
@@ -200,7 +211,8 @@ const void* elements_of(const Value& value, DType wanted) {
 // What a handle of a state was asked to show it would hold on to, beside packed weights: who takes a copy reads through
 // a value of its own.
 Value to_copy(const Value& value) {
-  if (!run::is_kept_state(value)) return value;
+  // While a function is recorded nobody reads states: what they hold then is known to later runs alone.
+  if (!run::is_kept_state(value) || run::trace_in_progress()) return value;
   const auto state = run::state_behind(value, "data");
   const core::Array lent = run::PackedWeights::unpacked_contents(*state);
   return core::constant(value.node()->mode(), lent ? lent : run::contents(value));

@@ -29,11 +29,11 @@ void BoundSession::bind_state(std::uint32_t input) {
   core::State& state = *executable.graph().inputs()[input].state;
   session_.unbind(input);
   if (!executable.needs(input)) return;
-  const Value current = state.current();
+  auto [current, array] = state.current_with_contents();
   if (!current) {
     throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
   }
-  core::Array array = contents(current);
+  if (!array) array = contents(current);
   if (executable.is_written(input)) {
     core::Node& node = *current.node();
     // Held by the version's node and by `array` here; the node held by the state and by `current`.

@@ -78,7 +78,8 @@ bool is_of_tyto(std::string_view mangled) {
 }
 
 /// The innermost call that is the program's own: of a function that is not Tyto's.
-std::string place_of(std::span<void* const> frames) {
+std::string place_of([[maybe_unused]] std::span<void* const> frames) {
+#if __has_include(<execinfo.h>)
   const std::unique_ptr<char*, decltype(&std::free)> symbols(
       ::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
   if (symbols == nullptr) return {};
@@ -93,6 +94,7 @@ std::string place_of(std::span<void* const> frames) {
     if (file.find("libtyto") != std::string::npos || is_of_tyto(symbol)) continue;
     return core::text(file, "(", demangled(symbol), plus < close ? line.substr(plus, close - plus) : "", ")");
   }
+#endif
   return {};
 }
 
@@ -141,7 +143,9 @@ std::vector<LiveTensor> live_tensors() {
   run::sweep(noted.list);
   std::vector<LiveTensor> tensors;
   for (const run::Living& each : noted.list) {
-    tensors.push_back({each.address->bytes(), each.dtype, each.shape, each.op,
+    const std::shared_ptr<core::Buffer> buffer = each.buffer.lock();
+    if (buffer == nullptr) continue;
+    tensors.push_back({buffer->bytes(), each.dtype, each.shape, each.op,
                        each.label == nullptr ? std::string() : *each.label, run::place_of(each.frames)});
   }
   std::ranges::stable_sort(tensors, std::ranges::greater(), &LiveTensor::bytes);

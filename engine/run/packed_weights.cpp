@@ -77,9 +77,16 @@ std::shared_ptr<PackedWeights> PackedWeights::of(const std::shared_ptr<core::Sta
   for (const std::shared_ptr<PackedWeights>& known : all_of(weights.get())) {
     if (known->weights_ == weights && same_path(known->path_, path)) return known;
   }
-  auto made = std::make_shared<PackedWeights>(weights, path, type);
+  const auto made = std::make_shared<PackedWeights>(weights, path, type);
+  std::vector<std::shared_ptr<PackedWeights>> others;  // let go of after the lock, as `made` is
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
+  // Another thread may have been faster.
+  const auto [first, last] = all.of_state.equal_range(weights.get());
+  for (auto each = first; each != last; ++each) {
+    others.push_back(each->second.lock());
+    if (others.back() != nullptr && same_path(others.back()->path_, path)) return others.back();
+  }
   all.of_state.emplace(weights.get(), made);
   all.of_state.emplace(&made->input_, made);
   return made;
@@ -113,12 +120,12 @@ core::Array PackedWeights::current(ReadContents read) {
 
 void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   contents_ = nullptr;  // before there are others
-  const Value current = weights_->current();
+  auto [current, known] = weights_->current_with_contents();
   if (!current) {
     throw GraphError(
         core::text("input '", weights_->name(), "' of shape ", weights_->type().shape, " was given no value"));
   }
-  const core::Array plain = to_device(read(current), cpu_device());
+  const core::Array plain = to_device(known ? known : read(current), cpu_device());
   Value value = core::constant(core::Mode::eager, plain);
   for (const auto& [op, attributes] : path_.operators) {
     value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});

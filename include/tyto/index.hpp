@@ -74,8 +74,12 @@ template <class... I>
 std::vector<Index> index_list(const I&... entries) {
   constexpr bool all_fit = (std::is_constructible_v<Index, const I&> && ...);
   static_assert(all_fit, "an index is an integer, a slice, all, newaxis, ellipsis, or a tensor");
-  if constexpr (all_fit) return {Index(entries)...};
-  else return {};
+  std::vector<Index> list;
+  if constexpr (all_fit) {
+    list.reserve(sizeof...(entries));
+    (list.emplace_back(entries), ...);
+  }
+  return list;
 }
 }  // namespace detail
 

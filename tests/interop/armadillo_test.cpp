@@ -23,8 +23,10 @@ BOTH_MODES("a tensor is over an Armadillo matrix, vector or cube, without a copy
   CHECK(numbers(x) == Numbers{1, 2, 3, 40, 5, 6});
   const T transposed = x.T();
   CHECK(transposed.template data<double>().data() == m.memptr());
-  CHECK(numbers(armadillo::borrow<T>(arma::vec{1, 2})) == Numbers{1, 2});
-  CHECK(armadillo::borrow<T>(arma::rowvec{1, 2}).shape() == Shape{2});
+  const arma::vec column{1, 2};
+  const arma::rowvec row{1, 2};
+  CHECK(numbers(armadillo::borrow<T>(column)) == Numbers{1, 2});
+  CHECK(armadillo::borrow<T>(row).shape() == Shape{2});
   arma::cube cube(2, 1, 3);
   for (arma::uword k = 0; k < 3; ++k) cube.slice(k).fill(static_cast<double>(k));
   cube(1, 0, 2) = 9;

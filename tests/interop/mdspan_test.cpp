@@ -41,6 +41,7 @@ template <class T>
 class Span {
  public:
   using element_type = T;
+  using reference = T&;
   using index_type = std::size_t;
   using rank_type = std::size_t;
   using extents_type = Extents;

@@ -141,7 +141,25 @@ TEST_CASE("memory that cannot be read is refused and stays the other library's")
   CHECK_THROWS_WITH_AS(from_dlpack(&foreign.managed),
                        "from_dlpack: the memory is that of device type 2; only the CPU's (1) can be read", DeviceError);
   CHECK_THROWS_AS(from_dlpack(static_cast<dlpack::ManagedTensor*>(nullptr)), ValueError);
-  CHECK(foreign.deleted == 0);
+  Foreign damaged;
+  damaged.managed.tensor.rank = -1;
+  CHECK_THROWS_WITH_AS(from_dlpack(&damaged.managed), "from_dlpack: a tensor of -1 axes has no shape", ValueError);
+  damaged.managed.tensor.rank = 2;
+  damaged.managed.tensor.type = {6, 8, 1};
+  damaged.managed.tensor.data = nullptr;
+  CHECK_THROWS_WITH_AS(from_dlpack(&damaged.managed), "from_dlpack: there is no memory", ValueError);
+  damaged.shape[0] = -2;
+  CHECK_THROWS_WITH_AS(from_dlpack(&damaged.managed), "from_dlpack: an axis has -2 elements", ValueError);
+  CHECK(foreign.deleted + damaged.deleted == 0);
+}
+
+BOTH_MODES("strides that reach further than memory are refused") {
+  using T = Tensor<Mode>;
+  const std::vector<double> numbers(4);
+  CHECK_THROWS_WITH_AS(T::borrow_strided(numbers.data(), {3}, {INT64_MAX / 2 + 1}),
+                       doctest::Contains("borrow_strided: strides"), ShapeError);
+  CHECK_THROWS_AS(T::borrow_strided(numbers.data(), {3, 2}, {INT64_MIN, 1}), ShapeError);
+  CHECK_THROWS_AS(T::borrow_strided(numbers.data(), {3}, {1, 1}), ShapeError);
 }
 
 }  // namespace tyto::io_tests

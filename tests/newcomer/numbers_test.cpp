@@ -41,7 +41,7 @@ BOTH_MODES("histogram(v, 4) makes edges from the smallest to the largest element
   CHECK_THROWS_WITH_AS(histogram(T{1.0}, 0), "histogram: 0 bins; at least one is needed", ValueError);
 }
 
-BOTH_MODES("histogram refuses a range that is not finite, as NumPy does") {
+BOTH_MODES("histogram refuses a given range that is not finite, and in eager mode that of the elements") {
   using T = Tensor<Mode>;
   const double inf = std::numeric_limits<double>::infinity();
   CHECK_THROWS_WITH_AS(histogram(T{1.0, 2.0}, 4, 0, inf), "histogram: the range from 0 to inf is not finite",

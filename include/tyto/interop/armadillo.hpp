@@ -56,6 +56,15 @@ template <class T = Tensor<Eager>, class Number>
 T borrow(const arma::Row<Number>& v, std::function<void()> release = {}) {
   return T::borrow(v.memptr(), {static_cast<std::int64_t>(v.n_elem)}, std::move(release));
 }
+/// A temporary would be gone: adopt() it.
+template <class T = Tensor<Eager>, class Number>
+T borrow(arma::Mat<Number>&& m, std::function<void()> release = {}) = delete;
+template <class T = Tensor<Eager>, class Number>
+T borrow(arma::Col<Number>&& v, std::function<void()> release = {}) = delete;
+template <class T = Tensor<Eager>, class Number>
+T borrow(arma::Row<Number>&& v, std::function<void()> release = {}) = delete;
+template <class T = Tensor<Eager>, class Number>
+T borrow(arma::Cube<Number>&& cube, std::function<void()> release = {}) = delete;
 /// Element (i, j, k) is cube(i, j, k).
 template <class T = Tensor<Eager>, class Number>
 T borrow(const arma::Cube<Number>& cube, std::function<void()> release = {}) {

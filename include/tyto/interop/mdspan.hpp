@@ -20,6 +20,7 @@ concept Mdspan = requires(const Span& span, typename Span::rank_type axis) {
   { span.extent(axis) } -> std::convertible_to<std::int64_t>;
   { span.stride(axis) } -> std::convertible_to<std::int64_t>;
   { Span::rank() } -> std::convertible_to<std::size_t>;
+  typename Span::reference;
 };
 
 /// The elements of a tensor, evaluated first, where they lie: no copy, but of tensors that are views of others. `Span`
@@ -36,6 +37,10 @@ Span view(const Tensor<M>& x) {
   std::array<typename Span::index_type, rank> extents{};
   for (std::size_t axis = 0; axis < rank; ++axis) {
     extents[axis] = static_cast<typename Span::index_type>(x.shape()[axis]);
+    if (static_cast<std::int64_t>(extents[axis]) != x.shape()[axis]) {
+      throw ShapeError("mdspans::view: the index type of the span does not hold an axis of " +
+                       std::to_string(x.shape()[axis]) + " elements");
+    }
     const auto fixed = Span::extents_type::static_extent(axis);
     if (fixed != std::size_t(-1) && fixed != static_cast<std::size_t>(x.shape()[axis])) {
       throw ShapeError("mdspans::view: axis " + std::to_string(axis) + " of the span has " + std::to_string(fixed) +
@@ -43,7 +48,14 @@ Span view(const Tensor<M>& x) {
     }
   }
   using Number = std::remove_const_t<typename Span::element_type>;
-  return Span(x.template data<Number>().data(), typename Span::extents_type(extents));
+  const Span span(x.template data<Number>().data(), typename Span::extents_type(extents));
+  std::int64_t stride = 1;
+  for (std::size_t axis = rank; axis-- > 0; stride *= x.shape()[axis]) {
+    if (x.shape()[axis] > 1 && static_cast<std::int64_t>(span.stride(axis)) != stride) {
+      throw ShapeError("mdspans::view: the layout of the span is not row-major, as tensors lie");
+    }
+  }
+  return span;
 }
 /// A temporary would be gone before the span is read: give it a name.
 template <Mdspan Span, class M>
@@ -53,6 +65,9 @@ void view(const Tensor<M>&& x) = delete;
 /// called; Tyto never writes to it.
 template <class T = Tensor<Eager>, Mdspan Span>
 T borrow(const Span& span, std::function<void()> release = {}) {
+  static_assert(
+      std::is_lvalue_reference_v<typename Span::reference>,
+      "mdspans::borrow takes elements as they lie in memory; those that an accessor computes are to be copied");
   Shape shape;
   IntList strides;
   for (std::size_t axis = 0; axis < Span::rank(); ++axis) {

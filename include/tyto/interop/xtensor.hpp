@@ -60,6 +60,12 @@ T borrow(const Array& array, std::function<void()> release = {}) {
   return T::borrow_strided(array.data() + array.data_offset(), shape, strides, std::move(release));
 }
 
+/// A temporary array would be gone: adopt() it.
+template <class T = Tensor<Eager>, class Array>
+requires(!std::is_lvalue_reference_v<Array> && requires { typename std::remove_cvref_t<Array>::container_type; }) T
+    borrow(Array&& array, std::function<void()> release = {})
+= delete;
+
 /// A tensor that keeps the array, moved from, as long as it needs the elements: no copy.
 template <class T = Tensor<Eager>, class Array>
 requires(!std::is_lvalue_reference_v<Array>) T adopt(Array&& array) {
