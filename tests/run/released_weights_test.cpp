@@ -242,6 +242,19 @@ TEST_CASE("reading packed weights, again and again, leaves them packed alone") {
   CHECK(holds_contents(w) != released);
 }
 
+TEST_CASE("weights that are held packed alone are not read while a function is recorded") {
+  const Lazily w = Lazily::variable(Lazily::ones({64, 48})), x = Lazily::ones({32, 64});
+  compile([&](Lazily input) { return matmul(input, w); })(x).data<float>();
+  auto reads = compile([&](Lazily input) { return input * w.to_vector<float>()[0]; });
+  CHECK_THROWS_AS(reads(x), GraphError);
+  auto reads_assigned = compile([&](Lazily input) {
+    assign(w, w * 2.0F);
+    return input * w.to_vector<float>()[0];
+  });
+  CHECK_THROWS_AS(reads_assigned(x), GraphError);
+  CHECK(w.to_vector<float>()[0] == 1);
+}
+
 TEST_CASE("expressions recorded before weights were let go of read them as they were") {
   const std::vector<float> contents = numbers_of_all_kinds<float, std::uint32_t>({64, 48});
   Lazily tripled, product;
