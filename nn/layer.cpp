@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <typeindex>
 #include <typeinfo>
+#include <unordered_map>
 #include <utility>
 
 #include "core/value/text.hpp"
@@ -73,6 +75,17 @@ std::string class_name(const Module& module) {
   return std::string(name.substr(0, name.find('<')));
 }
 
+namespace {
+
+core::Label class_label(const Module& module) {
+  thread_local std::unordered_map<std::type_index, core::Label> known;
+  core::Label& label = known[typeid(module)];
+  if (label == nullptr) label = std::make_shared<const std::string>(class_name(module));
+  return label;
+}
+
+}  // namespace
+
 Module::Common::~Common() { delete paths.load(); }
 
 Module::Paths::Paths(const Module& outermost) {
@@ -80,12 +93,12 @@ Module::Paths::Paths(const Module& outermost) {
     if (!path.empty()) labels_.emplace(module.common_.get(), std::make_shared<const std::string>(path));
   });
   const bool alone = labels_.empty();
-  labels_[outermost.common_.get()] = alone ? std::make_shared<const std::string>(class_name(outermost)) : nullptr;
+  labels_[outermost.common_.get()] = alone ? class_label(outermost) : nullptr;
 }
 
 core::Label Module::Paths::of(const Module& module) const {
   const auto found = labels_.find(module.common_.get());
-  return found == labels_.end() ? std::make_shared<const std::string>(class_name(module)) : found->second;
+  return found == labels_.end() ? class_label(module) : found->second;
 }
 
 const LayerCall* LayerCall::innermost() { return innermost_call; }

@@ -15,6 +15,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/device/device.hpp"
@@ -30,7 +31,6 @@ constexpr int deepest = 48;  // frames of the library and of the program above i
 
 struct Living {
   std::weak_ptr<core::Buffer> buffer;
-  const core::Buffer* address;
   DType dtype;
   Shape shape;
   std::string op;
@@ -41,6 +41,7 @@ struct Living {
 struct Register {
   std::mutex mutex;
   std::vector<Living> list;
+  std::unordered_map<const core::Buffer*, std::weak_ptr<core::Buffer>> known;  // the buffers of the list
   std::size_t swept = 1024;  // entries after which the freed ones are looked for
 };
 
@@ -50,8 +51,9 @@ Register& living() {
   return *kept;
 }
 
-void sweep(std::vector<Living>& list) {
-  std::erase_if(list, [](const Living& each) { return each.buffer.expired(); });
+void sweep(Register& noted) {
+  std::erase_if(noted.list, [](const Living& each) { return each.buffer.expired(); });
+  std::erase_if(noted.known, [](const auto& each) { return each.second.expired(); });
 }
 
 std::string demangled(const std::string& symbol) {
@@ -117,17 +119,14 @@ void note_living(const core::Array& array, std::string_view op, const core::Labe
   std::vector<void*> frames = calls();
   Register& noted = living();
   const std::lock_guard lock(noted.mutex);
-  // Most views are of what was made last.
-  const auto known = std::find_if(noted.list.rbegin(), noted.list.rend(), [&](const Living& each) {
-    return each.address == array.buffer.get() && !each.buffer.expired();
-  });
-  if (known != noted.list.rend()) return;
+  std::weak_ptr<core::Buffer>& known = noted.known[array.buffer.get()];
+  if (!known.expired()) return;  // a view
+  known = array.buffer;
   if (noted.list.size() >= noted.swept) {
-    sweep(noted.list);
+    sweep(noted);
     noted.swept = std::max<std::size_t>(1024, 2 * noted.list.size());
   }
-  noted.list.push_back(
-      {array.buffer, array.buffer.get(), array.dtype, array.view.shape, std::string(op), label, std::move(frames)});
+  noted.list.push_back({array.buffer, array.dtype, array.view.shape, std::string(op), label, std::move(frames)});
 }
 
 }  // namespace tyto::run
@@ -140,7 +139,7 @@ std::vector<LiveTensor> live_tensors() {
         "live_tensors: tensors are noted only where the program starts with TYTO_TRACE=1 in the environment");
   run::Register& noted = run::living();
   const std::lock_guard lock(noted.mutex);
-  run::sweep(noted.list);
+  run::sweep(noted);
   std::vector<LiveTensor> tensors;
   for (const run::Living& each : noted.list) {
     const std::shared_ptr<core::Buffer> buffer = each.buffer.lock();
