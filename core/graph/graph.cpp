@@ -7,6 +7,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/hash.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::core {
 
