@@ -78,8 +78,8 @@ std::string class_name(const Module& module) {
 namespace {
 
 core::Label class_label(const Module& module) {
-  thread_local std::unordered_map<std::type_index, core::Label> known;
-  core::Label& label = known[typeid(module)];
+  thread_local const auto known = std::make_unique<std::unordered_map<std::type_index, core::Label>>();
+  core::Label& label = (*known)[typeid(module)];
   if (label == nullptr) label = std::make_shared<const std::string>(class_name(module));
   return label;
 }

@@ -84,6 +84,8 @@ constexpr const char* closing = R"(
 
 Page numpy_page(const std::string& folder) {
   std::ifstream program(folder + "/generate/numpy_program.inc");
+  std::string licence;
+  std::getline(program, licence);  // is the file's, not the program's
   std::string text = numpy_opening + std::string(std::istreambuf_iterator<char>(program), {}) + general;
 #define COMPARED "NumPy"
 #define COMPARED_ROWS "docs/generate/numpy_rows.inc"

@@ -107,6 +107,8 @@ Options that a row above uses are as there; these are the others.
 
 Page pytorch_page(const std::string& folder) {
   std::ifstream program(folder + "/generate/pytorch_program.inc");
+  std::string licence;
+  std::getline(program, licence);  // is the file's, not the program's
   std::string text = pytorch_opening + std::string(std::istreambuf_iterator<char>(program), {}) + pytorch_general;
 #define COMPARED "PyTorch"
 #define COMPARED_ROWS "docs/generate/pytorch_rows.inc"

@@ -12,7 +12,7 @@ command -v doxygen >/dev/null || {
 out=$1
 work=$out.work
 rm -rf "$out" "$work"
-mkdir -p "$work/pages" "$work/include/tyto/nn" "$out"
+mkdir -p "$work/pages" "$work/include/tyto/nn" "$work/include/tyto/interop" "$out"
 out=$(cd "$out" && pwd)
 work=$(cd "$work" && pwd)
 
@@ -26,7 +26,7 @@ LC_ALL=C awk -f "$here/names.awk" docs/numpy.md docs/pytorch.md docs/owl.md | LC
   awk -f "$here/names_page.awk" >"$work/pages/names.md"
 
 # Headers. The functions of elementwise.hpp stand in the list of operators, with their sentences.
-for header in include/tyto/*.hpp include/tyto/nn/*.hpp; do
+for header in include/tyto/*.hpp include/tyto/nn/*.hpp include/tyto/interop/*.hpp; do
   awk -f "$here/declarations.awk" "$header" >"$work/$header"
 done
 public() { find "$1" -name '*.hpp' -print | LC_ALL=C sort | xargs awk -v check=1 -f "$here/declarations.awk" | tail -n 1; }
@@ -65,4 +65,4 @@ doxygen "$work/Doxyfile" >"$work/log" 2>&1 || {
 }
 "$here/check_links.sh" "$out"
 echo "$(find "$work/pages" -name '*.md' | wc -l) pages, $(
-  cat "$work"/include/tyto/*.hpp "$work"/include/tyto/nn/*.hpp | grep -c '^ */// ') lines of reference: $out/index.html"
+  cat "$work"/include/tyto/*.hpp "$work"/include/tyto/*/*.hpp | grep -c '^ */// ') lines of reference: $out/index.html"

@@ -5,6 +5,10 @@
 #include "core/graph/op_ids.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -46,9 +50,9 @@ core::Label gradient_label(const Node& node) {
     core::Label of, label;
     OpId op;
   };
-  thread_local std::array<Kept, 64> recent{};
+  thread_local const auto recent = std::make_unique<std::array<Kept, 64>>();
   const auto address = reinterpret_cast<std::uintptr_t>(node.label().get());
-  Kept& kept = recent[(address / alignof(std::max_align_t) + static_cast<std::size_t>(node.op())) % recent.size()];
+  Kept& kept = (*recent)[(address / alignof(std::max_align_t) + static_cast<std::size_t>(node.op())) % recent->size()];
   if (kept.of != node.label() || kept.op != node.op()) {
     kept = {node.label(), core::LabelScope::joined(node.label(), *own), node.op()};
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
+#include <type_traits>
 #include <tyto/interop/eigen.hpp>
 #include <tyto/tyto.hpp>
 #include <vector>
@@ -74,7 +75,7 @@ BOTH_MODES("a tensor keeps a matrix that is moved to it, and copies an expressio
   CHECK(x.dtype() == DType::f32);
   CHECK(numbers(x) == Numbers{1, 2, 3, 4});
   const T transposed = x.T();
-  CHECK(transposed.template data<float>().data() == memory);
+  if (std::is_same_v<Mode, Eager>) CHECK(transposed.template data<float>().data() == memory);
   Eigen::Matrix2d a;
   a << 1, 2, 3, 4;
   CHECK(numbers(eigen::tensor<T>(a * a)) == Numbers{7, 10, 15, 22});
