@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <typeindex>
@@ -78,7 +79,9 @@ std::string class_name(const Module& module) {
 namespace {
 
 core::Label class_label(const Module& module) {
-  thread_local const auto known = std::make_unique<std::unordered_map<std::type_index, core::Label>>();
+  static std::mutex mutex;
+  static auto* const known = new std::unordered_map<std::type_index, core::Label>();  // outlives static layers
+  const std::lock_guard lock(mutex);
   core::Label& label = (*known)[typeid(module)];
   if (label == nullptr) label = std::make_shared<const std::string>(class_name(module));
   return label;

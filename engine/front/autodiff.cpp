@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -50,7 +51,9 @@ core::Label gradient_label(const Node& node) {
     core::Label of, label;
     OpId op;
   };
-  thread_local const auto recent = std::make_unique<std::array<Kept, 64>>();
+  static std::mutex mutex;
+  static auto* const recent = new std::array<Kept, 64>();  // of all threads, whose memory of their own is scarce
+  const std::lock_guard lock(mutex);
   const auto address = reinterpret_cast<std::uintptr_t>(node.label().get());
   Kept& kept = (*recent)[(address / alignof(std::max_align_t) + static_cast<std::size_t>(node.op())) % recent->size()];
   if (kept.of != node.label() || kept.op != node.op()) {
