@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Packed weights of states as inputs of the graph, so that all who read them read the same.
+#include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
