@@ -15,7 +15,7 @@ class BatchOrder {
 
   std::int64_t samples() const { return samples_; }
   std::int64_t batches_in(std::int64_t samples) const;
-  /// The samples of the batch at a position, which is moved on; none where the epoch is over.
+  /// This part's samples of the batch at a position, which is moved on by the batch; none where the epoch is over.
   std::vector<std::int64_t> take(BatchPosition& position);
 
  private:

@@ -44,6 +44,41 @@ TEST_CASE("a short last batch can be left out") {
   CHECK(rest_of_epoch(batches) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
+TEST_CASE("the parts of a batch are its samples, once each, and the position counts whole batches") {
+  for (const std::int64_t parts : {1, 2, 3, 4}) {
+    Batches<Data> whole = ten({.size = 4, .seed = 3});
+    std::vector<Batches<Data>> each;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      each.push_back(ten({.size = 4, .seed = 3, .part = part, .parts = parts}));
+      CHECK(each.back().batches_per_epoch() == (parts > 2 ? 2 : 3));  // the last batch has two samples
+    }
+    while (const auto batch = whole.next()) {
+      std::vector<std::int64_t> joined;
+      for (Batches<Data>& part : each) {
+        const std::int64_t left = part.batches_left();
+        const auto own = part.next();
+        CHECK(own.has_value() == (batch->first.shape()[0] >= parts));
+        if (!own) continue;
+        CHECK(part.batches_left() == left - 1);
+        CHECK(part.position().sample == whole.position().sample);
+        CHECK(own->first.shape()[0] >= batch->first.shape()[0] / parts);
+        const auto samples = own->first.to_vector<std::int64_t>();
+        joined.insert(joined.end(), samples.begin(), samples.end());
+      }
+      if (batch->first.shape()[0] >= parts) CHECK(joined == batch->first.to_vector<std::int64_t>());
+    }
+  }
+}
+
+TEST_CASE("parts that there are not, and batches too small for them, are refused") {
+  CHECK_THROWS_WITH_AS(ten({.part = 2, .parts = 2}), "Batches: there is no part 2 of 2", ValueError);
+  CHECK_THROWS_WITH_AS(ten({.part = -1}), "Batches: there is no part -1 of 1", ValueError);
+  CHECK_THROWS_WITH_AS(ten({.size = 3, .parts = 4}), "Batches: batches of 3 have no sample for each of 4 parts",
+                       ValueError);
+  CHECK_THROWS_WITH_AS(ten({.size = 30, .parts = 11}), "Batches: batches of 10 have no sample for each of 11 parts",
+                       ValueError);
+}
+
 TEST_CASE("batches left are those that come before the epoch ends") {
   for (const bool drop_last : {false, true}) {
     for (const std::int64_t start : {0, 3, 4, 8, 10}) {

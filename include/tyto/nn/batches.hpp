@@ -20,7 +20,10 @@ struct BatchOptions {
   bool drop_last = false;  ///< leave out a last batch that is not full
   std::uint64_t seed = 0;  ///< of the order and of what samples draw; both depend on this and the epoch's number only
   std::int64_t ahead =
-      0;  ///< so many batches are made beforehand, on a thread of their own; 0: when they are asked for
+      0;                  ///< so many batches are made beforehand, on a thread of their own; 0: when they are asked for
+  std::int64_t part = 0;  ///< which part of each batch this process takes: its rank
+  std::int64_t parts = 1;  ///< how many there are; parts differ by one sample at most, and a last batch of fewer
+                           ///< samples than parts is left out
 };
 
 /// Which sample comes next.
