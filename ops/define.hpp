@@ -156,6 +156,7 @@ std::span<const OpDef> attention_operators();
 std::span<const OpDef> convolution_operators();
 std::span<const OpDef> pool_operators();
 std::span<const OpDef> resampling_operators();
+std::span<const OpDef> collective_operators();
 std::span<const OpDef> fused_operators();
 std::span<const OpDef> epilogue_operators();
 

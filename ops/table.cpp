@@ -37,8 +37,8 @@ std::array<OpDef, op_count> assemble() {
                             linalg_system_operators, linalg_triangle_operators, linalg_spectrum_operators,
                             linalg_power_operators,  linalg_eigen_operators,    fft_operators,
                             softmax_operators,       attention_operators,       convolution_operators,
-                            pool_operators,          resampling_operators,      fused_operators,
-                            epilogue_operators}) {
+                            pool_operators,          resampling_operators,      collective_operators,
+                            fused_operators,         epilogue_operators}) {
     for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
   }
   for (std::size_t i = 0; i < op_count; ++i) {

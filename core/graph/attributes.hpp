@@ -277,6 +277,16 @@ struct BoundsAttributes {
   friend bool operator==(const BoundsAttributes&, const BoundsAttributes&) = default;
 };
 
+/// A call that all processes of a group make together: how their elements become one ("sum", "min" or "max", where they
+/// do), of how many processes, and which of them has what the others are given.
+struct CollectiveAttributes {
+  std::string reduction = "sum";
+  std::int64_t processes = 1;
+  std::int64_t root = 0;
+  TYTO_FIELDS(visit("reduction", reduction); visit("processes", processes); visit("root", root);)
+  friend bool operator==(const CollectiveAttributes&, const CollectiveAttributes&) = default;
+};
+
 /// Contents known when the node is made.
 struct ConstantAttributes {
   Array array;
@@ -361,7 +371,8 @@ using Attributes =
                  ConstantAttributes, StateAttributes, VersionAttributes, CustomAttributes, LoopAttributes,
                  ProductAttributes, AttentionAttributes, NmsAttributes, TransformAttributes, BranchAttributes,
                  IterationAttributes, QuantisationAttributes, BoundsAttributes, ScanAttributes, ArgAttributes,
-                 SortAttributes, SearchAttributes, TriangularAttributes, FactoredAttributes, OrthogonalAttributes>;
+                 SortAttributes, SearchAttributes, TriangularAttributes, FactoredAttributes, OrthogonalAttributes,
+                 CollectiveAttributes>;
 
 /// Of a node whose operator has none.
 extern const Attributes no_attributes;

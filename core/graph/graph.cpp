@@ -131,6 +131,12 @@ bool calls_user_function(const GraphNode& node) {
   return false;
 }
 
+bool has_effect(const GraphNode& node) {
+  if (!definition(node.op).is(Traits::effect)) return false;
+  const auto* collective = node.attributes ? std::get_if<CollectiveAttributes>(node.attributes.get()) : nullptr;
+  return collective == nullptr || collective->processes != 1;
+}
+
 namespace {
 
 void write_ports(std::ostream& out, std::span<const Port> ports) {

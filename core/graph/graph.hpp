@@ -95,6 +95,10 @@ std::size_t hash_of(const Graph& graph);
 /// than its operands.
 bool calls_user_function(const GraphNode& node);
 
+/// Whether the node must run even when nobody reads it, in the order written, and as often as it stands there. What a
+/// group of one process does together has no effect.
+bool has_effect(const GraphNode& node);
+
 /// The operators that a fused node is made of, each once: "multiply+add+exp"; empty for others.
 std::string members_of(const Graph& graph, const GraphNode& node);
 /// What reports call a node: the name of its operator, with members: "fused multiply+add".

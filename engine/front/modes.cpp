@@ -6,6 +6,7 @@
 #include "engine/front/eager_substitute.hpp"
 #include "engine/front/overwrite.hpp"
 #include "engine/graph/evaluate.hpp"
+#include "engine/graph/trace.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::core {
@@ -33,6 +34,8 @@ class LazyBuilder final : public Builder {
   Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) override {
     Value value = record(op, Mode::lazy, std::move(attributes), inputs);
     track(*value.node());
+    if (definition(op).is(Traits::effect)) [[unlikely]]
+      run::note_effect(value);
     return value;
   }
   bool overwrite(const Value&, OpId, const Attributes&, std::span<const Value>) override { return false; }

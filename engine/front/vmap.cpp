@@ -72,6 +72,9 @@ class BatchRule {
       case OpId::tril:
       case OpId::triu:
       case OpId::check_bounds:
+      case OpId::all_reduce:
+      case OpId::broadcast:
+      case OpId::barrier:
       case OpId::diag_embed: return same();
       case OpId::transpose: return list(with_first(0, shifted(list_of(attributes))));
       case OpId::reshape: return list(with_first(count_, list_of(attributes)));

@@ -15,10 +15,10 @@ constexpr std::size_t kinds = std::variant_size_v<core::Attributes>;
 // In the order of the variant. The kinds called "axis" are saved alike.
 constexpr std::string_view axis_kind = "axis";
 constexpr std::string_view kind_names[] = {
-    "none",   "axes",    "variance",  axis_kind, "topk",      "list",    "slice",   "pad",
-    "cast",   "range",   "random",    "window",  "constant",  "state",   "version", "custom",
-    "fused",  "product", "attention", "nms",     "transform", "branch",  "loop",    "quantisation",
-    "bounds", axis_kind, axis_kind,   axis_kind, axis_kind,   axis_kind, axis_kind, axis_kind};
+    "none",      "axes",    "variance",  axis_kind,  "topk",    "list",         "slice",  "pad",     "cast",
+    "range",     "random",  "window",    "constant", "state",   "version",      "custom", "fused",   "product",
+    "attention", "nms",     "transform", "branch",   "loop",    "quantisation", "bounds", axis_kind, axis_kind,
+    axis_kind,   axis_kind, axis_kind,   axis_kind,  axis_kind, "collective"};
 static_assert(std::size(kind_names) == kinds, "name the new kind of attributes here");
 
 void put(ByteWriter& out, bool value) { out.number(static_cast<std::uint8_t>(value)); }

@@ -57,6 +57,7 @@ class TraceScope {
   TraceScope& operator=(const TraceScope&) = delete;
 
   std::uint64_t since() const { return since_; }
+  std::span<const Value> effects() const { return in_progress_.effects(); }
   const Generator& sequence() const { return generator_; }
 
   /// Of this thread, or null.
@@ -331,7 +332,8 @@ class CompiledFunction {
                            .capture_constants = true,
                            .bind_states = true,
                            .since = scope.since(),
-                           .sequence = scope.sequence()});
+                           .sequence = scope.sequence(),
+                           .effects = scope.effects()});
       rebound = scope.rebound();
     }
     refuse_rebinding(rebound);

@@ -9,7 +9,9 @@
 #include <unordered_set>
 
 #include "core/device/device.hpp"
+#include "core/device/process_group.hpp"
 #include "core/graph/builder.hpp"
+#include "core/graph/collectives.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
@@ -177,6 +179,8 @@ void apply_unwatched(Node& node) {
     apply_view(node, def, *inputs[0]);
     return;
   }
+  if (def.is(core::Traits::effect)) [[unlikely]]
+    core::process_group().agree(core::collective_call(node));
   core::Device& home = device_for(inputs);
   if (apply_lowered(node, def, inputs, home)) return;
   if (may_be_kept(node)) {

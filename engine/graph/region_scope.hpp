@@ -49,7 +49,7 @@ class RegionScope {
   std::uint64_t since_;
   std::vector<std::shared_ptr<core::State>> parameters_;  // kept while the region is recorded
   std::vector<RegionState> states_;
-  TraceInProgress in_progress_;
+  TraceInProgress in_progress_{TraceInProgress::Of::region};
   std::optional<StateObservation> observation_;
 };
 

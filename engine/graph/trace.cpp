@@ -43,9 +43,10 @@ class Tracer {
     std::vector<Value> roots(request_.outputs.begin(), request_.outputs.end());
     for (const StateUpdate& update : request_.updates) roots.push_back(core::resolve(update.second));
     for (Value& root : roots) root = core::resolve(root);
+    roots.insert(roots.end(), request_.effects.begin(), request_.effects.end());
     settle_surroundings(roots);
     for (const Value& root : roots) visit(root.node());
-    if (request_.captured) order_as_recorded();
+    if (request_.captured || std::ranges::any_of(order_, acts)) order_as_recorded();
     number_draws();
     build();
     for (std::size_t i = 0; i < request_.outputs.size(); ++i) builder_.add_output(port_of(roots[i]));
@@ -141,7 +142,10 @@ class Tracer {
     }
   }
 
-  // A region's nodes: gradients replay them and add up in the order of its lines.
+  static bool acts(const Node* node) { return core::definition(*node).is(core::Traits::effect); }
+
+  // A region's nodes: gradients replay them and add up in the order of its lines. What has an effect has it in the
+  // order written.
   void order_as_recorded() {
     std::ranges::sort(order_, {}, [](const Node* node) { return node->sequence(); });
   }
@@ -290,11 +294,26 @@ std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since
 }
 
 namespace {
-thread_local int traces_in_progress = 0;
+thread_local constinit TraceInProgress* innermost_trace = nullptr;
 }
 
-bool trace_in_progress() { return traces_in_progress != 0; }
-TraceInProgress::TraceInProgress() { ++traces_in_progress; }
-TraceInProgress::~TraceInProgress() { --traces_in_progress; }
+bool trace_in_progress() { return innermost_trace != nullptr; }
+TraceInProgress::TraceInProgress(Of traced) : traced_(traced), outer_(std::exchange(innermost_trace, this)) {}
+// The arms of a branch end in the order in which they began.
+TraceInProgress::~TraceInProgress() {
+  TraceInProgress** link = &innermost_trace;
+  while (*link != this) link = &(*link)->outer_;
+  *link = outer_;
+}
+
+void note_effect(const Value& value) {
+  if (innermost_trace == nullptr) return;
+  if (innermost_trace->traced_ == TraceInProgress::Of::region) {
+    throw GraphError(core::text(core::definition(*value.node()).name,
+                                ": the body of a loop or branch cannot communicate, since processes may run it "
+                                "differently often; call it before or after"));
+  }
+  innermost_trace->effects_.push_back(value);
+}
 
 }  // namespace tyto::run

@@ -34,6 +34,8 @@ struct TraceRequest {
   /// Of a region: values from outside, which become its inputs after the states listed. Its inputs are no states of
   /// the program's: whoever runs the region says what they are.
   std::optional<std::span<const Value>> captured = {};
+  /// What must run though nobody reads it.
+  std::span<const Value> effects = {};
 };
 
 struct Traced {
@@ -57,10 +59,25 @@ bool trace_in_progress();
 /// Makes it so while alive.
 class TraceInProgress {
  public:
-  TraceInProgress();
+  enum class Of : std::uint8_t { function, region };
+
+  explicit TraceInProgress(Of traced = Of::function);
   ~TraceInProgress();
   TraceInProgress(const TraceInProgress&) = delete;
   TraceInProgress& operator=(const TraceInProgress&) = delete;
+
+  /// Recorded so far with an effect.
+  std::span<const Value> effects() const { return effects_; }
+
+ private:
+  friend void note_effect(const Value& value);
+
+  Of traced_;
+  TraceInProgress* outer_;
+  std::vector<Value> effects_;
 };
+
+/// Keeps a recorded value with an effect for the trace in progress, if there is one. Throws GraphError in a region.
+void note_effect(const Value& value);
 
 }  // namespace tyto::run

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/collectives.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/custom_kernel.hpp"
@@ -434,6 +435,7 @@ Executable::Executable(core::Graph graph, core::Device& device, const CompileOpt
   graph_ = with_packed_inputs(optimised(std::move(graph), device, options, passes_));
   ExecutableBuilder(*this, options, same_program(*this, related)).build();
   if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit(std::move(recorded));
+  collectives_ = core::collective_calls(graph_, order_);
 }
 
 }  // namespace tyto::run

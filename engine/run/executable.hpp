@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "core/device/process_group.hpp"
 #include "core/graph/graph.hpp"
 #include "engine/run/number_check.hpp"
 #include "tyto/graph.hpp"
@@ -88,6 +89,8 @@ class Executable {
   /// Of each operand, where plans or numbers are checked; else none.
   std::span<const OperandView> operand_views() const { return operand_views_; }
   std::span<const core::Array> constants() const { return constants_; }
+  /// What it does together with other processes, in the order of a run.
+  const core::CollectiveCalls& collectives() const { return collectives_; }
   /// Most bytes alive at once, as they were counted when the order was chosen. The workspace of kernels is counted
   /// where that led to another order.
   std::size_t counted_bytes() const { return counted_bytes_; }
@@ -159,6 +162,7 @@ class Executable {
   std::vector<std::size_t> shifts_;
   std::vector<OperandView> operand_views_;
   std::vector<core::Array> constants_;
+  core::CollectiveCalls collectives_;
   std::vector<bool> written_;
   std::vector<bool> updated_in_place_;
   std::size_t counted_bytes_ = 0;

@@ -58,7 +58,7 @@ bool asks_for_verification() { return core::environment_flag("TYTO_VERIFY"); }
 bool can_be_verified(const Executable& executable) {
   if (executable.options().memory_strategy == "bump" && executable.is_poisoned()) return false;
   return std::ranges::none_of(executable.graph().nodes(), [](const core::GraphNode& node) {
-    return core::calls_user_function(node) || core::definition(node.op).is(core::Traits::effect);
+    return core::calls_user_function(node) || core::has_effect(node);
   });
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 /// A user's function without inputs may read what it likes.
 bool is_source(const GraphNode& node) {
-  return (node.input_count == 0 && core::calls_user_function(node)) || core::definition(node.op).is(Traits::effect);
+  return (node.input_count == 0 && core::calls_user_function(node)) || core::has_effect(node);
 }
 
 std::vector<Port> roots_of(const Graph& whole, const PartialRequest& request) {

@@ -79,7 +79,7 @@ void Fuser::find_live() {
   for (const Port port : graph_.outputs()) live_[graph_.producer(port)] = true;
   for (const core::GraphUpdate& update : graph_.updates()) live_[graph_.producer(update.port)] = true;
   for (Index i = size(); i-- > 0;) {
-    if (!live_[i] && !core::definition(node(i).op).is(Traits::effect)) continue;
+    if (!live_[i] && !core::has_effect(node(i))) continue;
     live_[i] = true;
     for (const Port input : graph_.inputs_of(node(i))) live_[graph_.producer(input)] = true;
   }

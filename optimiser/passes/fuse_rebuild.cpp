@@ -48,7 +48,7 @@ void Fuser::find_needed() {
   for (const core::GraphUpdate& update : graph_.updates()) need(update.port);
   for (Index i = 0; i < size(); ++i) {
     const bool input = node(i).op == OpId::read && node(i).input_count == 0;
-    if (!needed_[i] && (input || core::definition(node(i).op).is(Traits::effect))) mark(i);
+    if (!needed_[i] && (input || core::has_effect(node(i)))) mark(i);
   }
   while (!open.empty()) {
     const Index i = open.back();

@@ -172,7 +172,7 @@ bool GraphEditor::is_unread(Index index) const {
 
 bool GraphEditor::is_kept(Index index) const {
   const GraphNode& each = data_.nodes[index];
-  return (each.op == core::OpId::read && each.input_count == 0) || core::definition(each.op).is(core::Traits::effect);
+  return (each.op == core::OpId::read && each.input_count == 0) || core::has_effect(each);
 }
 
 void GraphEditor::remove(Index index) {

@@ -58,8 +58,7 @@ std::span<const Pass> pass_table();
 /// Whether the operator gives the same whenever it is given the same: no user's function, which may have a memory, no
 /// input of the graph, and nothing with an effect.
 inline bool depends_on_operands_only(const core::GraphNode& node) {
-  return node.op != core::OpId::read && !core::definition(node.op).is(core::Traits::effect) &&
-         !core::calls_user_function(node);
+  return node.op != core::OpId::read && !core::has_effect(node) && !core::calls_user_function(node);
 }
 
 // Passes that are no tables of rules; each stands in the file of its name.

@@ -99,6 +99,10 @@ Port single_flip(Match& m) {
 
 const Condition no_border{"nothing is added", [](const Match& m) { return source_shape(m) == m.shape(); }};
 
+const Condition one_process{"there is one process", [](const Match& m) {
+                              return m.editor.attributes_as<core::CollectiveAttributes>(m.root).processes == 1;
+                            }};
+
 // A view of a number is that number, stretched: the kernels read it with stride 0 instead of writing a tensor.
 bool looks_at_elements(const OpDef& def) {
   switch (def.id) {
@@ -163,6 +167,11 @@ const Rule view_table[] = {
     {"slice_of_slice",         "slice(slice(x))",           "slice(x)",        {}, single_slice},
     {"flip_of_one",            "flip(x)",                   "x",               {&axes_of_one}, viewed},
     {"flip_of_flip",           "flip(flip(x))",             "flip(x)",         {}, single_flip},
+    {"all_reduce_of_one",      "all_reduce(x)",             "x",               {&one_process}},
+    {"all_gather_of_one",      "all_gather(x)",             "reshape(x)",      {&one_process}, reshaped_operand},
+    {"reduce_scatter_of_one",  "reduce_scatter(x)",         "reshape(x)",      {&one_process}, reshaped_operand},
+    {"broadcast_of_one",       "broadcast(x)",              "x",               {&one_process}},
+    {"barrier_of_one",         "barrier(x)",                "x",               {&one_process}},
     {"concat_of_one",          "concat(x)",                 "x",               {}},
     {"pad_by_nothing",         "pad(x)",                    "x",               {&no_border}, viewed},
 

@@ -96,7 +96,7 @@ bool PeakAnalysis::must_stay(std::uint32_t storage) const {
   const core::GraphNode& node = graph_.nodes()[problem_.node[problem_.maker[storage]]];
   // A loop or branch is not repeated as a whole.
   return core::calls_user_function(node) || node.op == core::OpId::loop || node.op == core::OpId::branch ||
-         core::definition(node.op).is(core::Traits::effect);
+         core::has_effect(node);
 }
 
 void PeakAnalysis::find_idle() {

@@ -116,7 +116,7 @@ class ProblemBuilder {
         problem_.before.add(needed);
       }
     }
-    if (core::definition(node.op).is(core::Traits::effect)) {
+    if (core::has_effect(node)) {
       if (last_effect_ != nothing && last_listing_[last_effect_] != task) problem_.before.add(last_effect_);
       last_effect_ = task;
     }

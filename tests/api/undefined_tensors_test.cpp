@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <tyto/distributed.hpp>
 #include <tyto/io.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -236,6 +237,12 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and orderin
   REFUSES("take_along_axis", take_along_axis(none, i, 0));
   REFUSES("take_along_axis", take_along_axis(x, none, 0));
   REFUSES("check_bounds", check_bounds(none, {}));
+  REFUSES("all_reduce", distributed::all_reduce(none));
+  REFUSES("all_gather", distributed::all_gather(none));
+  REFUSES("reduce_scatter", distributed::reduce_scatter(none));
+  REFUSES("broadcast", distributed::broadcast(none));
+  REFUSES("barrier", distributed::barrier(none));
+  REFUSES("average", distributed::average(none, 1));
   REFUSES("gather", gather<Mode>(none, {i}));
   REFUSES("gather", gather<Mode>(x, {none}));
   REFUSES("scatter", scatter<Mode>(none, {i}, x));

@@ -30,6 +30,11 @@ const std::map<std::string, std::string>& tested_elsewhere() {
       {"with_gradient", "passes its input on; its gradient is a user's: tests/golden/gradients_test.cpp"},
       {"stop_gradient", "passes its input on: tests/golden/gradients_test.cpp"},
       {"copy", "passes its input on: tests/golden/gradients_test.cpp"},
+      {"all_reduce", "computes what several processes have: tests/distributed/operators_test.cpp"},
+      {"all_gather", "computes what several processes have: tests/distributed/operators_test.cpp"},
+      {"reduce_scatter", "computes what several processes have: tests/distributed/operators_test.cpp"},
+      {"broadcast", "computes what several processes have: tests/distributed/operators_test.cpp"},
+      {"barrier", "computes what several processes have: tests/distributed/operators_test.cpp"},
       {"max_pool_pick", "the gradient of max_pool_gradient, a third derivative: tests/golden/gradients_test.cpp"},
   };
   return reasons;

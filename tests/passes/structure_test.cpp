@@ -8,6 +8,7 @@
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/passes/outcome.hpp"
+#include "tests/passes/twin_process.hpp"
 
 namespace structure_test {
 
@@ -118,6 +119,30 @@ TEST_CASE("slices and flips compose, whole ones go") {
   });
   expect("flip_of_one", true, [](Sketch& s) { return s.add(OpId::flip, {s.input({1, 3})}, AxesAttributes{{0}}); });
   expect("flip_of_one", false, [](Sketch& s) { return s.add(OpId::flip, {s.input({1, 3})}, AxesAttributes{{1}}); });
+}
+
+TEST_CASE("what one process does together is nothing, and what several do stays, unread or not") {
+  const auto call = [](OpId op, std::int64_t processes) {
+    return [op, processes](Sketch& s) {
+      const Port x = s.input(op == OpId::reduce_scatter ? Shape{processes, 3} : Shape{3});
+      return s.add(op, {x}, core::CollectiveAttributes{.processes = processes});
+    };
+  };
+  for (const OpId op : {OpId::all_reduce, OpId::all_gather, OpId::reduce_scatter, OpId::broadcast, OpId::barrier}) {
+    const std::string name(core::definition(op).name);
+    CHECK(count(expect(name + "_of_one", true, call(op, 1)).graph, op) == 0);
+    const WithTwin twin;
+    expect(name + "_of_one", false, call(op, 2));
+    // Equal calls stay two, and one that nobody reads stays.
+    Sketch s;
+    const Port x = s.input(op == OpId::reduce_scatter ? Shape{2, 3} : Shape{3});
+    const auto called = [&](OpId each) { return s.add(each, {x}, core::CollectiveAttributes{.processes = 2}); };
+    const Port first = called(op), second = called(op);
+    called(OpId::all_gather);
+    const core::Graph out = optimised(s.graph({s.add(OpId::add, {second, first})}), "dead_code,cse,constants,views");
+    CHECK(count(out, op) == (op == OpId::all_gather ? 3 : 2));
+    CHECK(count(out, OpId::all_gather) == (op == OpId::all_gather ? 3 : 1));
+  }
 }
 
 TEST_CASE("joining one tensor and padding by nothing are nothing") {

@@ -30,10 +30,11 @@ class CpuDevice final : public core::Device {
     properties_.name = "cpu";
     properties_.description = processor_name();
     properties_.alignment = memory_alignment;
-    for (const auto family : {elementwise_kernels, create_kernels, random_kernels, reduce_kernels, scan_kernels,
-                              move_kernels, gather_kernels, scatter_kernels, bounds_kernels, sort_kernels,
-                              matmul_kernels, quantised_kernels, linalg_kernels, fourier_kernels, attention_kernels,
-                              loop_kernels, window_kernels, suppression_kernels, epilogue_kernels}) {
+    for (const auto family :
+         {elementwise_kernels, create_kernels,    random_kernels,      reduce_kernels,     scan_kernels,
+          move_kernels,        gather_kernels,    scatter_kernels,     bounds_kernels,     sort_kernels,
+          matmul_kernels,      quantised_kernels, linalg_kernels,      fourier_kernels,    attention_kernels,
+          loop_kernels,        window_kernels,    suppression_kernels, collective_kernels, epilogue_kernels}) {
       for (const KernelEntry& entry : family()) table_[static_cast<std::size_t>(entry.op)] = &entry;
     }
   }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What a graph does together with other processes, in words that all of them can compare.
+#pragma once
+
+#include <span>
+
+#include "core/device/process_group.hpp"
+#include "core/graph/graph.hpp"
+
+namespace tyto::core {
+
+/// Of the nodes in the order given, those that all processes run together.
+CollectiveCalls collective_calls(const Graph& graph, std::span<const std::uint32_t> order);
+/// Of one node that has an effect.
+CollectiveCalls collective_call(const Node& node);
+
+}  // namespace tyto::core

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Processes that work together: a group of them, the operators that communicate, and what data-parallel training needs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tyto/tensor.hpp"
+
+namespace tyto {
+namespace distributed TYTO_API {
+
+/// What carries messages. `automatic` is the MPI of the launcher that started this process, and `single` where none
+/// did.
+enum class Backend : std::uint8_t { automatic, single, open_mpi, mpich };
+
+/// Options of `start`.
+struct StartOptions {
+  Backend backend = Backend::automatic;  ///< what carries messages
+  /// So long may a process wait for the others; then it ends the job, naming who is missing. 0: for ever.
+  double timeout_seconds = 300;
+};
+
+/// The processes that were started together. While it lives, the operators below reach all of them; the last copy ends
+/// the connection. An exception that leaves it ends all processes.
+class TYTO_API Group {
+ public:
+  /// This process's number, from 0 on, and how many there are.
+  int rank() const;
+  int size() const;
+  /// Whether this process speaks for all: rank 0.
+  bool is_first() const { return rank() == 0; }
+  /// What carries messages: "single", "Open MPI 4.1.4", ...
+  const std::string& transport() const;
+  /// Returns when every process has called it.
+  void barrier() const;
+  /// Ends all processes, with this message on standard error and the status.
+  [[noreturn]] void abort(const std::string& message, int status = 1) const;
+
+ private:
+  friend Group start(const StartOptions& options);
+  class Connection;
+  explicit Group(std::shared_ptr<Connection> connection);
+
+  std::shared_ptr<Connection> connection_;
+};
+
+/// Joins the group of the processes that were started together, as by `tyto launch -n 4 program`. Throws DeviceError
+/// where the launcher's MPI cannot be used. A program that no launcher started is a group of one, and needs no MPI.
+///
+///     const auto group = tyto::distributed::start();
+Group start(const StartOptions& options = {});
+
+/// What `start` can use in this copy: "single", and "openmpi" and "mpich" where they were found when it was built.
+std::vector<std::string> backends();
+
+/// How the elements that processes have become one.
+enum class Reduce : std::uint8_t { sum, mean, min, max };
+
+// Operators. Every process calls the same ones, in the same order, on tensors of the same type and shape; a difference
+// is a GraphError on all of them. In a compiled function each runs, in the order written, whether its result is used or
+// not; outside of one, lazy mode runs what is read. The body of a loop or branch cannot call them.
+
+/// The elements of all processes combined, on every process. The mean of integers is f32.
+template <class M>
+Tensor<M> all_reduce(const Tensor<M>& x, Reduce how = Reduce::sum);
+
+/// The tensors of all processes joined along axis 0, in the order of ranks, on every process; numbers become a vector.
+template <class M>
+Tensor<M> all_gather(const Tensor<M>& x);
+
+/// The sum over all processes, of which each keeps its part along axis 0.
+template <class M>
+Tensor<M> reduce_scatter(const Tensor<M>& x);
+
+/// The tensor of the process `root`, on every process.
+template <class M>
+Tensor<M> broadcast(const Tensor<M>& x, int root = 0);
+
+/// The tensor as it is, once every process is here.
+template <class M>
+Tensor<M> barrier(const Tensor<M>& x);
+
+/// The mean over processes of what each computed from so many samples, each sample counting alike: of a loss that is a
+/// mean over them.
+template <class M>
+Tensor<M> average(const Tensor<M>& x, std::int64_t samples);
+
+/// The same of gradients, from the last to the first, as a backward pass yields them.
+///
+///     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
+///     descent.update(model.parameters(), tyto::distributed::average(gradients, x.shape()[0]));
+template <class M>
+std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples) {
+  std::vector<Tensor<M>> averages(gradients.size());
+  for (std::size_t i = gradients.size(); i-- > 0;) averages[i] = distributed::average(gradients[i], samples);
+  return averages;
+}
+
+/// Gives every state the value that it has on the process `root`.
+void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);
+
+/// Begins the random sequence anew, with other numbers on each process: for dropout and noise, once the parameters are
+/// the same everywhere.
+void seed(std::uint64_t number);
+
+}  // namespace TYTO_API
+}  // namespace tyto

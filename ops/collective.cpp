@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// What processes do together: elements combined, gathered, scattered and handed out, each with its gradient.
+#include <string>
+#include <tuple>
+
+#include "core/device/process_group.hpp"
+#include "core/graph/op_ids.hpp"
+#include "ops/define.hpp"
+#include "ops/samples.hpp"
+#include "tyto/choosing.hpp"
+#include "tyto/distributed.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto::core {
+
+namespace {
+
+using T = AnyTensor;
+
+const CollectiveAttributes& checked(std::string_view op, const Attributes& attributes) {
+  const auto& collective = get<CollectiveAttributes>(attributes);
+  (void)reduction_named(op, collective.reduction);
+  if (collective.processes < 1) throw ValueError(text(op, ": ", collective.processes, " processes are no group"));
+  if (collective.root < 0 || collective.root >= collective.processes) {
+    throw IndexError(text(op, ": there is no process ", collective.root, " to hand out its value; there are ",
+                          collective.processes, ", from 0 on"));
+  }
+  return collective;
+}
+
+// What transports add and compare.
+void check_numbers(std::string_view op, DType dtype) {
+  if (is_integer(dtype) || dtype == DType::f32 || dtype == DType::f64) return;
+  throw TypeError(text(op, ": elements are integers, f32 or f64, not ", dtype));
+}
+
+template <OpId id>
+std::vector<TensorType> infer_each(const Attributes& attributes, std::span<const TensorType> inputs) {
+  (void)checked(definition(id).name, attributes);
+  if (id == OpId::all_reduce) check_numbers(definition(id).name, inputs[0].dtype);
+  return infer_same(attributes, inputs);
+}
+
+std::vector<TensorType> infer_gathered(const Attributes& attributes, std::span<const TensorType> inputs) {
+  Shape shape = inputs[0].shape;
+  shape.insert(0, checked("all_gather", attributes).processes);
+  return one(inputs[0].dtype, std::move(shape));
+}
+
+std::vector<TensorType> infer_scattered(const Attributes& attributes, std::span<const TensorType> inputs) {
+  const CollectiveAttributes& collective = checked("reduce_scatter", attributes);
+  check_numbers("reduce_scatter", inputs[0].dtype);
+  const Shape& shape = inputs[0].shape;
+  if (collective.reduction != "sum") {
+    throw ValueError(text("reduce_scatter: '", collective.reduction, "' is not offered; sum is"));
+  }
+  if (shape.empty() || shape[0] != collective.processes) {
+    throw ShapeError(text("reduce_scatter: ", shape, " has no part for each of ", collective.processes, " processes"));
+  }
+  return one(inputs[0].dtype, Shape(std::span<const std::int64_t>(shape.data() + 1, shape.size() - 1)));
+}
+
+Value same_group(OpId op, const Attributes& attributes, const Value& x) {
+  return emit(op, CollectiveAttributes{.processes = get<CollectiveAttributes>(attributes).processes}, {x});
+}
+
+// A sum hands its gradient, which all processes have a part of, to every operand. Equal extremes share it evenly.
+std::vector<Value> all_reduce_gradient(const GradientContext& c) {
+  const T total = same_group(OpId::all_reduce, c.attributes, c.gradients[0]);
+  if (get<CollectiveAttributes>(c.attributes).reduction == "sum") return {total};
+  const T x = c.inputs[0];
+  const T chosen = cast(equal(x, T(c.results[0])), x.dtype());
+  return {total * chosen / T(same_group(OpId::all_reduce, c.attributes, chosen))};
+}
+
+std::vector<Value> all_gather_gradient(const GradientContext& c) {
+  return {same_group(OpId::reduce_scatter, c.attributes, c.gradients[0])};
+}
+
+std::vector<Value> reduce_scatter_gradient(const GradientContext& c) {
+  return {same_group(OpId::all_gather, c.attributes, c.gradients[0])};
+}
+
+// The value of `root` alone had consumers everywhere.
+std::vector<Value> broadcast_gradient(const GradientContext& c) {
+  const T total = same_group(OpId::all_reduce, c.attributes, c.gradients[0]);
+  const bool is_root = process_group().rank() == get<CollectiveAttributes>(c.attributes).root;
+  return {where(T(is_root), total, zeros_like(total))};
+}
+
+std::vector<Value> barrier_gradient(const GradientContext& c) { return {c.gradients[0]}; }
+
+}  // namespace
+
+std::span<const OpDef> collective_operators() {
+  static const OpDef rows[] = {
+      {.id = OpId::all_reduce,
+       .name = "all_reduce",
+       .doc = "The elements of all processes combined.",
+       .traits = traits(Traits::effect),
+       .in_place = InPlace::same_index,
+       .infer = infer_each<OpId::all_reduce>,
+       .gradient = all_reduce_gradient,
+       .sample = [](DType t) -> Value { return distributed::all_reduce(samples::line(t)); }},
+      {.id = OpId::all_gather,
+       .name = "all_gather",
+       .doc = "The tensors of all processes, stacked.",
+       .traits = traits(Traits::effect),
+       .infer = infer_gathered,
+       .gradient = all_gather_gradient,
+       .sample = [](DType t) -> Value { return distributed::all_gather(samples::line(t)); }},
+      {.id = OpId::reduce_scatter,
+       .name = "reduce_scatter",
+       .doc = "The sum over all processes, of which each keeps a part.",
+       .traits = traits(Traits::effect),
+       .infer = infer_scattered,
+       .gradient = reduce_scatter_gradient,
+       .sample = [](DType t) -> Value { return distributed::reduce_scatter(samples::line(t)); }},
+      {.id = OpId::broadcast,
+       .name = "broadcast",
+       .doc = "The tensor of one process, on all of them.",
+       .traits = traits(Traits::effect),
+       .in_place = InPlace::same_index,
+       .infer = infer_each<OpId::broadcast>,
+       .gradient = broadcast_gradient,
+       .sample = [](DType t) -> Value { return distributed::broadcast(samples::line(t)); }},
+      {.id = OpId::barrier,
+       .name = "barrier",
+       .doc = "The tensor as it is, once all processes are there.",
+       .traits = traits(Traits::effect),
+       .in_place = InPlace::same_index,
+       .infer = infer_each<OpId::barrier>,
+       .gradient = barrier_gradient,
+       .sample = [](DType t) -> Value { return distributed::barrier(samples::line(t)); }},
+  };
+  return rows;
+}
+
+namespace {
+
+Value call(OpId op, CollectiveAttributes attributes, const Value& x) {
+  attributes.processes = process_group().size();
+  return emit(op, std::move(attributes), {x});
+}
+
+/// The operator on numbers that transports add: halves are f32 meanwhile, complex ones their parts.
+template <class Call>
+Value on_numbers(const Value& x, const Call& call) {
+  const DType dtype = x.dtype();
+  if (is_complex(dtype)) return of_parts(call(as_parts(x)));
+  if (dtype == DType::f16 || dtype == DType::bf16) return cast_to(call(cast_to(x, DType::f32)), dtype);
+  return call(x);
+}
+
+/// As it is to be sent: a number takes its type.
+Value sent(std::string_view op, const Value& x) {
+  const Value known = given(op, x);
+  return cast_to(known, known.dtype());
+}
+
+/// Bytes are what they are, whatever they stand for.
+template <class Call>
+Value on_bytes(const Value& x, const Call& call) {
+  return is_complex(x.dtype()) ? of_parts(call(as_parts(x))) : call(x);
+}
+
+const char* name_of(distributed::Reduce how) {
+  return how == distributed::Reduce::min ? "min" : how == distributed::Reduce::max ? "max" : "sum";
+}
+
+Value reduced(const Value& x, distributed::Reduce how) {
+  const bool adds = how == distributed::Reduce::sum || how == distributed::Reduce::mean;
+  if (!adds && is_complex(x.dtype())) {
+    throw TypeError(text("all_reduce: complex numbers have no ", name_of(how), "; reduce their parts or magnitudes"));
+  }
+  if (how == distributed::Reduce::mean) {
+    const T total = reduced(as_floating(x), distributed::Reduce::sum);
+    return total / static_cast<double>(process_group().size());
+  }
+  if (x.dtype() == DType::boolean) {
+    if (adds) throw TypeError("all_reduce: truths are not added; cast them to integers, or ask for min or max");
+    return cast_to(reduced(cast_to(x, DType::u8), how), DType::boolean);
+  }
+  return on_numbers(x, [&](const Value& each) { return call(OpId::all_reduce, {.reduction = name_of(how)}, each); });
+}
+
+/// The shape with the first two axes as one.
+Shape with_first_axes_joined(const Shape& shape) {
+  Shape out{shape[0] * (shape.size() > 1 ? shape[1] : 1)};
+  for (std::size_t i = 2; i < shape.size(); ++i) out.push_back(shape[i]);
+  return out;
+}
+
+}  // namespace
+
+}  // namespace tyto::core
+
+namespace tyto {
+namespace distributed TYTO_API {
+
+template <class M>
+Tensor<M> all_reduce(const Tensor<M>& x, Reduce how) {
+  return core::reduced(core::sent("all_reduce", x), how);
+}
+
+template <class M>
+Tensor<M> all_gather(const Tensor<M>& x) {
+  const core::AnyTensor stacked = core::on_bytes(
+      core::sent("all_gather", x), [](const Value& each) { return core::call(core::OpId::all_gather, {}, each); });
+  return Value(reshape(stacked, core::with_first_axes_joined(stacked.shape())));
+}
+
+template <class M>
+Tensor<M> reduce_scatter(const Tensor<M>& x) {
+  const core::AnyTensor whole = core::sent("reduce_scatter", x);
+  const std::int64_t processes = core::process_group().size();
+  if (whole.shape().empty() || whole.shape()[0] % processes != 0) {
+    throw ShapeError(
+        core::text("reduce_scatter: axis 0 of ", whole.shape(), " has no equal parts for ", processes, " processes"));
+  }
+  if (whole.dtype() == DType::boolean) throw TypeError("reduce_scatter: truths are not added; cast them to integers");
+  Shape parts = whole.shape();
+  parts[0] /= processes;
+  parts.insert(0, processes);
+  return core::on_numbers(reshape(whole, parts),
+                          [](const Value& each) { return core::call(core::OpId::reduce_scatter, {}, each); });
+}
+
+template <class M>
+Tensor<M> broadcast(const Tensor<M>& x, int root) {
+  return core::on_bytes(core::sent("broadcast", x),
+                        [root](const Value& each) { return core::call(core::OpId::broadcast, {.root = root}, each); });
+}
+
+template <class M>
+Tensor<M> barrier(const Tensor<M>& x) {
+  return core::on_bytes(core::sent("barrier", x),
+                        [](const Value& each) { return core::call(core::OpId::barrier, {}, each); });
+}
+
+template <class M>
+Tensor<M> average(const Tensor<M>& x, std::int64_t samples) {
+  const core::AnyTensor own = core::sent("average", x);
+  if (samples < 0) throw ValueError(core::text("average: ", samples, " samples are none"));
+  if (core::process_group().size() == 1) return Value(own);
+  const core::AnyTensor count = core::full_like(own, {}, static_cast<double>(samples), DType::f64);
+  const core::AnyTensor share = count / core::AnyTensor(core::reduced(count, Reduce::sum));
+  return core::reduced(own * cast(share, own.dtype()), Reduce::sum);
+}
+
+#define TYTO_KEEP(name, ...)                                                                                \
+  [[gnu::used]] static constexpr auto tyto_keep_##name =                                                    \
+      std::tuple<Tensor<Eager> (*)(const Tensor<Eager>& __VA_OPT__(, ) __VA_ARGS__),                        \
+                 Tensor<Lazy> (*)(const Tensor<Lazy>& __VA_OPT__(, ) __VA_ARGS__),                          \
+                 Tensor<Any> (*)(const Tensor<Any>& __VA_OPT__(, ) __VA_ARGS__)>(&name<Eager>, &name<Lazy>, \
+                                                                                 &name<Any>);
+TYTO_KEEP(all_reduce, Reduce)
+TYTO_KEEP(all_gather)
+TYTO_KEEP(reduce_scatter)
+TYTO_KEEP(broadcast, int)
+TYTO_KEEP(barrier)
+TYTO_KEEP(average, std::int64_t)
+#undef TYTO_KEEP
+
+}  // namespace TYTO_API
+}  // namespace tyto
