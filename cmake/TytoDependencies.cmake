@@ -138,6 +138,38 @@ foreach(format IN ITEMS PNG JPEG)
   endif()
 endforeach()
 
+# Each MPI has an interface of its own, so that a small library is made for each, which is loaded when a program starts a
+# group of processes (docs/adr/0168). The compiler's wrapper knows where it lies; other wrappers are named by
+# -DTYTO_MPICC_openmpi=... and -DTYTO_MPICC_mpich=...
+set(TYTO_MPI_FLAVOURS "")
+if(TYTO_MPI)
+  foreach(flavour IN ITEMS openmpi mpich)
+    find_program(TYTO_MPICC_${flavour} mpicc.${flavour})
+    mark_as_advanced(TYTO_MPICC_${flavour})
+    if(NOT TYTO_MPICC_${flavour})
+      list(APPEND TYTO_LEFT_OUT "MPI (lib${flavour}-dev): no group of processes started by ${flavour}")
+      continue()
+    endif()
+    execute_process(COMMAND "${TYTO_MPICC_${flavour}}" -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE)
+    separate_arguments(words NATIVE_COMMAND "${command}")
+    foreach(kind IN ITEMS I:INCLUDES L:FOLDERS l:LIBRARIES)
+      string(REPLACE ":" ";" kind "${kind}")
+      list(GET kind 0 option)
+      list(GET kind 1 name)
+      set(found ${words})
+      list(FILTER found INCLUDE REGEX "^-${option}.")
+      list(TRANSFORM found REPLACE "^-${option}" "")
+      set(TYTO_MPI_${flavour}_${name} ${found})
+    endforeach()
+    list(APPEND TYTO_MPI_FLAVOURS ${flavour})
+  endforeach()
+  if(NOT TYTO_MPI_FLAVOURS AND NOT TYTO_MPI STREQUAL "AUTO")
+    message(FATAL_ERROR "Tyto needs an MPI. On Debian and Ubuntu: apt-get install libopenmpi-dev openmpi-bin (or run ./dev build).")
+  endif()
+else()
+  list(APPEND TYTO_LEFT_OUT "MPI (TYTO_MPI is off): groups are of one process")
+endif()
+
 # What every internal folder may ask by #if; the macros stay undefined where the answer is no.
 add_library(tyto_build_facts INTERFACE)
 target_compile_definitions(tyto_build_facts INTERFACE
@@ -149,7 +181,7 @@ target_compile_definitions(tyto_build_facts INTERFACE
 
 function(tyto_say_what_is_built)
   if(PROJECT_IS_TOP_LEVEL)
-    message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, PNG ${TYTO_HAVE_PNG}, JPEG ${TYTO_HAVE_JPEG}, JIT ${TYTO_HAVE_XBYAK}, instruction sets ${TYTO_INSTRUCTION_SETS}")
+    message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, PNG ${TYTO_HAVE_PNG}, JPEG ${TYTO_HAVE_JPEG}, JIT ${TYTO_HAVE_XBYAK}, MPI ${TYTO_MPI_FLAVOURS}, instruction sets ${TYTO_INSTRUCTION_SETS}")
   endif()
   foreach(line IN LISTS TYTO_LEFT_OUT)
     message(STATUS "Tyto leaves out ${line}")

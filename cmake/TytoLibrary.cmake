@@ -27,7 +27,7 @@ endif()
 # Tests and benchmarks of internal code cannot reach hidden symbols of a shared library, so they link these objects
 # from an archive that is never installed.
 if(TYTO_TESTS OR TYTO_BENCH)
-  tyto_view(internals view core engine ops numerics optimiser devices nn io onnx tests bench docs/generate)
+  tyto_view(internals view core engine ops numerics optimiser devices nn io onnx distributed tests bench docs/generate)
   add_library(tyto_internals STATIC ${objects})
   set_target_properties(tyto_internals PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(tyto_internals INTERFACE

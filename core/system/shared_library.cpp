@@ -8,10 +8,22 @@ namespace tyto::core {
 
 SharedLibrary::SharedLibrary(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    if (handle_ == nullptr) handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) continue;
+    const char* const reason = dlerror();
+    error_ = reason == nullptr ? "unknown reason" : reason;
   }
 }
 
 void* SharedLibrary::address_of(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
+
+std::string folder_of_this_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&folder_of_this_library), &info) == 0 || info.dli_fname == nullptr) return {};
+  const std::string file = info.dli_fname;
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? std::string() : file.substr(0, slash);
+}
 
 }  // namespace tyto::core

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 
 namespace tyto::core {
 
@@ -12,6 +13,8 @@ class SharedLibrary {
   explicit SharedLibrary(std::initializer_list<const char*> names);
 
   bool is_loaded() const { return handle_ != nullptr; }
+  /// Why the last of the names could not be loaded.
+  const std::string& error() const { return error_; }
 
   /// Its function of that name; null where there is none.
   template <class Function>
@@ -23,6 +26,10 @@ class SharedLibrary {
   void* address_of(const char* name) const;
 
   void* handle_ = nullptr;
+  std::string error_;
 };
+
+/// The folder of the file, library or program, that this code was loaded from; empty where nobody knows.
+std::string folder_of_this_library();
 
 }  // namespace tyto::core

@@ -7,7 +7,7 @@ root=${1:-$(dirname "$0")/../..}
 cd "$root"
 
 folders=""
-for folder in include core engine ops numerics optimiser devices nn io onnx cli examples tests bench docs/generate cmake; do
+for folder in include core engine ops numerics optimiser devices nn io onnx distributed cli examples tests bench docs/generate cmake; do
   [ -d "$folder" ] && folders="$folders $folder"
 done
 # shellcheck disable=SC2086 # the folder names hold no blanks

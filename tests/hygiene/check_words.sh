@@ -8,7 +8,7 @@ root=${1:-$here/../..}
 cd "$root"
 
 folders=""
-for folder in include core engine ops numerics optimiser devices nn io onnx cli examples tests bench docs README.md CONTRIBUTING.md; do
+for folder in include core engine ops numerics optimiser devices nn io onnx distributed cli examples tests bench docs README.md CONTRIBUTING.md; do
   [ -e "$folder" ] && folders="$folders $folder"
 done
 # shellcheck disable=SC2086 # the folder names hold no blanks

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Joining the group that a launcher started, and leaving it.
+#include <sched.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+#include "core/device/process_group.hpp"
+#include "core/value/text.hpp"
+#include "distributed/mpi_group.hpp"
+#include "distributed/transport.hpp"
+#include "tyto/device.hpp"
+#include "tyto/distributed.hpp"
+#include "tyto/error.hpp"
+
+namespace tyto {
+namespace distributed TYTO_API {
+
+namespace {
+
+int rank_for_messages = 0;
+std::terminate_handler outer_handler = nullptr;
+
+// The launcher ends the others when this process does; what went wrong is said first, and where.
+void say_rank_and_terminate() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tyto: rank %d: %s\n", rank_for_messages, error.what());
+  } catch (...) {
+  }
+  std::fflush(stderr);
+  constexpr int aborted = 134;  // as shells say it
+  std::_Exit(aborted);
+}
+
+// Launchers bind each process to a core, say; threads would share it.
+void warn_of_bound_threads() {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
+  if (const int cores = CPU_COUNT(&set); cores < threads()) {
+    std::fprintf(stderr,
+                 "tyto: rank %d computes on %d threads, but its launcher bound it to %d %s; bind to none, or set "
+                 "TYTO_THREADS\n",
+                 rank_for_messages, threads(), cores, cores == 1 ? "core" : "cores");
+  }
+#endif
+}
+
+std::mutex group_mutex;
+
+}  // namespace
+
+class Group::Connection {
+ public:
+  Connection() = default;
+  Connection(const Flavour& flavour, const StartOptions& options) : mpi_(&load(flavour)) {
+    static bool was_started = false;  // MPI is initialised once in a process
+    if (std::exchange(was_started, true)) {
+      throw GraphError("distributed: the group of this process has ended; it can be started once");
+    }
+    mpi_->start();
+    rank_for_messages = mpi_->rank();
+    transport_ = mpi_->name();
+    outer_handler = std::set_terminate(say_rank_and_terminate);
+    if (mpi_->size() > 1) core::set_process_group(std::make_shared<MpiGroup>(*mpi_, options.timeout_seconds));
+    warn_of_bound_threads();
+  }
+  ~Connection() {
+    if (mpi_ == nullptr) return;
+    core::set_process_group(nullptr);
+    std::set_terminate(outer_handler);
+    // Left by an exception, the process ends without MPI's consent: its launcher ends the others.
+    if (std::uncaught_exceptions() == 0) mpi_->finish();
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const std::string& transport() const { return transport_; }
+  void abort(int status) const {
+    if (mpi_ != nullptr) mpi_->abort(status);
+  }
+
+ private:
+  const TytoMpi* mpi_ = nullptr;
+  std::string transport_ = "single";
+};
+
+Group::Group(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+int Group::rank() const { return core::process_group().rank(); }
+int Group::size() const { return core::process_group().size(); }
+const std::string& Group::transport() const { return connection_->transport(); }
+
+void Group::barrier() const {
+  core::CollectiveCalls calls;
+  calls.add("Group::barrier");
+  core::process_group().agree(calls);
+  core::process_group().barrier();
+}
+
+void Group::abort(const std::string& message, int status) const {
+  std::fprintf(stderr, "tyto: rank %d: %s\n", rank(), message.c_str());
+  std::fflush(stderr);
+  connection_->abort(status);
+  std::_Exit(status);
+}
+
+Group start(const StartOptions& options) {
+  static std::weak_ptr<Group::Connection> living;
+  const std::lock_guard lock(group_mutex);
+  if (auto connection = living.lock()) return Group(std::move(connection));
+  if (options.timeout_seconds < 0) {
+    throw ValueError(core::text("distributed: a timeout of ", options.timeout_seconds, " s is none; 0 waits for ever"));
+  }
+  const Flavour* flavour = nullptr;
+  if (options.backend != Backend::single) {
+    flavour = launched_by();
+    for (const Flavour& each : flavours) {
+      if (each.backend != options.backend || flavour == &each) continue;
+      throw DeviceError(flavour == nullptr
+                            ? core::text("distributed: no launcher of ", each.title,
+                                         " started this process; run it by tyto launch --mpi ", each.name)
+                            : core::text("distributed: ", each.title, " is asked for, but the launcher of ",
+                                         flavour->title, " started this process; run it by tyto launch --mpi ",
+                                         each.name));
+    }
+  }
+  auto connection = flavour == nullptr ? std::make_shared<Group::Connection>()
+                                       : std::make_shared<Group::Connection>(*flavour, options);
+  living = connection;
+  return Group(std::move(connection));
+}
+
+std::vector<std::string> backends() {
+  std::vector<std::string> names{"single"};
+  for (const Flavour& flavour : flavours) {
+    if (is_there(flavour)) names.emplace_back(flavour.name);
+  }
+  return names;
+}
+
+void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
+  if (core::process_group().size() == 1) return;
+  for (const Tensor<Any>& state : states) assign(state, distributed::broadcast(state, root));
+}
+
+void seed(std::uint64_t number) {
+  const int rank = core::process_group().rank();
+  tyto::seed(rank == 0 ? number : Key{number, 0}.split(static_cast<std::uint64_t>(rank)).seed);
+}
+
+}  // namespace TYTO_API
+}  // namespace tyto

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// The table for the MPI whose mpi.h this is compiled with: libtyto-openmpi.so or libtyto-mpich.so.
+#include "distributed/mpi/table.hpp"
+
+// The C++ interface that MPI once had needs libraries of its own.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+MPI_Datatype type_of(std::int32_t type) {
+  switch (type) {
+    case tyto_mpi_i8: return MPI_INT8_T;
+    case tyto_mpi_u8: return MPI_UINT8_T;
+    case tyto_mpi_i16: return MPI_INT16_T;
+    case tyto_mpi_u16: return MPI_UINT16_T;
+    case tyto_mpi_i32: return MPI_INT32_T;
+    case tyto_mpi_u32: return MPI_UINT32_T;
+    case tyto_mpi_i64: return MPI_INT64_T;
+    case tyto_mpi_u64: return MPI_UINT64_T;
+    case tyto_mpi_f32: return MPI_FLOAT;
+    default: return MPI_DOUBLE;
+  }
+}
+
+// MPI leaves open what the extreme of NaN is; here it is NaN.
+template <class T, bool larger>
+void extreme(void* in, void* inout, int* count, MPI_Datatype*) {
+  const T* from = static_cast<const T*>(in);
+  T* to = static_cast<T*>(inout);
+  for (int i = 0; i < *count; ++i) {
+    const bool better = larger ? from[i] > to[i] : from[i] < to[i];
+    if (better || std::isnan(from[i])) to[i] = from[i];
+  }
+}
+
+MPI_Op floating_extremes[2][2];  // min and max, of f32 and f64
+
+MPI_Op operation_of(std::int32_t type, std::int32_t reduction) {
+  if (reduction == tyto_mpi_sum) return MPI_SUM;
+  const bool larger = reduction == tyto_mpi_max;
+  if (type == tyto_mpi_f32 || type == tyto_mpi_f64) return floating_extremes[larger][type == tyto_mpi_f64];
+  return larger ? MPI_MAX : MPI_MIN;
+}
+
+void start() {
+  int given = 0;
+  // One thread communicates.
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
+  MPI_Op_create(extreme<float, false>, 1, &floating_extremes[0][0]);
+  MPI_Op_create(extreme<double, false>, 1, &floating_extremes[0][1]);
+  MPI_Op_create(extreme<float, true>, 1, &floating_extremes[1][0]);
+  MPI_Op_create(extreme<double, true>, 1, &floating_extremes[1][1]);
+}
+
+MPI_Win window = MPI_WIN_NULL;
+
+void finish() {
+  if (window != MPI_WIN_NULL) MPI_Win_free(&window);
+  MPI_Finalize();
+}
+
+std::int32_t rank() {
+  int own = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  return own;
+}
+
+std::int32_t size() {
+  int all = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &all);
+  return all;
+}
+
+const char* name() {
+  static const std::string first_words = [] {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    std::string words(text, static_cast<std::size_t>(length));
+    words.resize(std::min(words.find_first_of(",\n"), words.size()));
+    // "MPICH Version:\t4.0.2"
+    if (const std::size_t at = words.find(" Version:"); at != std::string::npos)
+      words.erase(at, sizeof " Version:" - 1);
+    for (char& letter : words) letter = letter == '\t' ? ' ' : letter;
+    words.erase(words.find_last_not_of(' ') + 1);
+    return words;
+  }();
+  return first_words.c_str();
+}
+
+void all_reduce(void* data, std::int32_t count, std::int32_t type, std::int32_t reduction) {
+  MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(type), operation_of(type, reduction), MPI_COMM_WORLD);
+}
+
+void reduce_scatter(const void* parts, void* own, std::int32_t count, std::int32_t type, std::int32_t reduction) {
+  MPI_Reduce_scatter_block(parts, own, count, type_of(type), operation_of(type, reduction), MPI_COMM_WORLD);
+}
+
+void all_gather(const void* own, void* all, std::int32_t bytes) {
+  MPI_Allgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+void broadcast(void* data, std::int32_t bytes, std::int32_t root) {
+  MPI_Bcast(data, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+}
+
+void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+
+void abort_all(std::int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }
+
+std::uint64_t* shared_words(std::int32_t* count, const std::int32_t** ranks) {
+  static std::vector<std::int32_t> members;
+  MPI_Comm machine = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  int place = 0, all = 0;
+  MPI_Comm_rank(machine, &place);
+  MPI_Comm_size(machine, &all);
+  members.resize(static_cast<std::size_t>(all));
+  const std::int32_t own = rank();
+  MPI_Allgather(&own, 1, MPI_INT32_T, members.data(), 1, MPI_INT32_T, machine);
+  void* words = nullptr;
+  const MPI_Aint bytes = place == 0 ? static_cast<MPI_Aint>(sizeof(std::uint64_t)) * all : 0;
+  MPI_Win_allocate_shared(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, machine, &words, &window);
+  MPI_Aint whole = 0;
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &whole, &unit, &words);
+  if (place == 0 && words != nullptr) std::memset(words, 0, sizeof(std::uint64_t) * static_cast<std::size_t>(all));
+  MPI_Barrier(machine);
+  MPI_Comm_free(&machine);
+  *count = all;
+  *ranks = members.data();
+  return static_cast<std::uint64_t*>(words);
+}
+
+const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size,      name,        all_reduce,
+                    reduce_scatter,   all_gather, broadcast, barrier, abort_all, shared_words};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const TytoMpi* tyto_mpi() { return &table; }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Which MPI a launcher started this process with, and Tyto's library for it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "distributed/mpi/table.hpp"
+#include "tyto/distributed.hpp"
+
+namespace tyto::distributed {
+
+/// An MPI that Tyto has a library for, where it was there when Tyto was built.
+struct Flavour {
+  Backend backend;
+  const char* name;     // of the library: libtyto-NAME.so
+  const char* title;    // for messages
+  const char* package;  // of Debian
+  const char* size;     // the variable that its launcher sets to the number of processes
+};
+
+inline constexpr Flavour flavours[] = {
+    {Backend::open_mpi, "openmpi", "Open MPI", "openmpi-bin", "OMPI_COMM_WORLD_SIZE"},
+    {Backend::mpich, "mpich", "MPICH", "mpich", "PMI_SIZE"},
+};
+
+/// The flavour whose launcher started this process; null for none.
+const Flavour* launched_by();
+
+/// Tyto's library for the MPI, loaded. Throws DeviceError saying what is missing.
+const TytoMpi& load(const Flavour& flavour);
+/// Whether there is such a file beside Tyto's own.
+bool is_there(const Flavour& flavour);
+
+}  // namespace tyto::distributed

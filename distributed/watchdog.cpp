@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Waiting is watched from outside: a call of MPI that waits returns to nobody.
+#include "distributed/watchdog.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "core/value/text.hpp"
+
+namespace tyto::distributed {
+
+namespace {
+
+/// EX_TEMPFAIL of sysexits.h: another run may succeed.
+constexpr int gave_up = 75;
+
+std::string listed(const std::vector<std::int32_t>& ranks) {
+  std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) out += core::text(i == 0 ? "" : ", ", ranks[i]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> SharedProgress::behind(std::uint64_t calls) const {
+  std::vector<std::int32_t> out;
+  for (std::size_t i = 0; i < begun.size(); ++i) {
+    if (std::atomic_ref(begun[i]).load(std::memory_order_acquire) < calls) out.push_back(ranks[i]);
+  }
+  return out;
+}
+
+void SharedProgress::note(std::uint64_t calls) const {
+  for (std::size_t i = 0; i < begun.size(); ++i) {
+    if (ranks[i] == own_rank) std::atomic_ref(begun[i]).store(calls, std::memory_order_release);
+  }
+}
+
+Watchdog::Watchdog(double seconds, SharedProgress progress) : seconds_(seconds), progress_(std::move(progress)) {
+  if (seconds_ > 0) thread_ = std::thread([this] { watch(); });
+}
+
+Watchdog::~Watchdog() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  ended_.notify_one();
+  thread_.join();
+}
+
+void Watchdog::begin(const char* call) {
+  progress_.note(++calls_);
+  call_number_.store(calls_, std::memory_order_relaxed);
+  call_.store(call, std::memory_order_relaxed);
+  since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  waits_.store(true, std::memory_order_release);
+}
+
+void Watchdog::watch() {
+  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds_));
+  const auto pause = std::min<Clock::duration>(limit / 4, std::chrono::seconds(1));
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, pause, [this] { return ends_; })) {
+    if (!waits_.load(std::memory_order_acquire)) continue;
+    const Clock::duration waited = Clock::now().time_since_epoch() - Clock::duration(since_.load());
+    if (waited > limit) end_process(waited);
+  }
+}
+
+void Watchdog::end_process(Clock::duration waited) const {
+  const std::uint64_t number = call_number_.load();
+  const std::vector<std::int32_t> missing = progress_.behind(number);
+  const std::string message =
+      core::text("tyto: rank ", progress_.own_rank, " has waited ",
+                 std::chrono::duration_cast<std::chrono::seconds>(waited).count(), " s in ", call_.load(), " (call ",
+                 number, ") for ", missing.empty() ? "a process of another machine" : listed(missing),
+                 missing.size() > 1 ? ", which have" : ", which has", " not come to that call; all processes end\n");
+  std::fputs(message.c_str(), stderr);
+  std::fflush(stderr);
+  std::_Exit(gave_up);
+}
+
+}  // namespace tyto::distributed

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The watchdog: a thread that ends the process when it has waited too long for others, and says for which.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tyto::distributed {
+
+/// How many calls each process of this machine has begun, in memory that all of them see.
+struct SharedProgress {
+  std::span<std::uint64_t> begun;  // empty where there is no such memory
+  std::vector<std::int32_t> ranks;
+  std::int32_t own_rank = 0;
+
+  /// The ranks of this machine that have begun fewer calls.
+  std::vector<std::int32_t> behind(std::uint64_t calls) const;
+  void note(std::uint64_t calls) const;
+};
+
+class Watchdog {
+ public:
+  /// Zero seconds: it never ends anything.
+  Watchdog(double seconds, SharedProgress progress);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// A call that waits for others begins, in words that stay where they are until it ends.
+  void begin(const char* call);
+  void end() { waits_.store(false, std::memory_order_release); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void watch();
+  [[noreturn]] void end_process(Clock::duration waited) const;
+
+  double seconds_;
+  SharedProgress progress_;
+  std::uint64_t calls_ = 0;
+  std::atomic<bool> waits_ = false;
+  std::atomic<std::uint64_t> call_number_ = 0;
+  std::atomic<const char*> call_ = "";
+  std::atomic<Clock::rep> since_ = 0;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tyto::distributed
