@@ -33,12 +33,13 @@ std::optional<std::pair<T, std::string_view>> leading_number(std::string_view te
 
 }  // namespace
 
-Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::string> given) {
+Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::string> given, bool takes_program) {
   bool options_over = false;
   for (std::size_t k = 0; k < given.size(); ++k) {
     const std::string& word = given[k];
     if (options_over || word.size() < 2 || word[0] != '-') {
       operands_.push_back(word);
+      options_over = options_over || takes_program;
       continue;
     }
     if (word == "--") {

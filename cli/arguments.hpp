@@ -38,8 +38,9 @@ struct OptionRow {
 
 class Arguments {
  public:
-  /// `--name VALUE` and `--name=VALUE`; `--` ends the options. Throws UsageError for what the table does not know.
-  Arguments(std::span<const OptionRow> known, std::span<const std::string> given);
+  /// `--name VALUE` and `--name=VALUE`; `--` ends the options, and so does the first operand where it is a program,
+  /// whose words follow. Throws UsageError for what the table does not know.
+  Arguments(std::span<const OptionRow> known, std::span<const std::string> given, bool takes_program = false);
 
   bool has(std::string_view name) const { return text(name).has_value(); }
   std::optional<std::string> text(std::string_view name) const;

@@ -21,6 +21,7 @@ struct Command {
   std::string_view summary;
   std::span<const OptionRow> options;
   int (*run)(const Arguments&);
+  bool takes_program = false;  // whose own options follow it
 };
 
 std::span<const Command> commands();
@@ -33,6 +34,7 @@ extern const Command graph_command;
 extern const Command run_command;
 extern const Command show_command;
 extern const Command devices_command;
+extern const Command launch_command;
 extern const Command completion_command;
 extern const Command environment_command;
 extern const Command manual_command;

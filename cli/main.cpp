@@ -19,9 +19,9 @@
 namespace tyto::cli {
 
 std::span<const Command> commands() {
-  static const Command table[] = {run_command,         show_command,    graph_command,
-                                  plan_command,        devices_command, completion_command,
-                                  environment_command, manual_command,  help_command};
+  static const Command table[] = {run_command,     show_command,   graph_command,      plan_command,
+                                  devices_command, launch_command, completion_command, environment_command,
+                                  manual_command,  help_command};
   return table;
 }
 
@@ -44,13 +44,15 @@ int run(std::span<const std::string> words) {
   }
   const Command& command = command_named(words[0]);
   words = words.subspan(1);
-  const auto options_end = std::find(words.begin(), words.end(), "--");
+  // What follows a program is the program's.
+  const auto options_end = command.takes_program ? words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words))
+                                                 : std::find(words.begin(), words.end(), "--");
   if (std::any_of(words.begin(), options_end, asks_for_help)) {
     print_help(std::cout, command);
     return done;
   }
   try {
-    return command.run(Arguments(command.options, words));
+    return command.run(Arguments(command.options, words, command.takes_program));
   } catch (const UsageError& error) {
     std::cerr << "tyto: " << error.what() << "; see tyto " << command.name << " --help\n";
     return misused;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// What goes wrong on one process ends all of them, and is told with the rank.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <tyto/distributed.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/distributed/launched.hpp"
+
+namespace distributed_tests {
+
+namespace {
+
+namespace d = tyto::distributed;
+using T = tyto::Tensor<tyto::Lazy>;
+using E = tyto::Tensor<tyto::Eager>;
+
+}  // namespace
+
+TEST_CASE("rank: hangs" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 1});
+  auto step = tyto::compile([](T x) { return d::all_reduce(x * 2.0); });
+  for (int i = 0; i < 3; ++i) (void)step(T{1.0, 2.0}.astype(tyto::DType::f64)).to_vector<double>();
+  if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(200));
+  (void)step(T{1.0, 2.0}.astype(tyto::DType::f64)).to_vector<double>();
+}
+
+TEST_CASE("a process that hangs is named, and the call that waits for it") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: hangs");
+    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(contains(ran.output, "tyto: rank 0 has waited 1 s in all_reduce(sum) of f64(2,) (call "), ran.output);
+    CHECK_MESSAGE(contains(ran.output, ") for rank 1, which has not come to that call"), ran.output);
+  });
+}
+
+TEST_CASE("rank: differs" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const std::int64_t length = 2 + group.rank();
+  const auto refused = [&](const auto& call, const std::string& difference) {
+    std::string told;
+    try {
+      call();
+    } catch (const tyto::GraphError& error) {
+      told = error.what();
+    }
+    CHECK(told == "distributed: processes are about to do different things: " + difference +
+                      "; all processes call the same operators on the same shapes, in the same order");
+  };
+  refused([&] { (void)d::all_reduce(E::ones({length})); },
+          "call 1 is all_reduce(sum) of f32(2,) on rank 0 and all_reduce(sum) of f32(3,) on rank 1");
+  refused(
+      [&] {
+        tyto::compile([&](T x) {
+          T y = d::all_reduce(x);
+          {
+            const tyto::NameScope scope("late");
+            if (group.rank() == 0) y = d::all_reduce(y, d::Reduce::max);
+          }
+          return y;
+        })(T::ones({3}));
+      },
+      "call 2 is all_reduce(max) of f32(3,) in 'late' on rank 0 and nothing more on rank 1");
+  refused([&] { group.rank() == 0 ? group.barrier() : (void)d::all_gather(E::ones({1})); },
+          "call 1 is Group::barrier on rank 0 and all_gather of f32(1,) on rank 1");
+  // All were told; they go on together.
+  CHECK(d::all_reduce(E(1.0)).item<double>() == group.size());
+  group.barrier();
+}
+
+TEST_CASE("processes that are about to do different things are told the first difference") {
+  with_each_mpi([](const std::string& mpi) {
+    for (const int processes : {2, 3}) {
+      if (processes == 3) continue;
+      const Ran ran = run_case(mpi, processes, "rank: differs");
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+    }
+  });
+}
+
+TEST_CASE("rank: throws" * doctest::skip(true)) {
+  // Outside of the test case's handler, as in a program that catches nothing.
+  std::thread([] {
+    const d::Group group = d::start({.timeout_seconds = 60});
+    if (group.rank() == 1) throw std::runtime_error("no more data");
+    group.barrier();
+  }).join();
+}
+
+TEST_CASE("rank: leaves" * doctest::skip(true)) {
+  try {
+    const d::Group group = d::start({.timeout_seconds = 60});
+    if (group.rank() == 1) throw std::runtime_error("no more data");
+    group.barrier();
+  } catch (const std::runtime_error&) {
+    std::_Exit(3);
+  }
+}
+
+TEST_CASE("rank: aborts" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  if (group.rank() == 1) group.abort("the disk is full", 5);
+  group.barrier();
+}
+
+TEST_CASE("an exception on one process ends all, with its message and rank") {
+  with_each_mpi([](const std::string& mpi) {
+    Ran ran = run_case(mpi, 2, "rank: throws");
+    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(contains(ran.output, "tyto: rank 1: no more data"), ran.output);
+    ran = run_case(mpi, 2, "rank: leaves");
+    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    ran = run_case(mpi, 2, "rank: aborts");
+    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(contains(ran.output, "tyto: rank 1: the disk is full"), ran.output);
+  });
+}
+
+TEST_CASE("an MPI that did not start this process is refused by name") {
+  CHECK_THROWS_WITH_AS(d::start({.backend = d::Backend::mpich}),
+                       "distributed: no launcher of MPICH started this process; run it by tyto launch --mpi mpich",
+                       tyto::DeviceError);
+  CHECK_THROWS_WITH_AS(d::start({.backend = d::Backend::open_mpi}),
+                       "distributed: no launcher of Open MPI started this process; run it by tyto launch --mpi openmpi",
+                       tyto::DeviceError);
+  CHECK_THROWS_WITH_AS(d::start({.timeout_seconds = -1}), "distributed: a timeout of -1 s is none; 0 waits for ever",
+                       tyto::ValueError);
+  CHECK(d::backends().front() == "single");
+}
+
+}  // namespace distributed_tests

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Processes are started as users start them, by `tyto launch`.
+#include "tests/distributed/launched.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace distributed_tests {
+
+namespace {
+
+Ran run(const std::string& command) {
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Ran ran{0, ""};
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) ran.output += static_cast<char>(c);
+  const int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+  return ran;
+}
+
+std::string launch(const std::string& mpi) {
+  const std::string program = given("PROGRAM_UNDER_TEST");
+  REQUIRE_MESSAGE(!program.empty(), "PROGRAM_UNDER_TEST names the program tyto; ctest sets it");
+  return "'" + program + "' launch --mpi " + mpi;
+}
+
+}  // namespace
+
+std::string given(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment) {
+  const std::string self = given("DISTRIBUTED_TEST");
+  REQUIRE_MESSAGE(!self.empty(), "DISTRIBUTED_TEST names this program; ctest sets it");
+  // Whoever waits for ever is ended, with status 124.
+  return run(environment + " TYTO_THREADS=1 timeout 100 " + launch(mpi) + " -n " + std::to_string(processes) + " '" +
+             self + "' --no-skip --test-case='" + name + "'");
+}
+
+void with_each_mpi(const std::function<void(const std::string& mpi)>& test) {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    const Ran known = run(launch(mpi) + " --print true");
+    if (known.status != 0) {
+      MESSAGE("skipped: ", known.output);
+      continue;
+    }
+    CAPTURE(mpi);
+    test(mpi);
+  }
+}
+
+}  // namespace distributed_tests

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Starting this very program as several processes, each of which runs one test case.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace distributed_tests {
+
+struct Ran {
+  int status;
+  std::string output;  // of all processes
+};
+
+/// Runs a test case, which plain runs skip, in `processes` processes of an MPI ("openmpi", "mpich").
+Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment = "");
+
+/// Calls `test` for each MPI that there is. Says so where there is none.
+void with_each_mpi(const std::function<void(const std::string& mpi)>& test);
+
+/// What the environment gives a process, or nothing.
+std::string given(const char* variable);
+
+bool contains(const std::string& text, const std::string& part);
+
+}  // namespace distributed_tests

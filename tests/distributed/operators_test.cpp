@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// The operators that communicate: values and gradients against closed forms, in both modes and for every element type.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tyto/distributed.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/distributed/launched.hpp"
+
+namespace distributed_tests {
+
+namespace {
+
+namespace d = tyto::distributed;
+using tyto::DType;
+using tyto::Shape;
+
+/// 1 + 2 + ... + n.
+double triangle(int n) { return n * (n + 1) / 2.0; }
+
+template <class T>
+std::vector<double> numbers(const T& x) {
+  return x.astype(DType::f64).template to_vector<double>();
+}
+
+template <class T>
+void check_sums_and_extremes(const d::Group& group) {
+  const int n = group.size(), own = group.rank() + 1;
+  for (const DType type : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64,
+                           DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    CAPTURE(type);
+    const T x = (T{1, 2, 3} * own).astype(type);
+    CHECK(d::all_reduce(x).dtype() == type);
+    CHECK(numbers(d::all_reduce(x)) == std::vector<double>{triangle(n), 2 * triangle(n), 3 * triangle(n)});
+    CHECK(numbers(d::all_reduce(x, d::Reduce::min)) == std::vector<double>{1, 2, 3});
+    CHECK(numbers(d::all_reduce(x, d::Reduce::max)) == std::vector<double>{1.0 * n, 2.0 * n, 3.0 * n});
+    CHECK(numbers(d::all_reduce(x, d::Reduce::mean))[1] == doctest::Approx(n + 1.0).epsilon(0.01));
+  }
+  const T whole = d::all_reduce(T{1, 2}.astype(DType::i32) * own, d::Reduce::mean);
+  CHECK(whole.dtype() == DType::f32);
+  const T truths = T{0, own == 1 ? 1 : 0, 1}.astype(DType::boolean);
+  CHECK(numbers(d::all_reduce(truths, d::Reduce::max)) == std::vector<double>{0, 1, 1});
+  CHECK(numbers(d::all_reduce(truths, d::Reduce::min)) == std::vector<double>{0, n == 1 ? 1.0 : 0.0, 1});
+  CHECK_THROWS_WITH_AS(d::all_reduce(truths),
+                       "all_reduce: truths are not added; cast them to integers, or ask for min or max",
+                       tyto::TypeError);
+  const T z = complex(T{1.0, 2.0} * own, T{-1.0, 0.5} * own);
+  CHECK(numbers(real(d::all_reduce(z))) == std::vector<double>{triangle(n), 2 * triangle(n)});
+  CHECK(numbers(imag(d::all_reduce(z))) == std::vector<double>{-triangle(n), 0.5 * triangle(n)});
+  CHECK_THROWS_AS(d::all_reduce(z, d::Reduce::max), tyto::TypeError);
+
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  const T special = T{own == 1 ? nan : 1.0, own == 1 ? infinity : -2.0, -0.0};
+  for (const DType type : {DType::f32, DType::f64}) {
+    const auto least = numbers(d::all_reduce(special.astype(type), d::Reduce::min));
+    const auto largest = numbers(d::all_reduce(special.astype(type), d::Reduce::max));
+    CHECK(std::isnan(least[0]));
+    CHECK(std::isnan(largest[0]));
+    CHECK(least[1] == (n == 1 ? infinity : -2.0));
+    CHECK(largest[1] == infinity);
+  }
+  CHECK(d::all_reduce(T::zeros({0, 3})).shape() == Shape{0, 3});
+  CHECK(d::all_reduce(T(2.0 * own)).template item<double>() == 2 * triangle(n));
+  // Strided operands, and more than a piece of them.
+  const T matrix = reshape(T::arange(6), {2, 3}).astype(DType::f32) * own;
+  CHECK(numbers(d::all_reduce(transpose(matrix))) == numbers(transpose(matrix) * (triangle(n) / own)));
+  const std::int64_t many = 300001;
+  const T line = T::arange(many).astype(DType::f64) * own;
+  CHECK(numbers(d::all_reduce(line)) == numbers(T::arange(many).astype(DType::f64) * triangle(n)));
+}
+
+template <class T>
+void check_moves(const d::Group& group) {
+  const int n = group.size(), rank = group.rank();
+  for (const DType type : {DType::boolean, DType::u8, DType::f16, DType::f32, DType::f64, DType::c64, DType::c128}) {
+    CAPTURE(type);
+    const T own = T{rank, rank + 1}.astype(type);
+    std::vector<double> all;
+    for (int i = 0; i < n; ++i) {
+      for (const int each : {i, i + 1}) all.push_back(type == DType::boolean ? (each != 0) : each);
+    }
+    const T gathered = d::all_gather(own);
+    CHECK(gathered.dtype() == type);
+    CHECK(gathered.shape() == Shape{2 * n});
+    CHECK(numbers(real(gathered)) == all);
+    const int last = n - 1;
+    CHECK(numbers(real(d::broadcast(own, last))) == std::vector<double>(all.end() - 2, all.end()));
+    CHECK(numbers(real(d::barrier(own))) == numbers(real(own)));
+  }
+  CHECK(d::all_gather(T(3.0)).shape() == Shape{n});
+  CHECK(d::all_gather(T::zeros({2, 0})).shape() == Shape{2 * n, 0});
+  CHECK(d::all_gather(T::zeros({2, 3})).shape() == Shape{2 * n, 3});
+  // Part i of the sum is on rank i; of one piece, and of several.
+  for (const std::int64_t rows : {2, 100003}) {
+    const T x = reshape(T::arange(n * rows * 2), {n * rows, 2}).astype(DType::f32) * (rank + 1);
+    const T sum = d::reduce_scatter(x);
+    CHECK(sum.shape() == Shape{rows, 2});
+    const T expected =
+        reshape(T::arange(rank * rows * 2, (rank + 1) * rows * 2), {rows, 2}).astype(DType::f32) * triangle(n);
+    CHECK(allclose(sum, expected, 1e-6, 0));
+  }
+  CHECK_THROWS_AS(d::broadcast(T{1}, n), tyto::IndexError);
+  if (n > 1) CHECK_THROWS_AS(d::reduce_scatter(T::ones({n + 1})), tyto::ShapeError);
+}
+
+template <class T>
+void check_gradients(const d::Group& group) {
+  const int n = group.size(), rank = group.rank();
+  // Each process has a loss of its own; a gradient is that of their sum.
+  const T x = T{1.0, 2.0, 4.0} * (rank + 1.0);
+  const T weights = T{1.0, 3.0, 5.0} * (rank + 1.0);
+  const T total = T{1.0, 3.0, 5.0} * triangle(n);
+  const auto gradient = [&](const auto& f) {
+    return numbers(tyto::grad([&](T at) { return sum(f(at) * weights); })(x));
+  };
+  CHECK(gradient([](T at) { return d::all_reduce(at); }) == numbers(total));
+  CHECK(gradient([](T at) { return d::barrier(at); }) == numbers(weights));
+  CHECK(gradient([](T at) { return d::broadcast(at, 0); }) == numbers(total * (rank == 0 ? 1.0 : 0.0)));
+  CHECK(gradient([](T at) { return d::all_reduce(at, d::Reduce::max); }) ==
+        numbers(total * (rank == n - 1 ? 1.0 : 0.0)));
+  CHECK(gradient([](T at) { return d::all_reduce(at * 0.0, d::Reduce::min) + at; }) == numbers(weights));
+  const auto means = gradient([](T at) { return d::all_reduce(at, d::Reduce::mean); });
+  for (std::size_t i = 0; i < means.size(); ++i) CHECK(means[i] == doctest::Approx(numbers(total)[i] / n));
+  // Ties share evenly.
+  const auto tied = numbers(tyto::grad([&](T at) { return sum(d::all_reduce(at, d::Reduce::max)); })(T{7.0}));
+  CHECK(tied[0] == doctest::Approx(1.0));
+  // Process r weighs row i of what is gathered by (r + 1) * i.
+  const auto rows = numbers(tyto::grad([&](T at) {
+    return sum(d::all_gather(reshape(at, {1, 3})) * reshape(T::arange(n), {n, 1}) * (rank + 1.0));
+  })(x));
+  CHECK(rows == std::vector<double>(3, triangle(n) * rank));
+  // The part that process i keeps is weighed by i + 1 there.
+  const T parts = T::ones({2 * n});
+  const auto scattered = numbers(tyto::grad([&](T at) { return sum(d::reduce_scatter(at)) * (rank + 1.0); })(parts));
+  for (std::size_t i = 0; i < scattered.size(); ++i) CHECK(scattered[i] == static_cast<double>(i / 2 + 1));
+}
+
+template <class T>
+void check_averages(const d::Group& group) {
+  const int n = group.size(), own = group.rank() + 1;
+  // Process r has r samples of value r: their mean is the sum of squares by the sum.
+  double squares = 0;
+  for (int i = 1; i <= n; ++i) squares += i * i;
+  const T mean = d::average(T(1.0 * own), own);
+  CHECK(mean.template item<double>() == doctest::Approx(squares / triangle(n)));
+  const std::vector<T> both = d::average(std::vector<T>{T{1.0 * own}, T{2.0 * own, 0.0}}, own);
+  CHECK(both[0].template item<double>() == doctest::Approx(squares / triangle(n)));
+  CHECK(numbers(both[1])[0] == doctest::Approx(2 * squares / triangle(n)));
+  CHECK(d::average(T{1.0, 2.0}.astype(DType::f32), 3).dtype() == DType::f32);
+}
+
+}  // namespace
+
+TEST_CASE("rank: operators" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  CHECK(group.size() == std::stoi(given("EXPECTED_SIZE")));
+  using Eager = tyto::Tensor<tyto::Eager>;
+  using Lazy = tyto::Tensor<tyto::Lazy>;
+  check_sums_and_extremes<Eager>(group);
+  check_sums_and_extremes<Lazy>(group);
+  check_moves<Eager>(group);
+  check_moves<Lazy>(group);
+  check_gradients<Eager>(group);
+  check_gradients<Lazy>(group);
+  check_averages<Eager>(group);
+  check_averages<Lazy>(group);
+  group.barrier();
+}
+
+TEST_CASE("operators that communicate compute what all processes have, with their gradients") {
+  with_each_mpi([](const std::string& mpi) {
+    for (const int processes : {1, 2, 3}) {
+      const Ran ran = run_case(mpi, processes, "rank: operators", "EXPECTED_SIZE=" + std::to_string(processes));
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+    }
+  });
+}
+
+TEST_CASE("in a group of one the operators change nothing and leave no step behind") {
+  const d::Group group = d::start();
+  CHECK(group.size() == 1);
+  CHECK(group.rank() == 0);
+  CHECK(group.transport() == "single");
+  check_sums_and_extremes<tyto::Tensor<tyto::Eager>>(group);
+  check_moves<tyto::Tensor<tyto::Eager>>(group);
+  check_gradients<tyto::Tensor<tyto::Lazy>>(group);
+  check_averages<tyto::Tensor<tyto::Lazy>>(group);
+  using T = tyto::Tensor<tyto::Lazy>;
+  auto step = tyto::compile([](T x) {
+    d::barrier(x);
+    return d::broadcast(d::all_reduce(d::reduce_scatter(d::all_gather(x)))) * 2.0;
+  });
+  CHECK(step(T{1.0, 2.0}).to_vector<float>() == std::vector<float>{2, 4});
+  CHECK(step.report().steps == 1);
+}
+
+TEST_CASE("rank: effects" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  using T = tyto::Tensor<tyto::Lazy>;
+  auto step = tyto::compile([](T x) {
+    d::barrier(x);                                       // read by nobody
+    const T a = d::all_reduce(x), b = d::all_reduce(x);  // equal, and two
+    d::all_reduce(T::ones({3}));                         // constant, and read by nobody
+    return a + b;
+  });
+  for (int i = 1; i <= 3; ++i) {
+    CHECK(step(T{1.0 * i}).item<double>() == 2.0 * i * group.size());
+  }
+  CHECK(step.report().steps == 6);  // four that communicate, the ones, and the sum
+  CHECK(step.report().unplanned_allocations == 0);
+  auto branching = tyto::compile([](T x) {
+    return tyto::cond(
+        x > 0.0, [](T v) { return d::all_reduce(v); }, [](T v) { return v; }, x);
+  });
+  CHECK_THROWS_WITH_AS(branching(T(1.0)),
+                       "all_reduce: the body of a loop or branch cannot communicate, since processes may run it "
+                       "differently often; call it before or after",
+                       tyto::GraphError);
+  group.barrier();
+}
+
+TEST_CASE("what communicates is never merged, folded or dropped, and cannot stand in a loop") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: effects");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+}  // namespace distributed_tests
