@@ -149,9 +149,11 @@ void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
   for (const Tensor<Any>& state : states) assign(state, distributed::broadcast(state, root));
 }
 
-void seed(std::uint64_t number) {
+void separate_draws() {
   const int rank = core::process_group().rank();
-  tyto::seed(rank == 0 ? number : Key{number, 0}.split(static_cast<std::uint64_t>(rank)).seed);
+  if (rank == 0) return;
+  const RandomState now = random_state();
+  random_state({Key{now.seed, 0}.split(static_cast<std::uint64_t>(rank)).seed, now.draws});
 }
 
 }  // namespace TYTO_API

@@ -102,9 +102,9 @@ std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int
 /// Gives every state the value that it has on the process `root`.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);
 
-/// Begins the random sequence anew, with other numbers on each process: for dropout and noise, once the parameters are
-/// the same everywhere.
-void seed(std::uint64_t number);
+/// From here on the random sequence yields other numbers on each process, and on rank 0 those that it would have: for
+/// dropout and noise. Called when parameters are the same everywhere, and again when a checkpoint was loaded.
+void separate_draws();
 
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -167,6 +167,21 @@ TEST_CASE("rank: operators" * doctest::skip(true)) {
   check_gradients<Lazy>(group);
   check_averages<Eager>(group);
   check_averages<Lazy>(group);
+  // Draws are rank 0's, there, and others elsewhere; two states that differ become those of rank 0.
+  tyto::seed(5);
+  const Eager plain = Eager::uniform({4});
+  tyto::seed(5);
+  d::separate_draws();
+  const Eager drawn = d::all_gather(Eager::uniform({1, 4}));
+  for (int i = 0; i < group.size(); ++i) {
+    for (int j = 0; j <= i; ++j) {
+      CHECK(tyto::array_equal(std::as_const(drawn)(i), std::as_const(drawn)(j)) == (i == j));
+    }
+  }
+  CHECK(tyto::array_equal(std::as_const(drawn)(0), plain));
+  const Lazy state = Lazy::variable(Lazy{1.0 * group.rank(), 2.0}, "w");
+  d::broadcast_states({tyto::Tensor<tyto::Any>(state)}, group.size() - 1);
+  CHECK(numbers(state) == std::vector<double>{group.size() - 1.0, 2.0});
   group.barrier();
 }
 

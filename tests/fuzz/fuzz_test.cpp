@@ -41,9 +41,11 @@ TEST_CASE("500 random programs compute in every way what eager mode computes") {
   CHECK(count.refused * 10 < count.nodes);
 
   if (is_verified) return;
-  // What only other ways of recording make: leaves, and what passes put in.
-  const std::set<std::string_view> elsewhere{"state",       "read", "fused", "matmul_epilogue", "convolution_epilogue",
-                                             "pack_weights"};
+  // What only other ways of recording make: leaves, and what passes put in; and what several processes do.
+  const std::set<std::string_view> elsewhere{
+      "state",        "read",       "fused",      "matmul_epilogue", "convolution_epilogue",
+      "pack_weights", "all_reduce", "all_gather", "reduce_scatter",  "broadcast",
+      "barrier"};
   for (const core::OpDef& def : core::op_table()) {
     CAPTURE(def.name);
     if (!elsewhere.contains(def.name)) CHECK(count.operators[static_cast<std::size_t>(def.id)] > 0);
