@@ -10,6 +10,7 @@
 #include <optional>
 #include <tyto/autodiff.hpp>
 #include <tyto/device.hpp>
+#include <tyto/distributed.hpp>
 #include <tyto/elementwise.hpp>
 #include <tyto/graph.hpp>
 #include <tyto/nn.hpp>
@@ -76,22 +77,26 @@ double accuracy(const nn::Sequential& model, const Digits& digits) {
 
 template <class Tensor>
 void run(const Options& options) {
+  // Processes that were started together share each batch; the first one speaks and saves.
+  const auto group = tyto::distributed::start();
+  if (!group.is_first() && std::freopen("/dev/null", "w", stdout) == nullptr) throw tyto::IoError("/dev/null");
   const DigitSets digits = load_digits(options);
   const tyto::DeviceScope device(options.device);
   tyto::seed(options.seed);
 
   const nn::Sequential model = make_network();
   nn::Descent descent = nn::adagrad({.rate = options.rate});
-  nn::Batches<Tensor> batches(digits.training.images, digits.training.labels,
-                              {.size = options.batch, .seed = options.seed});
+  nn::Batches<Tensor> batches(
+      digits.training.images, digits.training.labels,
+      {.size = options.batch, .seed = options.seed, .part = group.rank(), .parts = group.size()});
 
   auto objective = [&](Tensor images, Tensor labels) {
     return cross_entropy(model(pixels(images), nn::training), labels.astype(tyto::DType::i64));
   };
   auto step = tyto::compile([&](Tensor images, Tensor labels) {
     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(images, labels);
-    descent.update(model.parameters(), gradients);
-    return loss;
+    descent.update(model.parameters(), tyto::distributed::average(gradients, images.shape()[0]));
+    return tyto::distributed::average(loss, images.shape()[0]);
   });
 
   nn::Checkpoint checkpoint;
@@ -102,24 +107,27 @@ void run(const Options& options) {
     std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
                 options.checkpoint.c_str());
   }
+  tyto::distributed::broadcast_states(model.parameters());
+  tyto::distributed::separate_draws();
   const std::int64_t steps_before = descent.count();
   std::optional<std::ofstream> losses;
-  if (!options.losses.empty()) losses = open_losses(options.losses, steps_before);
+  if (group.is_first() && !options.losses.empty()) losses = open_losses(options.losses, steps_before);
   std::printf("%s: %lld to train, %lld to test; %s on %s\n", digits.origin.c_str(),
               static_cast<long long>(batches.samples()), static_cast<long long>(digits.test.labels.size()),
               options.mode.c_str(), options.device.c_str());
+  if (group.size() > 1) std::printf("%d processes on %s\n", group.size(), group.transport().c_str());
   std::fflush(stdout);
 
   const auto after_step = [&](const nn::StepReport& report) {
     if (losses) *losses << report.loss << std::endl;
-    if (!options.checkpoint.empty() && (steps_before + report.steps) % options.save_every == 0) {
+    if (group.is_first() && !options.checkpoint.empty() && (steps_before + report.steps) % options.save_every == 0) {
       checkpoint.save(options.checkpoint);
     }
     return true;
   };
   const nn::TrainingReport report =
       nn::train(step, batches, {.epochs = options.epochs, .steps = options.steps, .after_step = after_step});
-  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (group.is_first() && !options.checkpoint.empty()) checkpoint.save(options.checkpoint);
 
   if (report.steps > 0) {
     std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.4f\n", static_cast<long long>(report.steps),
@@ -134,6 +142,7 @@ void run(const Options& options) {
       for (const std::string& fallback : graph.fallbacks) std::printf("on the cpu instead: %s\n", fallback.c_str());
     }
   }
+  if (!group.is_first()) return;
   std::printf("test accuracy %.2f %%\n", 100 * accuracy<Tensor>(model, digits.test));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <limits>
 #include <string>
+#include <tyto/distributed.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
@@ -69,6 +70,9 @@ double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 <<
 
 template <class Tensor>
 void run(const Options& options) {
+  // Processes that were started together share each batch; the first one speaks and saves.
+  const auto group = tyto::distributed::start();
+  if (!group.is_first() && std::freopen("/dev/null", "w", stdout) == nullptr) throw tyto::IoError("/dev/null");
   const tyto::DeviceScope device(options.device);
   tyto::seed(options.seed);
   const nn::Sequential model =
@@ -76,8 +80,12 @@ void run(const Options& options) {
   PictureSets pictures =
       options.data.empty() ? draw_picture_sets(options.samples, options.seed) : read_cifar_folder(options.data);
   if (options.held_out > 0) hold_out(pictures, options.held_out);
-  nn::Batches<Tensor> batches(varied(pictures.training, options.padding),
-                              {.size = options.batch, .drop_last = true, .seed = options.seed, .ahead = 2});
+  nn::Batches<Tensor> batches(varied(pictures.training, options.padding), {.size = options.batch,
+                                                                           .drop_last = true,
+                                                                           .seed = options.seed,
+                                                                           .ahead = 2,
+                                                                           .part = group.rank(),
+                                                                           .parts = group.size()});
   nn::Batches<Tensor> test(normalised(pictures.test), {.size = 250, .shuffle = false, .ahead = 2});
 
   nn::Descent descent = nn::sgd({.rate = nn::one_cycle(options.rate, options.epochs * batches.batches_per_epoch()),
@@ -89,8 +97,8 @@ void run(const Options& options) {
   };
   auto step = tyto::compile([&](Tensor images, Tensor labels) {
     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(images, labels);
-    descent.update(model.parameters(), gradients);
-    return loss;
+    descent.update(model.parameters(), tyto::distributed::average(gradients, images.shape()[0]));
+    return tyto::distributed::average(loss, images.shape()[0]);
   });
   auto right = tyto::compile(
       [&](Tensor images, Tensor labels) { return sum((argmax(model(images), 1) == labels).astype(tyto::DType::i64)); });
@@ -101,8 +109,9 @@ void run(const Options& options) {
                         static_cast<double>(count) / static_cast<double>(test.samples())}};
   };
 
-  nn::TrainingHistory history(
-      {.csv = options.csv, .page = options.page, .title = "ResNet-" + std::to_string(options.depth)});
+  nn::TrainingHistory history({.csv = group.is_first() ? options.csv : "",
+                               .page = group.is_first() ? options.page : "",
+                               .title = "ResNet-" + std::to_string(options.depth)});
   nn::Checkpoint checkpoint;
   checkpoint.add("model", model.named_states())
       .add("descent", descent.state(model.named_parameters()))
@@ -112,14 +121,18 @@ void run(const Options& options) {
     std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
                 options.checkpoint.c_str());
   }
+  tyto::distributed::broadcast_states(model.parameters());
+  tyto::distributed::separate_draws();
   std::printf("%s: %lld to train, %lld to test; ResNet-%lld, %lld parameters; %s on %s\n", pictures.origin.c_str(),
               static_cast<long long>(batches.samples()), static_cast<long long>(test.samples()),
               static_cast<long long>(options.depth), static_cast<long long>(nn::parameter_count(model)),
               options.mode.c_str(), options.device.c_str());
+  if (group.size() > 1) std::printf("%d processes on %s\n", group.size(), group.transport().c_str());
   std::fflush(stdout);
 
   const auto after_step = [&](const nn::StepReport&) {
-    if (!options.checkpoint.empty() && descent.count() % options.save_every == 0) checkpoint.save(options.checkpoint);
+    if (group.is_first() && !options.checkpoint.empty() && descent.count() % options.save_every == 0)
+      checkpoint.save(options.checkpoint);
     return true;
   };
   const nn::TrainingReport report = nn::train(step, batches,
@@ -128,7 +141,7 @@ void run(const Options& options) {
                                                .after_step = after_step,
                                                .validate = validate,
                                                .history = &history});
-  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (group.is_first() && !options.checkpoint.empty()) checkpoint.save(options.checkpoint);
   if (report.steps == 0) return;
 
   std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
