@@ -238,14 +238,35 @@ Tensor<M> barrier(const Tensor<M>& x) {
                         [](const Value& each) { return core::call(core::OpId::barrier, {}, each); });
 }
 
+namespace {
+
+// Shares of samples are exchanged once for all tensors.
+std::vector<core::AnyTensor> averages_of(const std::vector<core::AnyTensor>& own, std::int64_t samples) {
+  if (samples < 0) throw ValueError(core::text("average: ", samples, " samples are none"));
+  if (core::process_group().size() == 1 || own.empty()) return own;
+  const core::AnyTensor count = core::full_like(own[0], {}, static_cast<double>(samples), DType::f64);
+  const core::AnyTensor share = count / core::AnyTensor(core::reduced(count, Reduce::sum));
+  std::vector<core::AnyTensor> averages(own.size());
+  for (std::size_t i = own.size(); i-- > 0;) {
+    averages[i] = core::reduced(own[i] * cast(share, own[i].dtype()), Reduce::sum);
+  }
+  return averages;
+}
+
+}  // namespace
+
 template <class M>
 Tensor<M> average(const Tensor<M>& x, std::int64_t samples) {
-  const core::AnyTensor own = core::sent("average", x);
-  if (samples < 0) throw ValueError(core::text("average: ", samples, " samples are none"));
-  if (core::process_group().size() == 1) return Value(own);
-  const core::AnyTensor count = core::full_like(own, {}, static_cast<double>(samples), DType::f64);
-  const core::AnyTensor share = count / core::AnyTensor(core::reduced(count, Reduce::sum));
-  return core::reduced(own * cast(share, own.dtype()), Reduce::sum);
+  return Value(averages_of({core::sent("average", x)}, samples)[0]);
+}
+
+template <class M>
+std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples) {
+  std::vector<core::AnyTensor> own;
+  for (const Tensor<M>& gradient : gradients) own.emplace_back(core::sent("average", gradient));
+  std::vector<Tensor<M>> averages;
+  for (const core::AnyTensor& each : averages_of(own, samples)) averages.emplace_back(Value(each));
+  return averages;
 }
 
 #define TYTO_KEEP(name, ...)                                                                                \
@@ -260,6 +281,9 @@ TYTO_KEEP(reduce_scatter)
 TYTO_KEEP(broadcast, int)
 TYTO_KEEP(barrier)
 TYTO_KEEP(average, std::int64_t)
+template std::vector<Tensor<Eager>> average(const std::vector<Tensor<Eager>>&, std::int64_t);
+template std::vector<Tensor<Lazy>> average(const std::vector<Tensor<Lazy>>&, std::int64_t);
+template std::vector<Tensor<Any>> average(const std::vector<Tensor<Any>>&, std::int64_t);
 #undef TYTO_KEEP
 
 }  // namespace TYTO_API

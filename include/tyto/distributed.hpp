@@ -93,11 +93,7 @@ Tensor<M> average(const Tensor<M>& x, std::int64_t samples);
 ///     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
 ///     descent.update(model.parameters(), tyto::distributed::average(gradients, x.shape()[0]));
 template <class M>
-std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples) {
-  std::vector<Tensor<M>> averages(gradients.size());
-  for (std::size_t i = gradients.size(); i-- > 0;) averages[i] = distributed::average(gradients[i], samples);
-  return averages;
-}
+std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
 /// Gives every state the value that it has on the process `root`.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);
