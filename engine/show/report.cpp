@@ -54,6 +54,7 @@ GraphReport report_of(const Session& session, double milliseconds) {
   list_moves(
       executable, "", [](std::size_t, std::size_t) { return false; }, report.moved);
   report.fallbacks.assign(executable.fallbacks().begin(), executable.fallbacks().end());
+  report.collectives = executable.collectives().calls();
   return report;
 }
 
@@ -162,6 +163,7 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
     else out << moved.per_run << " bytes a run";
     out << " of " << moved.value << ": " << moved.why << '\n';
   }
+  for (const std::string& call : report.collectives) out << "  with other processes: " << call << '\n';
   for (const std::string& name : report.fallbacks) out << "  on the CPU instead of the device: " << name << '\n';
   return out;
 }

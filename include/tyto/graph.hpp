@@ -85,6 +85,7 @@ struct GraphReport {
   std::vector<std::string> unplanned_by_node = {};  ///< who made them and how many: "conv1/custom: 2"
   double milliseconds = 0;                          ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};          ///< steps that the device leaves to the CPU
+  std::vector<std::string> collectives = {};        ///< what a run does together with other processes, in order
   std::vector<MovedBytes> moved =
       {};  ///< what loops and branches copy; empty when each value stays where it was computed
 

@@ -170,9 +170,17 @@ bool GraphEditor::is_unread(Index index) const {
   return true;
 }
 
+void GraphEditor::replace_effect(Index index, Port by) {
+  without_effect_ = index;
+  replace(data_.nodes[index].first_result, by);
+  remove(index);  // where nobody read it, nothing was replaced
+  without_effect_ = UINT32_MAX;
+}
+
 bool GraphEditor::is_kept(Index index) const {
   const GraphNode& each = data_.nodes[index];
-  return (each.op == core::OpId::read && each.input_count == 0) || core::has_effect(each);
+  if (each.op == core::OpId::read && each.input_count == 0) return true;
+  return core::has_effect(each) && index != without_effect_;
 }
 
 void GraphEditor::remove(Index index) {

@@ -86,6 +86,8 @@ class GraphEditor {
 
   /// Consumers of `old` read `by` from now on; types and shapes must agree. Nodes left without consumers go.
   void replace(core::Port old, core::Port by);
+  /// The same for the only result of a node with an effect, which the node that made `by` has now: the node goes.
+  void replace_effect(Index index, core::Port by);
   /// Takes away a node that nobody reads, and what only it read.
   void remove(Index index);
   /// Lets go of the elements of constants that were taken away, which finish() would do.
@@ -117,6 +119,7 @@ class GraphEditor {
   std::array<std::uint32_t, core::op_count> counts_{};
   std::uint64_t edits_ = 0;
   std::vector<Index> dying_;
+  Index without_effect_ = UINT32_MAX;  // a node whose effect another one has
 };
 
 template <class Visit>

@@ -70,6 +70,7 @@ void hoist_invariants(PassContext& context);
 void sink_into_arms(PassContext& context);
 void absorb_epilogues(PassContext& context);
 void pack_weights(PassContext& context);
+void form_buckets(PassContext& context);
 core::Graph fuse_groups(core::Graph graph, const PassOptions& options, std::vector<RuleCount>& rules);
 
 }  // namespace tyto::optimiser

@@ -30,6 +30,8 @@ std::span<const Pass> pass_table() {
       {"epilogues", "Adds bias and residual and applies limits (ReLU, clip) where products store their sums.",
        absorb_epilogues, true, Pass::Phase::settled},
       {"packing", "Lays weights that stay out as their kernel reads them.", pack_weights, true, Pass::Phase::settled},
+      {"buckets", "Makes one sum over processes of those that follow one another.", form_buckets, true,
+       Pass::Phase::settled},
       {"fuse", "Makes one node of element-wise nodes that feed each other.", nullptr, true, Pass::Phase::settled,
        fuse_groups},
   };
