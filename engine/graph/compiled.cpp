@@ -45,13 +45,11 @@ class TraceScope {
     observation_.emplace(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
-    outer_ = std::exchange(innermost, this);  // last, so that nothing can throw with `innermost` on what is gone
   }
   ~TraceScope() {
     observation_.reset();
     for (auto& [state, saved] : touched_) state->end_stand_in(std::move(saved.before));
     set_generator(generator_);
-    innermost = outer_;
   }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
@@ -61,7 +59,7 @@ class TraceScope {
   const Generator& sequence() const { return generator_; }
 
   /// Of this thread, or null.
-  static thread_local TraceScope* innermost;
+  static TraceScope* innermost() { return static_cast<TraceScope*>(TraceInProgress::innermost_scope()); }
 
   /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began.
   void note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
@@ -105,13 +103,10 @@ class TraceScope {
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   Generator generator_;
   std::uint64_t since_;
-  TraceScope* outer_ = nullptr;
   std::vector<Rebinding> rebound_;
-  TraceInProgress in_progress_;
+  TraceInProgress in_progress_{TraceInProgress::Of::function, this};
   std::optional<StateObservation> observation_;
 };
-
-thread_local constinit TraceScope* TraceScope::innermost = nullptr;
 
 bool depends_on(const Value& value, const Value& other) {
   std::unordered_set<const core::Node*> seen;
@@ -433,7 +428,7 @@ CompiledCore::PlainCall::~PlainCall() {
 }
 
 void note_new_value(OwnName& name, void* tensor, const Value& before, const Value& next) noexcept {
-  run::TraceScope* const trace = run::TraceScope::innermost;
+  run::TraceScope* const trace = run::TraceScope::innermost();
   if (trace == nullptr || !next) return;
   try {
     trace->note_new_value(name, tensor, before, next);

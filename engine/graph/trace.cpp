@@ -298,7 +298,15 @@ thread_local constinit TraceInProgress* innermost_trace = nullptr;
 }
 
 bool trace_in_progress() { return innermost_trace != nullptr; }
-TraceInProgress::TraceInProgress(Of traced) : traced_(traced), outer_(std::exchange(innermost_trace, this)) {}
+TraceInProgress::TraceInProgress(Of traced, void* scope)
+    : traced_(traced), scope_(scope), outer_(std::exchange(innermost_trace, this)) {}
+
+void* TraceInProgress::innermost_scope() {
+  const TraceInProgress* trace = innermost_trace;
+  while (trace != nullptr && trace->scope_ == nullptr) trace = trace->outer_;
+  return trace == nullptr ? nullptr : trace->scope_;
+}
+
 // The arms of a branch end in the order in which they began.
 TraceInProgress::~TraceInProgress() {
   TraceInProgress** link = &innermost_trace;

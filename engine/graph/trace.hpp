@@ -61,7 +61,8 @@ class TraceInProgress {
  public:
   enum class Of : std::uint8_t { function, region };
 
-  explicit TraceInProgress(Of traced = Of::function);
+  /// `scope` belongs to whoever traces a compiled function.
+  explicit TraceInProgress(Of traced = Of::function, void* scope = nullptr);
   ~TraceInProgress();
   TraceInProgress(const TraceInProgress&) = delete;
   TraceInProgress& operator=(const TraceInProgress&) = delete;
@@ -69,10 +70,14 @@ class TraceInProgress {
   /// Recorded so far with an effect.
   std::span<const Value> effects() const { return effects_; }
 
+  /// Of the innermost trace of this thread that has one; null where none has.
+  static void* innermost_scope();
+
  private:
   friend void note_effect(const Value& value);
 
   Of traced_;
+  void* scope_;
   TraceInProgress* outer_;
   std::vector<Value> effects_;
 };
