@@ -60,8 +60,9 @@ void print_wrapped(std::ostream& out, const std::string& text) {
 }  // namespace
 
 void print_help(std::ostream& out, const Command& command) {
-  out << "usage: tyto " << command.name << (command.operands.empty() ? "" : " ") << command.operands
-      << (command.options.empty() ? "" : " [OPTIONS]") << "\n\n"
+  const std::string_view options = command.options.empty() ? "" : " [OPTIONS]";
+  out << "usage: tyto " << command.name << (command.takes_program ? options : "")
+      << (command.operands.empty() ? "" : " ") << command.operands << (command.takes_program ? "" : options) << "\n\n"
       << command.summary << "\n";
   if (!command.options.empty()) out << "\noptions:\n";
   for (const OptionRow& row : command.options) {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// tyto launch: what it runs, what it refuses, and starting again. tests/distributed starts groups by it.
+#include "tests/cli/program.hpp"
+
+namespace tyto::cli_tests {
+
+namespace {
+
+/// Whether there is an MPI to start processes with; says so where there is none.
+bool is_there(const std::string& mpi) {
+  const Ran known = run("launch --mpi " + mpi + " --print true");
+  if (known.status != 0) MESSAGE("skipped: ", known.output);
+  return known.status == 0;
+}
+
+}  // namespace
+
+TEST_CASE("launch prints the launcher's command, and leaves the program its own options") {
+  if (is_there("openmpi")) {
+    const Ran ran = run("launch --mpi openmpi -n 3 --print train --help -n 5");
+    CHECK(ran.status == 0);
+    CHECK(contains(ran.output, " --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 3 train --help -n 5\n"));
+    const Workplace place;
+    const std::string hosts = place.write("hosts", "# two\nnode1 slots=2\n\nnode2 slots=2\n");
+    const Ran far = run("launch --mpi openmpi -n 4 --hosts " + hosts + " --print train", "TYTO_JIT=0");
+    CHECK(contains(far.output, " --hostfile " + hosts + " "));
+    CHECK(contains(far.output, " -x TYTO_JIT "));
+    CHECK(contains(far.output, " -x TYTO_THREADS "));
+  }
+  if (is_there("mpich")) {
+    const Ran ran = run("launch --mpi=mpich --print train --rate 0.1");
+    CHECK(ran.status == 0);
+    CHECK(contains(ran.output, " -n 2 train --rate 0.1\n"));
+  }
+}
+
+TEST_CASE("launch gives each process its share of the cores, unless somebody chose") {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
+    const std::string start = std::string("launch --mpi ") + mpi + " -n 1 sh -c 'echo threads $TYTO_THREADS'";
+    CHECK(contains(run(start, "TYTO_THREADS=7").output, "threads 7"));
+    const std::string many = std::string("launch --mpi ") + mpi + " -n 1024 --print true";
+    CHECK(run(many).status == 0);
+    CHECK(contains(run(start, "env -u TYTO_THREADS").output, "threads "));
+  }
+}
+
+TEST_CASE("launch starts all again when one fails, as often as it is told") {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
+    const Workplace place;
+    const std::string mark = place.path("mark");
+    const std::string start = std::string("launch --mpi ") + mpi + " -n 1 ";
+    const std::string program = "sh -c 'test -e " + mark + " && exit 0; touch " + mark + "; exit 3'";
+    const Ran ran = run(start + "--restarts 2 " + program);
+    CHECK(ran.status == 0);
+    CHECK(contains(ran.output, "tyto: the processes ended with status 3; restart 1 of 2"));
+    CHECK(!contains(ran.output, "restart 2"));
+    CHECK(run(start + "--restarts 1 sh -c 'exit 5'").status == 5);
+    CHECK(run(start + "sh -c 'exit 5'").status == 5);
+  }
+}
+
+TEST_CASE("launch refuses what makes no sense by name") {
+  const Ran none = run("launch");
+  CHECK(none.status == 2);
+  CHECK(contains(none.output, "launch takes a program and its arguments"));
+  const Ran unknown = run("launch --mpi lam true");
+  CHECK(unknown.status == 2);
+  CHECK(contains(unknown.output, "option --mpi takes openmpi or mpich, not 'lam'"));
+  CHECK(run("launch -n 0 true").status == 2);
+  CHECK(run("launch --processes 2 true").status == 2);
+  const Ran missing = run("launch --hosts /no/such/hosts true");
+  CHECK(missing.status == 2);
+  CHECK(contains(missing.output, "/no/such/hosts: cannot be read"));
+  CHECK(contains(run("launch --help").output, "usage: tyto launch [OPTIONS] PROGRAM [ARGUMENTS]\n"));
+  if (is_there("openmpi")) {
+    const Ran without = run("launch --mpi openmpi true", "PATH=/nowhere");
+    CHECK(without.status == 1);
+    CHECK(contains(without.output, "apt-get install openmpi-bin"));
+  }
+}
+
+}  // namespace tyto::cli_tests
