@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Installation: headers, library, CMake package and a relocatable pkg-config file, in three components, which are
-# the packages: tyto_library to run programs, tyto_development to build them, tyto_program for `tyto` itself.
+# the packages: tyto_library to run programs, tyto_development to build them, tyto_program for `tyto` itself; and one for
+# each MPI, tyto_openmpi and tyto_mpich.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tyto EXPORT TytoTargets

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Packages of Debian and Ubuntu: libtyto, libtyto-dev and tyto-tools by `cpack -G DEB`; `./dev package` builds and tests
+# Packages of Debian and Ubuntu: libtyto, libtyto-dev, tyto-tools and one for each MPI by `cpack -G DEB`; `./dev package` builds and tests
 # them.
 set(TYTO_PACKAGE_CONTACT "The Tyto maintainers <maintainers@tyto.invalid>" CACHE STRING "Who answers for the packages")
 
@@ -33,6 +33,19 @@ set(CPACK_DEBIAN_TYTO_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TYTO_PROGRAM_PACKAGE_DEPENDS "${same_version}")
 set(CPACK_DEBIAN_TYTO_PROGRAM_DESCRIPTION "${about}\n.\nThis package holds the program tyto.")
 
+# Who trains in several processes installs the package for the MPI that is there.
+set(names "${library_package}" libtyto-dev tyto-tools)
+foreach(flavour IN LISTS TYTO_MPI_FLAVOURS)
+  string(TOUPPER "TYTO_${flavour}" component)
+  list(APPEND CPACK_COMPONENTS_ALL tyto_${flavour})
+  list(APPEND names "${library_package}-${flavour}")
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME "${library_package}-${flavour}")
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "${same_version}")
+  set(CPACK_DEBIAN_${component}_PACKAGE_RECOMMENDS "tyto-tools")
+  set(CPACK_DEBIAN_${component}_DESCRIPTION "${about}\n.\nThis package lets processes that ${flavour} started train together.")
+endforeach()
+
 # What Debian asks of each package: its licences, and its changes in Debian's form.
 set(folder "${PROJECT_BINARY_DIR}/packages")
 file(READ "${PROJECT_SOURCE_DIR}/LICENSE" licence)
@@ -46,7 +59,6 @@ string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE "${folder}/changelog" "tyto (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md of the source.\n\n"
   " -- ${TYTO_PACKAGE_CONTACT}  ${date}\n")
 execute_process(COMMAND gzip -9nf "${folder}/changelog" COMMAND_ERROR_IS_FATAL ANY)
-set(names "${library_package}" libtyto-dev tyto-tools)
 foreach(component package IN ZIP_LISTS CPACK_COMPONENTS_ALL names)
   install(FILES "${folder}/copyright" "${folder}/changelog.gz" DESTINATION "share/doc/${package}" COMPONENT ${component})
 endforeach()

@@ -15,10 +15,15 @@ namespace {
 
 std::string file_of(const Flavour& flavour) { return core::text("libtyto-", flavour.name, ".so"); }
 
-/// Where it may lie: beside the shared library, or in the folder of libraries beside that of a program.
+/// Where it may lie, by the folder of the shared library or, linked statically, of the program: as it is built, and as
+/// it is installed.
 std::vector<std::string> places_of(const Flavour& flavour) {
   const std::string folder = core::folder_of_this_library();
-  return {folder + "/" + file_of(flavour), folder + "/../lib/" + file_of(flavour)};
+  std::vector<std::string> places;
+  for (const char* place : {"/", "/tyto/", "/../lib/", "/../lib/tyto/"}) {
+    places.push_back(folder + place + file_of(flavour));
+  }
+  return places;
 }
 
 int number_in(const char* variable) {
