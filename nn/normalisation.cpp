@@ -8,6 +8,7 @@
 
 #include "nn/layer_parts.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/distributed.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/statistics.hpp"
@@ -24,12 +25,27 @@ struct Moments {
   Tensor<Any> variance;
 };
 
-Moments moments(const Tensor<Any>& x, const IntList& axes) {
+/// `over_all` makes a mean of this process one of all that count.
+template <class OverAll>
+Moments moments(const Tensor<Any>& x, const IntList& axes, const OverAll& over_all) {
   Moments of;
-  of.mean = mean(x, Axes(axes), true);
+  of.mean = over_all(mean(x, Axes(axes), true));
   of.centred = x - of.mean;
-  of.variance = mean(square(of.centred), Axes(axes), true);
+  of.variance = over_all(mean(square(of.centred), Axes(axes), true));
   return of;
+}
+Moments moments(const Tensor<Any>& x, const IntList& axes) {
+  return moments(x, axes, [](const Tensor<Any>& own) { return own; });
+}
+
+/// What makes the variance of `count` numbers that of what they were drawn from.
+double unbiased(std::int64_t count) {
+  return static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
+}
+/// The same of `count` numbers on each process.
+Tensor<Any> unbiased_over_processes(std::int64_t count, DType dtype) {
+  const Tensor<Any> all = distributed::all_reduce(Tensor<Any>::full({}, static_cast<double>(count), DType::f64));
+  return cast(all / maximum(all - 1.0, 1.0), dtype);
 }
 
 Tensor<Any> normalised(const Moments& of, double epsilon) { return of.centred * rsqrt(of.variance + epsilon); }
@@ -116,9 +132,9 @@ BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(
   }
 }
 
-void BatchNorm::track(const Tensor<Any>& mean, const Tensor<Any>& variance, std::int64_t count) const {
+template <class Unbiased>
+void BatchNorm::track(const Tensor<Any>& mean, const Tensor<Any>& variance, const Unbiased& unbiased) const {
   const Tensor<Any> batches = num_batches_tracked + 1;
-  const double unbiased = static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
   const auto enter_both = [&](const auto& share) {
     enter(running_mean, reshape(mean, {options.channels}), share);
     enter(running_var, reshape(variance, {options.channels}) * unbiased, share);
@@ -145,9 +161,14 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
     }
     IntList axes = spatial_axes_of(x);
     axes.push_back(0);
-    const Moments of = moments(x, axes);
+    const bool sync = options.sync && phase == training;
+    const Moments of =
+        moments(x, axes, [&](const Tensor<Any>& own) { return sync ? distributed::average(own, count) : own; });
     y = scaled(normalised(of, options.epsilon), weight, bias);
-    if (phase == training && options.track) track(of.mean, of.variance, count);
+    if (phase == training && options.track) {
+      if (sync) track(of.mean, of.variance, unbiased_over_processes(count, of.variance.dtype()));
+      else track(of.mean, of.variance, unbiased(count));
+    }
   } else {
     y = by_statistics(x, running_mean, running_var, options.epsilon, weight, bias);
   }

@@ -236,4 +236,69 @@ TEST_CASE("a killed process ends the others, with a status that is not zero") {
   });
 }
 
+namespace {
+
+/// Losses, then the running statistics, of a network with synchronised statistics on parts of equal size.
+template <class T>
+std::vector<double> train_with_statistics(const d::Group& group) {
+  constexpr DType f64 = DType::f64;
+  const T inputs = T::normal({48, 3}, {.dtype = f64, .key = tyto::Key{1, 0}}) * 2.0 + 1.0;
+  const T targets = T::normal({48, 1}, {.dtype = f64, .key = tyto::Key{2, 0}});
+  nn::Batches<T> batches(inputs, targets, {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()});
+  const T first = T::variable(T::normal({3, 8}, {.dtype = f64, .key = tyto::Key{3, 0}}), "first");
+  const T last = T::variable(T::normal({8, 1}, {.dtype = f64, .key = tyto::Key{4, 0}}), "last");
+  const nn::BatchNorm1d norm({.channels = 8, .dtype = f64, .sync = true});
+  const std::vector<T> parameters{first, last, T(norm.weight), T(norm.bias)};
+  const auto objective = [&](T x, T t) {
+    return mean(square(matmul(tanh(T(norm(matmul(x, first), nn::training))), last) - t));
+  };
+  auto step = tyto::compile([&](T x, T t) {
+    auto [loss, gradients] = tyto::value_and_grad(objective, parameters)(x, t);
+    const std::vector<T> averages = d::average(gradients, x.shape()[0]);
+    for (std::size_t i = 0; i < parameters.size(); ++i) assign(parameters[i], parameters[i] - 0.05 * averages[i]);
+    return d::average(loss, x.shape()[0]);
+  });
+  std::vector<double> values;
+  while (values.size() < 20) {
+    if (const auto batch = batches.next()) values.push_back(step(batch->first, batch->second).template item<double>());
+  }
+  for (const auto& statistic : {norm.running_mean, norm.running_var}) {
+    const auto own = statistic.template to_vector<double>();
+    values.insert(values.end(), own.begin(), own.end());
+  }
+  return values;
+}
+
+template <class T>
+void record_statistics(const d::Group& group, const std::string& kind) {
+  std::ofstream out(file_of(kind, group.rank()));
+  out.precision(17);
+  for (const double value : train_with_statistics<T>(group)) out << value << '\n';
+}
+
+}  // namespace
+
+TEST_CASE("rank: statistics" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  record_statistics<Lazy>(group, "lazy.");
+  record_statistics<Eager>(group, "eager.");
+  group.barrier();
+}
+
+TEST_CASE("batch norm with synchronised statistics trains on parts as on whole batches") {
+  const std::vector<double> alone = train_with_statistics<Lazy>(d::start());
+  with_each_mpi([&](const std::string& mpi) {
+    for (const int processes : {2, 4}) {
+      CAPTURE(processes);
+      const tyto::testing::TemporaryFolder folder;
+      const Ran ran = run_case(mpi, processes, "rank: statistics", "FOLDER='" + std::string(folder / "") + "'");
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+      for (const char* kind : {"lazy.", "eager."}) {
+        CHECK(difference(alone, read(folder / "", kind, 0)) < 1e-12);
+        CHECK(read(folder / "", kind, processes - 1) == read(folder / "", kind, 0));
+      }
+    }
+  });
+}
+
 }  // namespace distributed_tests

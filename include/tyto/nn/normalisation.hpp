@@ -18,6 +18,8 @@ struct BatchNormOptions {
   bool bias = true;                      ///< whether there is one beside the weight
   bool track = true;         ///< keeps running statistics; without them a batch's own serve inference as well
   DType dtype = DType::f32;  ///< element type
+  /// In training, statistics of the batch's parts on all processes (distributed.hpp), which have as many samples each.
+  bool sync = false;
 };
 /// In training x (batch, spatial..., channels) is normalised by the mean and variance of its batch and space, which
 /// enter the running ones; in inference by the running ones (Ioffe, Szegedy 2015).
@@ -34,7 +36,8 @@ struct TYTO_API BatchNorm : Layer {
   BatchNorm(int spatial_axes, const BatchNormOptions& options);
 
  private:
-  void track(const Tensor<Any>& mean, const Tensor<Any>& variance, std::int64_t count) const;
+  template <class Unbiased>
+  void track(const Tensor<Any>& mean, const Tensor<Any>& variance, const Unbiased& unbiased) const;
 
   int spatial_axes_;
 };
