@@ -212,6 +212,31 @@ TEST_CASE("in a group of one the operators change nothing and leave no step behi
   CHECK(step.report().steps == 1);
 }
 
+TEST_CASE("rank: OpenCL" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const auto check = [&]<class T>(const T&) {
+    const tyto::DeviceScope device("opencl");
+    const T x = T{1.0, 2.0, 3.0} * (group.rank() + 1.0);
+    auto step = tyto::compile([](T at) { return d::all_gather(d::all_reduce(at * 2.0) + 1.0); });
+    CHECK(numbers(step(x)) == std::vector<double>{7, 13, 19, 7, 13, 19});
+    CHECK(numbers(d::broadcast(x, 1)) == std::vector<double>{2, 4, 6});
+  };
+  check(tyto::Tensor<tyto::Eager>());
+  check(tyto::Tensor<tyto::Lazy>());
+  group.barrier();
+}
+
+TEST_CASE("tensors on the OpenCL device are sent by way of the host") {
+  if (tyto::devices().size() == 1) {
+    MESSAGE("skipped: there is no OpenCL device");
+    return;
+  }
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: OpenCL");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
 TEST_CASE("rank: effects" * doctest::skip(true)) {
   const d::Group group = d::start({.timeout_seconds = 60});
   using T = tyto::Tensor<tyto::Lazy>;
