@@ -21,12 +21,20 @@ if(TYTO_TESTS)
   find_package(doctest QUIET)
   tyto_require(doctest doctest-dev)
 endif()
-# A yardstick of three benchmarks; the library does not use it (docs/adr/0004, 0024).
-if(TYTO_BENCH)
-  find_package(Eigen3 3.4 QUIET NO_MODULE)
-  if(NOT Eigen3_FOUND)
-    list(APPEND TYTO_LEFT_OUT "Eigen (libeigen3-dev): no fused_bench, products_bench and linalg_bench, which measure against it")
-  endif()
+# Headers alone: rare factorisations of matrices (docs/adr/0164), and a yardstick of three benchmarks.
+set(TYTO_HAVE_EIGEN FALSE)
+set(TYTO_EIGEN_HEADERS "")
+find_package(Eigen3 3.4 QUIET NO_MODULE)
+if(TYTO_EIGEN AND Eigen3_FOUND)
+  set(TYTO_HAVE_EIGEN TRUE)
+  add_library(tyto_eigen_headers INTERFACE)
+  target_include_directories(tyto_eigen_headers SYSTEM INTERFACE
+    $<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES>)
+  set(TYTO_EIGEN_HEADERS tyto_eigen_headers)
+elseif(TYTO_EIGEN AND NOT TYTO_EIGEN STREQUAL "AUTO")
+  tyto_require(Eigen3 libeigen3-dev)
+else()
+  list(APPEND TYTO_LEFT_OUT "Eigen (libeigen3-dev): no Schur forms, matrix equations, roots and logarithms of matrices; no benchmarks against it")
 endif()
 
 set(TYTO_HAVE_ONEDNN FALSE)
@@ -170,6 +178,12 @@ else()
   list(APPEND TYTO_LEFT_OUT "MPI (TYTO_MPI is off): groups are of one process")
 endif()
 
+# The sources that ask whether there is Eigen.
+if(TYTO_HAVE_EIGEN)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/numerics/eigen/*.cpp")
+  set_source_files_properties(${sources} engine/prepare/build_info.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_HAVE_EIGEN=1)
+endif()
+
 # What every internal folder may ask by #if; the macros stay undefined where the answer is no.
 add_library(tyto_build_facts INTERFACE)
 target_compile_definitions(tyto_build_facts INTERFACE
@@ -181,7 +195,7 @@ target_compile_definitions(tyto_build_facts INTERFACE
 
 function(tyto_say_what_is_built)
   if(PROJECT_IS_TOP_LEVEL)
-    message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, PNG ${TYTO_HAVE_PNG}, JPEG ${TYTO_HAVE_JPEG}, JIT ${TYTO_HAVE_XBYAK}, MPI ${TYTO_MPI_FLAVOURS}, instruction sets ${TYTO_INSTRUCTION_SETS}")
+    message(STATUS "Tyto ${PROJECT_VERSION}: oneDNN ${TYTO_HAVE_ONEDNN}, Eigen ${TYTO_HAVE_EIGEN}, OpenCL ${TYTO_HAVE_OPENCL}, CLBlast ${TYTO_HAVE_CLBLAST}, Cbc ${TYTO_HAVE_CBC}, PNG ${TYTO_HAVE_PNG}, JPEG ${TYTO_HAVE_JPEG}, JIT ${TYTO_HAVE_XBYAK}, MPI ${TYTO_MPI_FLAVOURS}, instruction sets ${TYTO_INSTRUCTION_SETS}")
   endif()
   foreach(line IN LISTS TYTO_LEFT_OUT)
     message(STATUS "Tyto leaves out ${line}")

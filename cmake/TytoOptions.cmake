@@ -16,7 +16,7 @@ set_property(CACHE TYTO_INSTRUCTION_SETS PROPERTY STRINGS all native)
 option(TYTO_WERROR "Treat warnings as errors" OFF)
 set(TYTO_SANITIZE "" CACHE STRING "Sanitizers to build with, as for -fsanitize= (address,undefined or thread)")
 
-foreach(component IN ITEMS OPENCL ONEDNN CBC PNG JPEG JIT MPI)
+foreach(component IN ITEMS OPENCL ONEDNN EIGEN CBC PNG JPEG JIT MPI)
   set(TYTO_${component} "AUTO" CACHE STRING "ON, OFF, or AUTO: used where it is found")
   set_property(CACHE TYTO_${component} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

@@ -13,6 +13,11 @@ constexpr bool has_opencl = true;
 #else
 constexpr bool has_opencl = false;
 #endif
+#if defined(TYTO_HAVE_EIGEN)
+constexpr bool has_eigen = true;
+#else
+constexpr bool has_eigen = false;
+#endif
 #if defined(TYTO_HAVE_CLBLAST)
 constexpr bool has_clblast = true;
 #else
@@ -32,6 +37,7 @@ std::vector<BuildPart> build_info() {
   return {{"instruction sets", cpu::instruction_sets_in_words()},
           {"JIT", cpu::machine_code_in_words()},
           {"oneDNN", cpu::onednn_in_words()},
+          {"Eigen", in_words(has_eigen)},
           {"OpenCL", in_words(has_opencl)},
           {"CLBlast", in_words(has_clblast)},
           {"Cbc", in_words(has_cbc)}};

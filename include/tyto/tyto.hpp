@@ -20,6 +20,7 @@
 #include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/live_tensors.hpp"
+#include "tyto/matrix_functions.hpp"
 #include "tyto/memory.hpp"
 #include "tyto/named.hpp"
 #include "tyto/operators.hpp"

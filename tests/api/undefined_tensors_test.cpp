@@ -182,6 +182,35 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: linear algebra", Mod
   REFUSES("corrcoef", linalg::corrcoef(none));
   REFUSES("eig", linalg::eig(none));
   REFUSES("eigvals", linalg::eigvals(none));
+  REFUSES("schur", linalg::schur(none));
+  REFUSES("ordschur", linalg::ordschur(linalg::Schur<Mode>{}, x));
+  REFUSES("hess", linalg::hess(none));
+  REFUSES("qz", linalg::qz(none, x));
+  REFUSES("qz", linalg::qz(x, none));
+  REFUSES("ordqz", linalg::ordqz(linalg::QZ<Mode>{}, x));
+  REFUSES("qzvals", linalg::qzvals(x, none));
+  REFUSES("ldl", linalg::ldl(none));
+  REFUSES("gsvd", linalg::gsvd(x, none));
+  REFUSES("gsvdvals", linalg::gsvdvals(none, x));
+  REFUSES("eig", linalg::eig(x, none));
+  REFUSES("eigvals", linalg::eigvals(x, none));
+  REFUSES("eigh", linalg::eigh(none, x));
+  REFUSES("eigvalsh", linalg::eigvalsh(none, x));
+  REFUSES("null_space", linalg::null_space(none));
+  REFUSES("sqrtm", linalg::sqrtm(none));
+  REFUSES("logm", linalg::logm(none));
+  REFUSES("funm", linalg::funm(none, [](const Tensor& w) { return w; }));
+  REFUSES("sinm", linalg::sinm(none));
+  REFUSES("cosm", linalg::cosm(none));
+  REFUSES("tanm", linalg::tanm(none));
+  REFUSES("sinhm", linalg::sinhm(none));
+  REFUSES("coshm", linalg::coshm(none));
+  REFUSES("tanhm", linalg::tanhm(none));
+  REFUSES("sylvester", linalg::sylvester(x, x, none));
+  REFUSES("lyapunov", linalg::lyapunov(x, none));
+  REFUSES("discrete_lyapunov", linalg::discrete_lyapunov(none, x));
+  REFUSES("care", linalg::care(x, x, x, none));
+  REFUSES("dare", linalg::dare(x, none, x, x));
 }
 
 TEST_CASE_TEMPLATE("an undefined tensor is refused by name: complex numbers and transforms", Mode, tyto::Eager,

@@ -47,7 +47,9 @@ const Excuse excuses[] = {
      "all_reduce all_gather reduce_scatter broadcast barrier"},
     {"factorisations refuse half precision",
      "solve inv tensorsolve tensorinv det slogdet triangular_solve solve_ex inv_ex cholesky_ex lu lu_factor lu_solve "
-     "cholesky cholesky_solve qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq expm cond"},
+     "cholesky cholesky_solve qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq expm cond "
+     "schur ordschur hess qz ordqz qzvals ldl gsvd gsvdvals null_space sqrtm logm funm sinm cosm tanm sinhm coshm tanhm "
+     "sylvester lyapunov discrete_lyapunov care dare"},
     {"drawn at random, or made of no tensor",
      "choice dropout_mask fftfreq rfftfreq Dropout ChannelDropout AlphaDropout GaussianNoise GaussianDropout RReLU"},
     {"the layer of a function that is held to it",
