@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/device_support.hpp"
@@ -121,43 +122,26 @@ Graph lowered(Graph graph, const LoweringTarget& target) {  // NOLINT(misc-no-re
   if (!any) return graph;
 
   core::GraphBuilder builder;
-  std::vector<Port> moved(graph.port_count(), core::no_port);
-  // Inputs keep their numbers.
-  for (const core::GraphInput& input : graph.inputs()) {
-    moved[input.port] = builder.add_input(graph.type(input.port), input);
-  }
-  const auto copy = [&](const Graph& from, const GraphNode& node, const std::vector<Port>& places,
-                        const std::shared_ptr<const std::string>& label) {
-    std::vector<Port> inputs;
-    std::vector<TensorType> types;
-    for (const Port input : from.inputs_of(node)) inputs.push_back(places[input]);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) types.push_back(from.type(node.first_result + r));
-    return builder.add(node.op, node.attributes, inputs, types, label);
-  };
+  core::GraphCopy copy(graph, builder);
+  copy.add_inputs();
   for (std::size_t i = 0; i < lowerings.size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
-    if (node.result_count != 0 && moved[node.first_result] != core::no_port) continue;
+    if (copy.has(node)) continue;
     if (!lowerings[i]) {
-      const Port first = copy(graph, node, moved, node.label);
-      for (std::uint32_t r = 0; r < node.result_count; ++r) moved[node.first_result + r] = first + r;
-    } else {
-      const Graph& inner = *lowerings[i];
-      std::vector<Port> places(inner.port_count(), core::no_port);
-      for (std::size_t k = 0; k < inner.inputs().size(); ++k) {
-        places[inner.inputs()[k].port] = moved[graph.inputs_of(node)[k]];
-      }
-      for (const GraphNode& part : inner.nodes()) {
-        if (places[part.first_result] != core::no_port) continue;
-        const Port first = copy(inner, part, places, node.label);
-        for (std::uint32_t r = 0; r < part.result_count; ++r) places[part.first_result + r] = first + r;
-      }
-      for (std::uint32_t r = 0; r < node.result_count; ++r) moved[node.first_result + r] = places[inner.outputs()[r]];
+      copy.add(node);
+      continue;
     }
+    const Graph& inner = *lowerings[i];
+    core::GraphCopy parts(inner, builder);
+    for (std::size_t k = 0; k < inner.inputs().size(); ++k) {
+      parts[inner.inputs()[k].port] = copy[graph.inputs_of(node)[k]];
+    }
+    for (const GraphNode& part : inner.nodes()) {
+      if (!parts.has(part)) parts.add(part, node.label);
+    }
+    for (std::uint32_t r = 0; r < node.result_count; ++r) copy[node.first_result + r] = parts[inner.outputs()[r]];
   }
-  for (const Port output : graph.outputs()) builder.add_output(moved[output]);
-  for (const core::GraphUpdate& update : graph.updates()) builder.add_update(update.input, moved[update.port]);
-  builder.set_draws(graph.draws());
-  return builder.finish();
+  return copy.finish();
 }
 
 }  // namespace tyto::run

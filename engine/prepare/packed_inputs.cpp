@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/run/packed_weights.hpp"
@@ -69,13 +70,9 @@ core::Graph with_packed_inputs(core::Graph graph) {
   if (std::ranges::all_of(packed, [](const auto& each) { return each == nullptr; })) return graph;
   const std::vector<bool> needed = needed_nodes(graph, packed);
   core::GraphBuilder builder;
-  std::vector<Port> place(graph.port_count(), core::no_port);
-  for (const core::GraphInput& input : graph.inputs()) {
-    place[input.port] = builder.add_input(graph.type(input.port), input);
-  }
+  core::GraphCopy copy(graph, builder);
+  copy.add_inputs();
   std::unordered_map<const PackedWeights*, Port> inputs;
-  std::vector<Port> operands;
-  std::vector<core::TensorType> types;
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
     if (packed[i] != nullptr) {
@@ -84,21 +81,12 @@ core::Graph with_packed_inputs(core::Graph graph) {
         const std::shared_ptr<core::State> state = PackedWeights::input_state(packed[i]);
         known->second = builder.add_input(state->type(), {.name = state->name(), .state = state});
       }
-      place[node.first_result] = known->second;
-      continue;
+      copy[node.first_result] = known->second;
+    } else if (needed[i] && !copy.has(node)) {
+      copy.add(node);
     }
-    if (!needed[i] || (node.op == OpId::read && node.input_count == 0)) continue;
-    operands.clear();
-    types.clear();
-    for (const Port input : graph.inputs_of(node)) operands.push_back(place[input]);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) types.push_back(graph.type(node.first_result + r));
-    const Port first = builder.add(node.op, node.attributes, operands, types, node.label);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) place[node.first_result + r] = first + r;
   }
-  for (const Port output : graph.outputs()) builder.add_output(place[output]);
-  for (const core::GraphUpdate& update : graph.updates()) builder.add_update(update.input, place[update.port]);
-  builder.set_draws(graph.draws());
-  return builder.finish();
+  return copy.finish();
 }
 
 }  // namespace tyto::run

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
@@ -69,7 +70,7 @@ PartialGraph partial_graph(const Graph& whole, const PartialRequest& request) {
 
   PartialGraph part;
   core::GraphBuilder builder;
-  std::vector<Port> place(whole.port_count(), core::no_port);
+  core::GraphCopy place(whole, builder);
   std::vector<std::uint32_t> input_of(whole.inputs().size(), UINT32_MAX);
   std::vector<bool> updated(whole.inputs().size(), false);
   for (const std::uint32_t update : request.updates) updated[whole.updates()[update].input] = true;
@@ -88,18 +89,15 @@ PartialGraph partial_graph(const Graph& whole, const PartialRequest& request) {
     part.given.push_back(port);
   };
   std::vector<Port> inputs;
-  std::vector<core::TensorType> types;
   for (std::uint32_t i = 0; i < whole.nodes().size(); ++i) {
     const GraphNode& node = whole.nodes()[i];
     if (!needed[i] || (node.op == OpId::read && node.input_count == 0)) continue;
     inputs.clear();
-    types.clear();
     for (const Port input : whole.inputs_of(node)) {
       give(input);
       inputs.push_back(place[input]);
     }
-    for (std::uint32_t r = 0; r < node.result_count; ++r) types.push_back(whole.type(node.first_result + r));
-    const Port first = builder.add(node.op, node.attributes, inputs, types, node.label);
+    const Port first = place.add_on(inputs, node, node.attributes, node.label);
     for (std::uint32_t r = 0; r < node.result_count; ++r) {
       // A result that is given stays what it is, even if the node runs for another of its results.
       if (!is_given(node.first_result + r)) place[node.first_result + r] = first + r;

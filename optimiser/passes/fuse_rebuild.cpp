@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The graph anew, with a node for each group.
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 
@@ -110,40 +111,26 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
 
 core::Graph Fuser::rebuild(FuseCounts& counts) {
   core::GraphBuilder builder;
-  renamed_.assign(graph_.port_count(), core::no_port);
-  std::unordered_map<Port, std::uint32_t> inputs;
-  for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) inputs[graph_.inputs()[i].port] = i;
+  core::GraphCopy copy(graph_, builder);
+  copy.add_inputs();
   for (const core::GraphUpdate& update : graph_.updates()) update_of_.emplace(update.port, update.input);
-  // Inputs keep their numbers whatever the order of the nodes.
-  for (const core::GraphInput& input : graph_.inputs()) {
-    renamed_[input.port] = builder.add_input(graph_.type(input.port), input);
-  }
-  std::vector<Port> ports;
-  std::vector<core::TensorType> types;
   for (const Index i : order_of_units()) {
     const GraphNode& each = node(i);
-    if (inputs.contains(each.first_result)) continue;
+    if (copy.has(each)) continue;  // an input
     if (in_real_group(i)) {
       const std::span<const Index> members = members_of(group_of(i));
-      add_group(builder, members, counts);
+      add_group(builder, copy, members, counts);
       ++counts.groups;
       counts.members += members.size();
       continue;
     }
-    ports.clear();
-    types.clear();
-    for (const Port input : graph_.inputs_of(each)) ports.push_back(renamed_[input]);
-    for (std::uint32_t k = 0; k < each.result_count; ++k) types.push_back(graph_.type(each.first_result + k));
-    const Port first = builder.add(each.op, each.attributes, ports, types, each.label);
-    for (std::uint32_t k = 0; k < each.result_count; ++k) renamed_[each.first_result + k] = first + k;
+    copy.add(each);
   }
-  for (const Port port : graph_.outputs()) builder.add_output(renamed_[port]);
-  for (const core::GraphUpdate& update : graph_.updates()) builder.add_update(update.input, renamed_[update.port]);
-  builder.set_draws(graph_.draws());
-  return builder.finish();
+  return copy.finish();
 }
 
-void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts) {
+void Fuser::add_group(core::GraphBuilder& builder, core::GraphCopy& copy, std::span<const Index> members,
+                      FuseCounts& counts) {
   const Group& own = groups_[group_of(members[0])];
   FusedGroup group(graph_, own.shape.empty() ? shape(node(members[0]).first_result) : own.shape);
   if (!own.axes.empty()) group.fold_over(own.axes);
@@ -158,15 +145,15 @@ void Fuser::add_group(core::GraphBuilder& builder, std::span<const Index> member
     outputs.push_back(port);
   }
   std::vector<Port> inputs;
-  for (const Port port : group.inputs()) inputs.push_back(renamed_[port]);
+  for (const Port port : group.inputs()) inputs.push_back(copy[port]);
   if (updates_states(group.inputs(), outputs)) ++counts.updates;
   const auto attributes = std::make_shared<const core::Attributes>(group.attributes());
   const Port first = builder.add(OpId::fused, attributes, inputs, label);
-  for (std::uint32_t k = 0; k < outputs.size(); ++k) renamed_[outputs[k]] = first + k;
+  for (std::uint32_t k = 0; k < outputs.size(); ++k) copy[outputs[k]] = first + k;
   for (const Port output : outputs) {
     // A reduction in a group keeps its axes.
-    if (shape(output) == builder.graph().type(renamed_[output]).shape) continue;
-    renamed_[output] = builder.add(OpId::reshape, core::ListAttributes{shape(output)}, {renamed_[output]});
+    if (shape(output) == builder.graph().type(copy[output]).shape) continue;
+    copy[output] = builder.add(OpId::reshape, core::ListAttributes{shape(output)}, {copy[output]});
   }
 }
 

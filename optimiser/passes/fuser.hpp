@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/graph.hpp"
+#include "core/graph/graph_copy.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "optimiser/passes/fused_group.hpp"
 
@@ -240,7 +240,8 @@ class Fuser {
 
   core::Graph rebuild(FuseCounts& counts);
 
-  void add_group(core::GraphBuilder& builder, std::span<const Index> members, FuseCounts& counts);
+  void add_group(core::GraphBuilder& builder, core::GraphCopy& copy, std::span<const Index> members,
+                 FuseCounts& counts);
 
   /// Whether a group reads a state and gives it its new value.
   bool updates_states(std::span<const Port> inputs, std::span<const Port> outputs) const;
@@ -269,7 +270,6 @@ class Fuser {
   std::vector<std::uint32_t> first_member_;            // by group: where its members begin
   std::vector<bool> needed_;                           // by node
   std::vector<bool> read_outside_;                     // by port
-  std::vector<Port> renamed_;                          // by port: its number in the new graph
   std::unordered_map<Port, std::uint32_t> update_of_;  // by port: the input that it updates
 };
 

@@ -40,19 +40,11 @@ Port RegionBuilder::add_input(const core::TensorType& type) { return builder_.ad
 core::Region RegionBuilder::finish(std::span<const Port> outputs, std::span<const Port> updates) {
   std::vector<Port> roots(outputs.begin(), outputs.end());
   roots.insert(roots.end(), updates.begin(), updates.end());
-  std::vector<bool> given(places_.size());
-  for (std::size_t port = 0; port < places_.size(); ++port) given[port] = places_[port] != core::no_port;
+  std::vector<bool> given(region_.port_count());
+  for (Port port = 0; port < given.size(); ++port) given[port] = places_[port] != core::no_port;
   const std::vector<bool> needed = needed_by(region_, roots, given);
-  std::vector<Port> inputs;
-  std::vector<core::TensorType> types;
   for (const GraphNode& node : region_.nodes()) {
-    if (!needed[node.first_result] || given[node.first_result]) continue;
-    inputs.clear();
-    types.clear();
-    for (const Port input : region_.inputs_of(node)) inputs.push_back(places_[input]);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) types.push_back(region_.type(node.first_result + i));
-    const Port first = builder_.add(node.op, node.attributes, inputs, types, node.label);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) places_[node.first_result + i] = first + i;
+    if (needed[node.first_result] && !given[node.first_result]) places_.add(node);
   }
   for (const Port output : outputs) builder_.add_output(places_[output]);
   for (std::uint32_t i = 0; i < updates.size(); ++i) builder_.add_update(i, places_[updates[i]]);

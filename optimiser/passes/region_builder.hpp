@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/graph/graph.hpp"
+#include "core/graph/graph_copy.hpp"
 
 namespace tyto::optimiser {
 
@@ -17,7 +17,7 @@ std::vector<bool> needed_by(const core::Graph& graph, std::span<const core::Port
 /// Copies a region: inputs first, in their new order, then what is put in place of its tensors, then the rest.
 class RegionBuilder {
  public:
-  explicit RegionBuilder(const core::Graph& region) : region_(region), places_(region.port_count(), core::no_port) {}
+  explicit RegionBuilder(const core::Graph& region) : region_(region), places_(region, builder_) {}
 
   /// Input number `input` of the old region.
   void keep_input(std::uint32_t input);
@@ -37,7 +37,7 @@ class RegionBuilder {
  private:
   const core::Graph& region_;
   core::GraphBuilder builder_;
-  std::vector<core::Port> places_;  // of the old region's ports in the new one
+  core::GraphCopy places_;  // of the old region's ports in the new one
 };
 
 }  // namespace tyto::optimiser

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 
 namespace tyto::recompute {
@@ -19,7 +20,6 @@ using core::GraphNode;
 using core::IterationAttributes;
 using core::OpId;
 using core::Port;
-using core::TensorType;
 
 bool takes_key_rows(const IterationAttributes& loop) {
   return loop.keyed && loop.trips > 0 && !loop.counted && !loop.tested && loop.rows + loop.stacked > 0;
@@ -27,48 +27,39 @@ bool takes_key_rows(const IterationAttributes& loop) {
 
 class KeyRows {
  public:
-  explicit KeyRows(const Graph& graph) : graph_(graph), places_(graph.port_count(), core::no_port) {}
+  explicit KeyRows(const Graph& graph) : graph_(graph), copy_(graph, builder_) {}
 
   Graph run() {
-    for (const core::GraphInput& input : graph_.inputs()) {
-      places_[input.port] = builder_.add_input(graph_.type(input.port), input);
-    }
+    copy_.add_inputs();
     for (const GraphNode& node : graph_.nodes()) {
-      if (node.result_count == 0 || places_[node.first_result] == core::no_port) copy(node);
+      if (copy_.has(node)) continue;
+      if (node.attributes && !core::regions_of(*node.attributes).empty()) add_with_regions(node);
+      else copy_.add(node);
     }
-    for (const Port output : graph_.outputs()) builder_.add_output(places_[output]);
-    for (const core::GraphUpdate& update : graph_.updates()) builder_.add_update(update.input, places_[update.port]);
-    builder_.set_draws(graph_.draws());
-    return builder_.finish();
+    return copy_.finish();
   }
 
  private:
-  void copy(const GraphNode& node) {
+  void add_with_regions(const GraphNode& node) {
     std::vector<Port> inputs;
-    std::vector<TensorType> types;
-    for (const Port input : graph_.inputs_of(node)) inputs.push_back(places_[input]);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) types.push_back(graph_.type(node.first_result + r));
-    std::shared_ptr<const core::Attributes> attributes = node.attributes;
-    if (attributes && !core::regions_of(*attributes).empty()) {
-      core::Attributes changed = *attributes;
-      if (auto* branch = std::get_if<core::BranchAttributes>(&changed)) {
-        for (core::Region& arm : branch->arms) arm = core::Region(with_key_rows(arm.graph()));
-      }
-      if (auto* loop = std::get_if<IterationAttributes>(&changed)) {
-        loop->body = core::Region(with_key_rows(loop->body.graph()));
-        if (takes_key_rows(*loop)) {
-          const Port key = inputs.front();
-          inputs.erase(inputs.begin());
-          inputs.insert(inputs.begin() + loop->carries, stack_of_keys(key, *loop));
-          loop->keyed = false;
-          loop->draw = 0;
-          ++loop->rows;
-        }
-      }
-      attributes = std::make_shared<const core::Attributes>(std::move(changed));
+    for (const Port input : graph_.inputs_of(node)) inputs.push_back(copy_[input]);
+    core::Attributes changed = *node.attributes;
+    if (auto* branch = std::get_if<core::BranchAttributes>(&changed)) {
+      for (core::Region& arm : branch->arms) arm = core::Region(with_key_rows(arm.graph()));
     }
-    const Port first = builder_.add(node.op, attributes, inputs, types, node.label);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) places_[node.first_result + r] = first + r;
+    if (auto* loop = std::get_if<IterationAttributes>(&changed)) {
+      loop->body = core::Region(with_key_rows(loop->body.graph()));
+      if (takes_key_rows(*loop)) {
+        const Port key = inputs.front();
+        inputs.erase(inputs.begin());
+        inputs.insert(inputs.begin() + loop->carries, stack_of_keys(key, *loop));
+        loop->keyed = false;
+        loop->draw = 0;
+        ++loop->rows;
+      }
+    }
+    auto attributes = std::make_shared<const core::Attributes>(std::move(changed));
+    copy_.place(node, copy_.add_on(inputs, node, std::move(attributes), node.label));
   }
 
   Port stack_of_keys(Port key, const IterationAttributes& loop) {
@@ -89,7 +80,7 @@ class KeyRows {
 
   const Graph& graph_;
   GraphBuilder builder_;
-  std::vector<Port> places_;
+  core::GraphCopy copy_;
   std::map<std::tuple<Port, std::int64_t, std::int64_t>, Port> stacks_;
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/region_builder.hpp"
 #include "optimiser/storage/storages.hpp"
@@ -106,7 +107,7 @@ class Segmenter {
         segments_(segments),
         head_(segments.count * segments.length),
         tail_(pair.trips - head_),
-        places_(graph.port_count(), core::no_port) {
+        places_(graph, builder_) {
     const auto ways = ways_back(graph, forward_);
     for (std::size_t k = 0; k < ways.size(); ++k) {
       (ways[k] == pair.backward ? residual_ : lasting_).push_back(k);
@@ -114,20 +115,15 @@ class Segmenter {
   }
 
   Graph run() {
-    for (const core::GraphInput& input : graph_.inputs()) {
-      places_[input.port] = builder_.add_input(graph_.type(input.port), input);
-    }
+    places_.add_inputs();
     for (std::uint32_t i = 0; i < graph_.nodes().size(); ++i) {
       const GraphNode& node = graph_.nodes()[i];
-      if (node.result_count != 0 && places_[node.first_result] != core::no_port) continue;
+      if (places_.has(node)) continue;
       if (i == pair_.forward) add_forward();
       else if (i == pair_.backward) add_backward();
-      else copy(node);
+      else places_.add(node);
     }
-    for (const Port output : graph_.outputs()) builder_.add_output(places_[output]);
-    for (const core::GraphUpdate& update : graph_.updates()) builder_.add_update(update.input, places_[update.port]);
-    builder_.set_draws(graph_.draws());
-    return builder_.finish();
+    return places_.finish();
   }
 
  private:
@@ -138,15 +134,6 @@ class Segmenter {
     std::int64_t trips;
     Port first;  // the number of its first row; none where nobody asks for numbers
   };
-
-  void copy(const GraphNode& node) {
-    Ports inputs;
-    std::vector<TensorType> types;
-    for (const Port input : graph_.inputs_of(node)) inputs.push_back(places_[input]);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) types.push_back(graph_.type(node.first_result + r));
-    const Port first = builder_.add(node.op, node.attributes, inputs, types, node.label);
-    for (std::uint32_t r = 0; r < node.result_count; ++r) places_[node.first_result + r] = first + r;
-  }
 
   // The segments' rows come before the others, or after them where the loop begins with the last row.
   std::int64_t first_of_head() const { return forward_.attributes.reverse ? tail_ : 0; }
@@ -407,9 +394,9 @@ class Segmenter {
   std::int64_t head_, tail_;                     // iterations in segments, and after them
   std::vector<std::size_t> lasting_, residual_;  // stacks of the way there, by number
   GraphBuilder builder_;
-  Ports places_;      // by port of the graph
-  Ports row_blocks_;  // rows of the way there, a segment a row
-  Ports begins_;      // its carries as each segment began
+  core::GraphCopy places_;  // of the graph
+  Ports row_blocks_;        // rows of the way there, a segment a row
+  Ports begins_;            // its carries as each segment began
   std::unordered_map<Port, Port> tail_of_residual_;
 };
 

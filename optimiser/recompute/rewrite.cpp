@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 
 namespace tyto::recompute {
@@ -20,39 +21,33 @@ class Rewriter {
       : graph_(graph),
         storages_(storages),
         choice_(choice),
-        first_(graph.port_count(), core::no_port),
+        first_(graph, builder_),
         second_(graph.port_count(), core::no_port),
         early_(graph.port_count(), false) {}
 
   core::Graph run(const std::vector<std::uint32_t>& nodes, std::uint32_t boundary) {
-    for (const core::GraphInput& input : graph_.inputs()) {
-      first_[input.port] = builder_.add_input(graph_.type(input.port), input);
-    }
+    first_.add_inputs();
     bool late = false;
     for (const std::uint32_t index : nodes) {
       const GraphNode& node = graph_.nodes()[index];
-      if (first_[node.first_result] != core::no_port) continue;  // an input
-      if (late) make_again_for(node);
-      add(node, first_, late);
-      late = late || index == boundary;
+      if (first_.has(node)) continue;  // an input
+      if (late) {
+        make_again_for(node);
+        first_.place(node, add_late(node));
+        continue;
+      }
+      first_.add(node);
+      for (std::uint32_t r = 0; r < node.result_count; ++r) early_[node.first_result + r] = true;
+      late = index == boundary;
     }
-    for (const Port output : graph_.outputs()) builder_.add_output(first_[output]);
-    for (const core::GraphUpdate& update : graph_.updates()) builder_.add_update(update.input, first_[update.port]);
-    builder_.set_draws(graph_.draws());
-    return builder_.finish();
+    return first_.finish();
   }
 
  private:
-  void add(const GraphNode& node, std::vector<Port>& results, bool late) {
+  Port add_late(const GraphNode& node) {
     inputs_.clear();
-    types_.clear();
-    for (const Port input : graph_.inputs_of(node)) {
-      inputs_.push_back(late && gone(input) ? second_[input] : first_[input]);
-    }
-    for (std::uint32_t i = 0; i < node.result_count; ++i) types_.push_back(graph_.type(node.first_result + i));
-    const Port first = builder_.add(node.op, node.attributes, inputs_, types_, node.label);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) results[node.first_result + i] = first + i;
-    for (std::uint32_t i = 0; !late && i < node.result_count; ++i) early_[node.first_result + i] = true;
+    for (const Port input : graph_.inputs_of(node)) inputs_.push_back(gone(input) ? second_[input] : first_[input]);
+    return first_.add_on(inputs_, node, node.attributes, node.label);
   }
 
   // Made before the boundary, in memory that is used for something else after it.
@@ -77,7 +72,8 @@ class Rewriter {
           if (gone(needed) && second_[needed] == core::no_port) stack_.push_back(graph_.producer(needed));
         }
         if (stack_.size() != before) continue;
-        add(again, second_, true);
+        const Port first = add_late(again);
+        for (std::uint32_t r = 0; r < again.result_count; ++r) second_[again.first_result + r] = first + r;
         stack_.pop_back();
       }
     }
@@ -87,12 +83,11 @@ class Rewriter {
   const optimiser::Storages& storages_;
   const Choice& choice_;
   core::GraphBuilder builder_;
-  std::vector<Port> first_;   // by port: where it was made first
+  core::GraphCopy first_;     // by port: where it was made first
   std::vector<Port> second_;  // by port: where it was made again
   std::vector<bool> early_;   // by port: made before the boundary
   std::vector<std::uint32_t> stack_;
   std::vector<Port> inputs_;
-  std::vector<core::TensorType> types_;
 };
 
 double elements(const core::Graph& graph, Port port) {
