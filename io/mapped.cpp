@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Arrays of npy files mapped into memory.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <memory>
 
+#include "core/system/mapped_file.hpp"
 #include "io/layout.hpp"
 #include "io/npy.hpp"
 #include "io/refuse.hpp"
@@ -32,14 +30,9 @@ MappedArray map_npy_file(const std::string& path) {
     io::refuse(path, "has its elements at byte ", begin, ", which cannot be mapped; read_npy reads it");
   }
   if (size == 0) return {{header.dtype, header.shape, {}}, nullptr};
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) io::refuse(path, "cannot be opened");
-  const auto length = static_cast<std::size_t>(begin + size);
-  void* const memory = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  ::close(descriptor);
-  if (memory == MAP_FAILED) io::refuse(path, "cannot be mapped into memory");
-  const std::shared_ptr<const void> owner(memory, [length](void* mapped) { ::munmap(mapped, length); });
-  const std::span<const std::byte> bytes(static_cast<const std::byte*>(memory) + begin, static_cast<std::size_t>(size));
+  const auto owner = std::make_shared<const core::MappedFile>(path);
+  if (owner->bytes().size() != file.size()) io::refuse(path, "was written while it was read");
+  const std::span<const std::byte> bytes = owner->bytes().subspan(static_cast<std::size_t>(begin));
   if (header.dtype == DType::boolean &&
       std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; })) {
     io::refuse(path, "holds truths other than 0 and 1, which cannot be mapped; read_npy reads it");

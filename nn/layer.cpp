@@ -3,9 +3,6 @@
 // lacks.
 #include "tyto/nn/layer.hpp"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/system/backtrace.hpp"
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 #include "nn/running_call.hpp"
@@ -26,6 +24,7 @@ namespace {
 
 thread_local detail::CallObserver* call_observer = nullptr;
 thread_local const LayerCall* innermost_call = nullptr;
+std::mutex paths_mutex;  // of Module::Common::paths, of all modules
 // Of the outermost layer, while its first call runs.
 thread_local const DistinctStates* listed_states = nullptr;
 
@@ -61,10 +60,7 @@ CallsUnchecked::~CallsUnchecked() { listed_states = states_; }
 Phase current_phase() { return innermost_call == nullptr ? inference : innermost_call->phase(); }
 
 std::string class_name(const Module& module) {
-  const char* const mangled = typeid(module).name();
-  const std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
-                                                              &std::free);
-  const std::string_view whole = demangled ? demangled.get() : mangled;
+  const std::string whole = core::demangled(typeid(module).name());
   std::size_t begin = 0;
   int depth = 0;  // of brackets, in which other classes are named
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -72,8 +68,8 @@ std::string class_name(const Module& module) {
     else if (std::string_view(">)}").find(whole[i]) != std::string_view::npos) --depth;
     else if (whole[i] == ':' && depth == 0) begin = i + 1;
   }
-  const std::string_view name = whole.substr(begin);
-  return std::string(name.substr(0, name.find('<')));
+  const std::string name = whole.substr(begin);
+  return name.substr(0, name.find('<'));
 }
 
 namespace {
@@ -89,34 +85,31 @@ core::Label class_label(const Module& module) {
 
 }  // namespace
 
-Module::Common::~Common() { delete paths.load(); }
-
 Module::Paths::Paths(const Module& outermost) {
   outermost.visit([&](const std::string& path, const Module& module) {
-    if (!path.empty()) labels_.emplace(module.common_.get(), std::make_shared<const std::string>(path));
+    if (path.empty()) return;
+    labels_.try_emplace(module.common_.get(), Listed{module.common_, std::make_shared<const std::string>(path)});
   });
   const bool alone = labels_.empty();
-  labels_[outermost.common_.get()] = alone ? class_label(outermost) : nullptr;
+  labels_[outermost.common_.get()] = {outermost.common_, alone ? class_label(outermost) : nullptr};
 }
 
-core::Label Module::Paths::of(const Module& module) const {
+std::optional<core::Label> Module::Paths::of(const Module& module) const {
   const auto found = labels_.find(module.common_.get());
-  return found == labels_.end() ? class_label(module) : found->second;
+  if (found == labels_.end()) return std::nullopt;
+  return found->second.label;
 }
 
 const LayerCall* LayerCall::innermost() { return innermost_call; }
 
-LayerCall::LayerCall(const Module& module, Phase phase) : module_(module), phase_(phase), outer_(innermost_call) {
+LayerCall::LayerCall(const Module& module, Phase phase)
+    : module_(module),
+      phase_(phase),
+      outer_(innermost_call),
+      outermost_(outer_ == nullptr ? this : outer_->outermost_) {
   if (outer_ == nullptr) {
-    std::atomic<const Module::Paths*>& made = module.common_->paths;
-    paths_ = made.load(std::memory_order_acquire);
-    if (paths_ == nullptr) {
-      auto paths = std::make_unique<const Module::Paths>(module);
-      // Another thread may have been faster.
-      if (made.compare_exchange_strong(paths_, paths.get())) paths_ = paths.release();
-    }
-  } else {
-    paths_ = outer_->paths_;
+    const std::lock_guard lock(paths_mutex);
+    paths_ = module.common_->paths;
   }
   label_ = label_of_call();
   if (label_ != nullptr) scope_.emplace(label_);
@@ -125,6 +118,20 @@ LayerCall::LayerCall(const Module& module, Phase phase) : module_(module), phase
 
 LayerCall::~LayerCall() { innermost_call = outer_; }
 
+// A module that is not found may have been assigned to a member since the paths were made.
+core::Label LayerCall::path_of_module() const {
+  std::shared_ptr<const Module::Paths>& paths = outermost_->paths_;
+  std::optional<core::Label> known = paths == nullptr ? std::nullopt : paths->of(module_);
+  if (!known && !outermost_->renewed_) {
+    paths = std::make_shared<const Module::Paths>(outermost_->module_);
+    outermost_->renewed_ = true;
+    known = paths->of(module_);
+    const std::lock_guard lock(paths_mutex);
+    outermost_->module_.common_->paths = paths;
+  }
+  return known ? *known : class_label(module_);
+}
+
 core::Label LayerCall::label_of_call() {
   const core::Label current = core::LabelScope::current();
   outside_ = outer_ == nullptr ? current : outer_->outside_;
@@ -132,7 +139,7 @@ core::Label LayerCall::label_of_call() {
     path_ = outer_->path_;
     return current;
   }
-  path_ = paths_->of(module_);
+  path_ = path_of_module();
   if (path_ == nullptr) return current;
   if (outer_ == nullptr || current == outer_->label_) {
     return outside_ == nullptr ? path_ : core::LabelScope::joined(outside_, *path_);

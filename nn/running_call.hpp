@@ -3,6 +3,7 @@
 // call.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -18,11 +19,15 @@ namespace nn TYTO_API {
 class Module::Paths {
  public:
   explicit Paths(const Module& outermost);
-  /// Null where members() did not list it; of the outermost module its class where it holds no other, else null.
-  core::Label of(const Module& module) const;
+  /// None where members() did not list it; of the outermost module its class where it holds no other, else null.
+  std::optional<core::Label> of(const Module& module) const;
 
  private:
-  std::unordered_map<const Common*, core::Label> labels_;
+  struct Listed {
+    std::weak_ptr<const Common> module;  // so that its address is no other's while this is known
+    core::Label label;
+  };
+  std::unordered_map<const Common*, Listed> labels_;
 };
 
 /// While alive, a module's call runs: calls inside of it have its phase, and what they record and throw has its label,
@@ -50,16 +55,20 @@ class LayerCall {
   }
 
  private:
+  core::Label path_of_module() const;
   core::Label label_of_call();
   [[noreturn]] void rethrow() const;
 
   const Module& module_;
   Phase phase_;
   const LayerCall* outer_;
-  const Module::Paths* paths_ = nullptr;  // of the outermost module
-  core::Label path_;                      // from the outermost module
-  core::Label outside_;                   // in force around the outermost module's call
-  core::Label label_;                     // in force during this call
+  const LayerCall* outermost_;
+  core::Label path_;     // from the outermost module
+  core::Label outside_;  // in force around the outermost module's call
+  core::Label label_;    // in force during this call
+  // Of the outermost call: the paths in its module, and whether this call has made them anew.
+  mutable std::shared_ptr<const Module::Paths> paths_;
+  mutable bool renewed_ = false;
   std::optional<core::LabelScope> scope_;
 };
 

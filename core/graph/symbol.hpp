@@ -164,10 +164,10 @@ class State : public std::enable_shared_from_this<State> {
   Held held() const;
 
   /// Counts what may have changed the contents: new versions, and runs that wrote them in place.
-  std::uint64_t revision() const { return revision_; }
+  std::uint64_t revision() const { return revision_.load(std::memory_order_relaxed); }
   void count_write() {
-    ++revision_;
-    written_ = true;
+    revision_.fetch_add(1, std::memory_order_relaxed);
+    written_.store(true, std::memory_order_relaxed);
   }
 
   /// Contents given to a placeholder for evaluations outside a graph.
@@ -183,8 +183,8 @@ class State : public std::enable_shared_from_this<State> {
   TensorType type_;
   mutable std::mutex mutex_;  // of what it holds: reads make deferred contents, and runs of other threads release them
   Held held_;
-  std::uint64_t revision_ = 0;
-  bool written_ = false;  // by a run
+  std::atomic<std::uint64_t> revision_ = 0;
+  std::atomic<bool> written_ = false;  // by a run
   Array assigned_;
 };
 

@@ -2,14 +2,7 @@
 // A list of weak references: what is freed drops out when the list is read or has doubled.
 #include "engine/run/living.hpp"
 
-#include <cxxabi.h>
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#endif
-
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <ostream>
@@ -19,6 +12,7 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "core/system/backtrace.hpp"
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "tyto/live_tensors.hpp"
@@ -26,8 +20,6 @@
 namespace tyto::run {
 
 namespace {
-
-constexpr int deepest = 48;  // frames of the library and of the program above it
 
 struct Living {
   std::weak_ptr<core::Buffer> buffer;
@@ -56,47 +48,18 @@ void sweep(Register& noted) {
   std::erase_if(noted.known, [](const auto& each) { return each.second.expired(); });
 }
 
-std::string demangled(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? std::string(plain.get()) : symbol;
-}
-
-/// The calls that led here; none where the system cannot tell.
-std::vector<void*> calls() {
-#if __has_include(<execinfo.h>)
-  std::array<void*, deepest> frames;
-  const int count = ::backtrace(frames.data(), deepest);
-  return std::vector<void*>(frames.begin(), frames.begin() + count);  // braces would make a list of two
-#else
-  return {};
-#endif
-}
-
 bool is_of_tyto(std::string_view mangled) {
   constexpr std::string_view beginnings[] = {"_ZN4tyto", "_ZNK4tyto", "_ZZN4tyto", "_ZZNK4tyto"};
   return std::ranges::any_of(beginnings, [&](std::string_view each) { return mangled.starts_with(each); });
 }
 
 /// The innermost call that is the program's own: of a function that is not Tyto's.
-std::string place_of([[maybe_unused]] std::span<void* const> frames) {
-#if __has_include(<execinfo.h>)
-  const std::unique_ptr<char*, decltype(&std::free)> symbols(
-      ::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
-  if (symbols == nullptr) return {};
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    // "FILE(SYMBOL+OFFSET) [ADDRESS]", without a symbol where it is not exported.
-    const std::string line = symbols.get()[i];
-    const std::size_t open = line.find('('), plus = line.find('+', open), close = line.find(')', open);
-    if (open == std::string::npos || close == std::string::npos) continue;
-    const std::string file = line.substr(0, open);
-    const std::string symbol = plus < close ? line.substr(open + 1, plus - open - 1) : "";
+std::string place_of(std::span<void* const> frames) {
+  for (const core::Call& call : core::calls_of(frames)) {
     // A program's own templates may have types of Tyto's as arguments, but do not begin with its namespace.
-    if (file.find("libtyto") != std::string::npos || is_of_tyto(symbol)) continue;
-    return core::text(file, "(", demangled(symbol), plus < close ? line.substr(plus, close - plus) : "", ")");
+    if (call.file.find("libtyto") != std::string::npos || is_of_tyto(call.symbol)) continue;
+    return core::text(call.file, "(", core::demangled(call.symbol), call.offset, ")");
   }
-#endif
   return {};
 }
 
@@ -116,7 +79,7 @@ const bool noted = [] {
 bool notes_living() { return noted; }
 
 void note_living(const core::Array& array, std::string_view op, const core::Label& label) {
-  std::vector<void*> frames = calls();
+  std::vector<void*> frames = core::backtrace();
   Register& noted = living();
   const std::lock_guard lock(noted.mutex);
   std::weak_ptr<core::Buffer>& known = noted.known[array.buffer.get()];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tensors in files of their own, as ONNX's test data sets hold them.
+#include "core/system/mapped_file.hpp"
 #include "onnx/file/element_types.hpp"
-#include "onnx/file/mapped_file.hpp"
 #include "onnx/file/model_file.hpp"
 #include "onnx/file/protobuf.hpp"
 #include "onnx/file/weights.hpp"
@@ -33,7 +33,7 @@ void add_tensors(std::vector<HostArray>& tensors, const std::string& file, onnx:
 }  // namespace
 
 std::vector<HostArray> read_onnx_tensor_file(const std::string& path, bool nested) {
-  const onnx::MappedFile file(path);
+  const core::MappedFile file(path);
   if (!nested) return {array_of(path, file.bytes())};
   std::vector<HostArray> tensors;
   add_tensors(tensors, path, onnx::ProtobufReader(path, file.bytes()), 0);

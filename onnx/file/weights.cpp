@@ -162,7 +162,7 @@ std::string Weights::unsupported(const TensorMessage& message) {
 
 // What a file names must not reach outside of the model's folder, by no path and by no link. Caches of models consist
 // of links, the model's file one of them: then what lies beside the file that it stands for is the model's, too.
-std::shared_ptr<const MappedFile> Weights::opened(const std::string& where, std::string_view location) const {
+std::shared_ptr<const core::MappedFile> Weights::opened(const std::string& where, std::string_view location) const {
   namespace fs = std::filesystem;
   if (folder_.empty()) refuse(where, "is in the file ", quoted(location), ", and a model in memory has no folder");
   if (location.find('\0') != std::string_view::npos) refuse(where, "is in a file whose name holds a zero byte");
@@ -177,7 +177,7 @@ std::shared_ptr<const MappedFile> Weights::opened(const std::string& where, std:
     refuse(where, "is in ", quoted(location), ", which a link leads to ", onnx::quoted(path.string()),
            ", outside of the model's folder");
   }
-  return std::make_shared<const MappedFile>(path.string(), false);
+  return std::make_shared<const core::MappedFile>(path.string(), false);
 }
 
 Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t needed) {
@@ -192,7 +192,7 @@ Weights::Bytes Weights::external(const TensorMessage& message, std::uint64_t nee
   if (location.empty()) refuse(where, "is in another file, which it does not name");
   auto known = others_.find(location);
   if (known == others_.end()) known = others_.emplace(location, opened(where, location)).first;
-  const std::shared_ptr<const MappedFile>& file = known->second;
+  const std::shared_ptr<const core::MappedFile>& file = known->second;
   const std::span<const std::byte> all = file->bytes();
   if (length != needed) refuse(where, "has ", length, " bytes of external data, its shape needs ", needed);
   if (static_cast<Wide>(offset) + length > all.size()) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "onnx/file/mapped_file.hpp"
+#include "core/system/mapped_file.hpp"
 #include "onnx/file/model_file.hpp"
 #include "onnx/program/operand.hpp"
 #include "onnx/program/vocabulary.hpp"
@@ -22,7 +22,7 @@ class Weights {
   /// `file` is the model's name in messages; `bytes` are kept as long as a tensor points into them. Without a folder,
   /// weights in other files are refused. With `lazy`, what is recorded is soon packed elsewhere, and large copies are
   /// made only for that.
-  Weights(std::string file, std::shared_ptr<const MappedFile> mapping, std::string folder, bool lazy)
+  Weights(std::string file, std::shared_ptr<const core::MappedFile> mapping, std::string folder, bool lazy)
       : file_(std::move(file)), mapping_(std::move(mapping)), folder_(std::move(folder)), lazy_(lazy) {}
 
   const std::string& file() const { return file_; }
@@ -51,16 +51,17 @@ class Weights {
  private:
   struct Bytes {
     std::span<const std::byte> bytes;
-    std::shared_ptr<const MappedFile> owner;
+    std::shared_ptr<const core::MappedFile> owner;
   };
   Bytes external(const TensorMessage& message, std::uint64_t needed);
-  std::shared_ptr<const MappedFile> opened(const std::string& where, std::string_view location) const;
+  std::shared_ptr<const core::MappedFile> opened(const std::string& where, std::string_view location) const;
 
   std::string file_;
   Vocabulary vocabulary_;
-  std::shared_ptr<const MappedFile> mapping_;
+  std::shared_ptr<const core::MappedFile> mapping_;
   std::string folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>, std::less<>> others_;  // by the name that the model says
+  std::map<std::string, std::shared_ptr<const core::MappedFile>, std::less<>>
+      others_;  // by the name that the model says
   bool lazy_;
   std::map<const TensorMessage*, std::weak_ptr<const Tensor<Any>>> copies_;
   std::vector<std::shared_ptr<const Tensor<Any>>> kept_;

@@ -8,8 +8,8 @@
 #include <optional>
 #include <ostream>
 
+#include "core/system/mapped_file.hpp"
 #include "onnx/file/element_types.hpp"
-#include "onnx/file/mapped_file.hpp"
 #include "onnx/file/model_file.hpp"
 #include "onnx/file/small_floats.hpp"
 #include "onnx/program/inspection.hpp"
@@ -93,7 +93,7 @@ OperatorScope scope_of(const std::string& file, const ModelMessage& model, Limit
 
 class Model final : public detail::OnnxCore, public std::enable_shared_from_this<Model> {
  public:
-  Model(const std::string& file, std::shared_ptr<const MappedFile> mapping, std::vector<std::byte> copy,
+  Model(const std::string& file, std::shared_ptr<const core::MappedFile> mapping, std::vector<std::byte> copy,
         const std::string& folder, const OnnxOptions& options, bool lazy)
       : mapping_(std::move(mapping)),
         copy_(std::move(copy)),
@@ -474,7 +474,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     weights_.discard_pages();
   }
 
-  std::shared_ptr<const MappedFile> mapping_;
+  std::shared_ptr<const core::MappedFile> mapping_;
   std::vector<std::byte> copy_;
   Weights weights_;
   ModelMessage message_;
@@ -517,7 +517,7 @@ std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor) {
 namespace detail {
 
 std::shared_ptr<OnnxCore> OnnxCore::from_file(const std::string& path, const OnnxOptions& options, bool lazy) {
-  auto mapping = std::make_shared<const onnx::MappedFile>(path);
+  auto mapping = std::make_shared<const core::MappedFile>(path);
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
   return std::make_shared<onnx::Model>(path, std::move(mapping), std::vector<std::byte>(), folder.string(), options,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -56,6 +57,23 @@ BOTH_MODES("shape errors end with the layer's path") {
   CHECK(contains(message_of<ShapeError>([&] { deep(T::ones({1, 2})); }), "(in 1.body)"));
   const nn::TransformerEncoderLayer block({.features = 8, .heads = 2, .hidden = 16});
   CHECK(contains(message_of<ShapeError>([&] { block(T::ones({1, 3, 7})); }), "(in self_attn)"));
+}
+
+BOTH_MODES("a layer assigned to a member after the first call is named by that member") {
+  using T = Tensor<Mode>;
+  struct Pair : nn::Layer {
+    std::shared_ptr<nn::Layer> first = std::make_shared<nn::Linear>(nn::LinearOptions{.in = 2, .out = 3});
+    std::shared_ptr<nn::Layer> second = std::make_shared<nn::Linear>(nn::LinearOptions{.in = 3, .out = 2});
+    AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return (*second)((*first)(x)); }
+    nn::Members members() const override { return {{"first", *first}, {"second", *second}}; }
+  };
+  Pair net;
+  net(T::ones({1, 2}));
+  const auto fails = [&] { return message_of<ShapeError>([&] { net(T::ones({1, 2})); }); };
+  net.second = std::make_shared<nn::Linear>(nn::LinearOptions{.in = 5, .out = 2});
+  CHECK(contains(fails(), "(in second)"));
+  std::swap(net.first, net.second);
+  CHECK(contains(fails(), "(in first)"));
 }
 
 BOTH_MODES("errors keep their type, and an operator's own says in which layer and NameScope it was") {

@@ -14,7 +14,7 @@
 #include <tyto/onnx.hpp>
 #include <tyto/tyto.hpp>
 
-#include "onnx/file/mapped_file.hpp"
+#include "core/system/mapped_file.hpp"
 #include "onnx/file/model_file.hpp"
 #include "onnx/file/protobuf.hpp"
 #include "onnx/file/weights.hpp"

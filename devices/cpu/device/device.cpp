@@ -8,6 +8,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/system/allocation_limit.hpp"
+#include "core/system/pages.hpp"
 #include "core/system/recycled_blocks.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
@@ -52,7 +53,7 @@ class CpuDevice final : public core::Device {
   }
 
   void discard(core::Buffer& buffer) override {
-    if (buffer.is_released_by(release_block)) discard_pages(buffer.memory(), buffer.bytes());
+    if (buffer.is_released_by(release_block)) core::discard_pages(buffer.memory(), buffer.bytes());
   }
 
   void copy_in(core::Address target, const void* source, std::size_t bytes) override {

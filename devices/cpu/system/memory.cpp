@@ -4,8 +4,6 @@
 #include "devices/cpu/system/memory.hpp"
 
 #include <malloc.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <bit>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/system/pages.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
 
@@ -22,7 +21,6 @@ namespace tyto::cpu {
 
 namespace {
 
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t pool_limit = std::size_t{256} << 20;  // freed bytes kept for reuse
 
 // Size classes grow by a quarter of a power of two: at most 25 % is lost to rounding.
@@ -39,35 +37,22 @@ std::size_t class_of(std::size_t size) {
 
 // Blocks of this size and more lie on huge pages. They are mapped, not taken from the heap, so their pages are known to
 // hold zeros at first; but a sanitizer watches the heap's borders.
-constexpr std::size_t large_size = 2 * huge_page;
+constexpr std::size_t large_size = 2 * core::huge_page;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool large_are_mapped = false;
 #else
 constexpr bool large_are_mapped = true;
 #endif
 
-void* map_pages(std::size_t size) {
-  const std::size_t reserved = size + huge_page;
-  void* const found = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (found == MAP_FAILED) return nullptr;
-  const auto begin = reinterpret_cast<std::uintptr_t>(found);
-  const std::uintptr_t aligned = (begin + huge_page - 1) / huge_page * huge_page;
-  auto* const memory = reinterpret_cast<std::byte*>(aligned);
-  if (aligned != begin) munmap(found, aligned - begin);
-  munmap(memory + size, begin + reserved - (aligned + size));
-  madvise(memory, size, MADV_HUGEPAGE);
-  return memory;
-}
-
 Block take_from_system(std::size_t size) {
-  if (large_are_mapped && size >= large_size) return {map_pages(size), true};
-  const std::size_t alignment = size >= large_size ? huge_page : memory_alignment;
+  if (large_are_mapped && size >= large_size) return {core::map_huge_pages(size), true};
+  const std::size_t alignment = size >= large_size ? core::huge_page : memory_alignment;
   return {std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment), false};
 }
 
 void give_to_system(void* memory, std::size_t size) {
   if (large_are_mapped && size >= large_size) {
-    munmap(memory, size);
+    core::unmap_pages(memory, size);
   } else {
     std::free(memory);
   }
@@ -225,13 +210,6 @@ void release_memory(void* memory, std::size_t bytes) {
     return;
   }
   list->blocks[list->count++] = memory;
-}
-
-void discard_pages(void* memory, std::size_t bytes) {
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 std::size_t allocated_memory() { return live_bytes.load(std::memory_order_relaxed); }

@@ -18,9 +18,6 @@ struct Block {
 Block allocate_memory(std::size_t bytes);
 void release_memory(void* memory, std::size_t bytes);
 
-/// Gives the pages within a block back to the system: its contents are lost, the block stays handed out.
-void discard_pages(void* memory, std::size_t bytes);
-
 /// Bytes handed out and not yet returned.
 std::size_t allocated_memory();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Mapping files read-only.
-#include "onnx/file/mapped_file.hpp"
+#include "core/system/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,17 +8,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 
-#include "onnx/file/message.hpp"
+#include "core/system/pages.hpp"
+#include "core/value/text.hpp"
+#include "tyto/error.hpp"
 
-namespace tyto::onnx {
+namespace tyto::core {
 
 MappedFile::MappedFile(const std::string& path, bool follow_links) {
   // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow_links ? 0 : O_NOFOLLOW));
-  if (descriptor < 0) refuse(path, "cannot be opened: ", std::strerror(errno));
+  if (descriptor < 0) throw_error<IoError>(path, ": cannot be opened: ", std::strerror(errno));
   struct stat status {};
   const char* wrong = nullptr;
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) wrong = "is no regular file";
@@ -32,7 +33,7 @@ MappedFile::MappedFile(const std::string& path, bool follow_links) {
     if (memory == MAP_FAILED) wrong = "cannot be mapped into memory";
   }
   ::close(descriptor);
-  if (wrong != nullptr) refuse(path, wrong);
+  if (wrong != nullptr) throw_error<IoError>(path, ": ", wrong);
   bytes_ = {static_cast<const std::byte*>(memory), size};
 }
 
@@ -40,11 +41,6 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void MappedFile::discard(std::span<const std::byte> part) const {
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(part.data()) + part.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
+void MappedFile::discard(std::span<const std::byte> part) const { discard_pages(part.data(), part.size()); }
 
-}  // namespace tyto::onnx
+}  // namespace tyto::core

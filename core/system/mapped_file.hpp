@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace tyto::onnx {
+namespace tyto::core {
 
 class MappedFile {
  public:
@@ -30,4 +30,4 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace tyto::onnx
+}  // namespace tyto::core

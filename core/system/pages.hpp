@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Whole pages of memory from the operating system.
+#pragma once
+
+#include <cstddef>
+
+namespace tyto::core {
+
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Zeroed pages, at a multiple of `huge_page` and on huge pages where the system has them; null where there are none.
+void* map_huge_pages(std::size_t bytes);
+/// Zeroed pages that can be written, for code; null where there are none.
+void* map_code_pages(std::size_t bytes);
+/// Ends writing to such pages and lets them be run; false where the system forbids it.
+bool make_executable(void* pages, std::size_t bytes);
+void unmap_pages(void* pages, std::size_t bytes);
+/// Lets the system have the pages that lie wholly within a part of memory; what they hold is lost, or comes from the
+/// file that they map.
+void discard_pages(const void* memory, std::size_t bytes);
+
+}  // namespace tyto::core
