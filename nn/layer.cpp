@@ -150,11 +150,19 @@ core::Label LayerCall::label_of_call() {
   return core::LabelScope::joined(current, rest);
 }
 
+// Members may have changed places since the paths were made.
+std::string LayerCall::label_of_error() const {
+  std::string label = *label_;
+  const std::optional<core::Label> path = Module::Paths(outermost_->module_).of(module_);
+  if (!path || *path == nullptr || path_ == nullptr || !label.ends_with(*path_)) return label;
+  return label.replace(label.size() - path_->size(), path_->size(), **path);
+}
+
 // The errors of a layer that is called alone name it themselves.
 void LayerCall::rethrow() const {
   if (label_ == nullptr || (outer_ == nullptr && outside_ == nullptr)) throw;
   if (outer_ != nullptr && &outer_->module_ == &module_) throw;
-  core::rethrow_with_label(*label_);
+  core::rethrow_with_label(label_of_error());
 }
 
 Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {

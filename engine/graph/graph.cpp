@@ -17,6 +17,7 @@
 #include "engine/graph/trace.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/show/formula.hpp"
 #include "engine/show/page.hpp"
 #include "engine/show/profile.hpp"
 #include "engine/show/report.hpp"
@@ -221,6 +222,14 @@ std::string Graph::html() {
 std::string Graph::chrome_trace() const {
   if (run::held(state_.get())->profile.steps.empty()) throw GraphError(run::no_profile);
   return state_->profile.chrome_trace();
+}
+
+std::string Graph::formula(FormulaStyle style) const { return run::formula_of(run::held(state_.get())->graph, style); }
+
+std::string formula(const Value& x, FormulaStyle style) {
+  core::require("formula", x);
+  const Value value = core::operand(x);
+  return run::formula_of(run::trace({.outputs = {&value, 1}, .updates = {}, .inputs = {}}).graph, style);
 }
 
 std::string Graph::text() const { return run::graph_to_text(run::held(state_.get())->graph); }

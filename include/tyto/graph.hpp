@@ -52,6 +52,12 @@ struct Update {
   Tensor<Lazy> value;  ///< what it becomes
 };
 
+/// How formula() writes.
+enum class FormulaStyle : std::uint8_t {
+  text,   ///< "y = 2 * x^2"
+  latex,  ///< lines of an `aligned` environment
+};
+
 /// What a graph takes, gives and updates.
 struct GraphSpec {
   std::vector<Tensor<Lazy>> inputs = {};   ///< placeholders, in the order in which run(...) takes values
@@ -159,6 +165,9 @@ class Graph {
   std::string chrome_trace() const;
   /// The graph as it was recorded: one line a node.
   std::string text() const;
+  /// The graph as it was recorded, as mathematics: what each output is ("y = ...") and what each state becomes
+  /// ("w <- ..."); what is read twice has a name of its own.
+  std::string formula(FormulaStyle style = FormulaStyle::text) const;
 
   /// The recorded graph, its constants and the contents of its states. Throws GraphError naming a function of this
   /// program (delay) that the graph holds. save_graph() in <tyto/io.hpp> writes a file.
@@ -513,6 +522,12 @@ template <class F>
 Compiled<F> compile(F function, CompileOptions options = {}) {
   return Compiled<F>(std::move(function), std::move(options));
 }
+
+/// What x is computed by, as mathematics. Placeholders and states stand by their names, numbers as they are.
+///
+///     const auto x = Tensor::placeholder({2}, DType::f32, "x");
+///     formula(sum(square(x) * 3.0));  // "y = sum(x^2 * 3; axes=(0) keepdims=0)\n"
+std::string formula(const Value& x, FormulaStyle style = FormulaStyle::text);
 
 /// The value of x if it is known now: it hangs neither on a placeholder, nor on a state or a draw that may differ in
 /// the next run. What an importer must know before it goes on, such as a shape, is mostly made of constants.

@@ -11,6 +11,7 @@
 #include "tyto/choosing.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/custom.hpp"
+#include "tyto/description.hpp"
 #include "tyto/device.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/elementwise.hpp"

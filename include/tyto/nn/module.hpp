@@ -135,14 +135,9 @@ class TYTO_API Module {
   class Paths;
   /// What copies of a module have in common beside their states.
   struct TYTO_API Common {
-    Common() = default;
-    ~Common();
-    Common(const Common&) = delete;
-    Common& operator=(const Common&) = delete;
-
     std::set<std::string> frozen = {};
-    std::atomic<bool> calls_checked = false;    // see nn/running_call.hpp
-    std::atomic<const Paths*> paths = nullptr;  // made when the module is first called
+    std::atomic<bool> calls_checked = false;       // see nn/running_call.hpp
+    std::shared_ptr<const Paths> paths = nullptr;  // made when the module is first called, guarded by nn/layer.cpp
   };
 
   void set_frozen(const char* function, std::string_view part, bool frozen) const;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Descriptions of tensors: views not computed yet are followed to contents that are there.
+#include "tyto/description.hpp"
+
+#include <ostream>
+#include <vector>
+
+#include "core/graph/op_ids.hpp"
+#include "core/graph/operator.hpp"
+#include "core/graph/symbol.hpp"
+#include "core/value/text.hpp"
+#include "ops/define.hpp"
+
+namespace tyto TYTO_API {
+
+namespace {
+
+using core::Array;
+using core::Node;
+using core::OpId;
+using core::State;
+
+TensorKind kind_of(const Node& node) {
+  if (node.op() == OpId::constant) return TensorKind::constant;
+  if (node.op() != OpId::state) return TensorKind::computed;
+  switch (std::get<core::StateAttributes>(node.attributes()).state->kind()) {
+    case State::Kind::placeholder: return TensorKind::input;
+    case State::Kind::persistent: return TensorKind::persistent;
+    case State::Kind::variable: return TensorKind::persistent | TensorKind::trainable;
+    case State::Kind::parameter: break;  // of a region: computed wherever that is called
+  }
+  return TensorKind::computed;
+}
+
+/// The contents that are there; of a placeholder those that it was given.
+Array contents_of(const Value& value) {
+  const Node& node = *value.node();
+  if (node.op() != OpId::state) return core::result_of(value).array;
+  const State& state = *std::get<core::StateAttributes>(node.attributes()).state;
+  if (state.kind() == State::Kind::placeholder) return state.assigned();
+  const State::Held held = state.held();
+  return held.version ? core::result_of(held.version).array : Array();
+}
+
+bool shows_a_part(const Array& array, const core::View& view) {
+  return !core::is_dense(view) ||
+         static_cast<std::size_t>(view.count()) * size_of(array.dtype) != array.buffer->bytes();
+}
+
+std::optional<TensorLayout> layout_of(const Value& value) {
+  std::vector<const Node*> views;  // the innermost last
+  Value source = value;
+  Array contents = contents_of(source);
+  while (!contents) {
+    const Node& node = *source.node();
+    if (core::definition(node).view == nullptr || node.inputs().empty()) return std::nullopt;
+    views.push_back(&node);
+    source = node.inputs()[0];
+    contents = contents_of(source);
+  }
+  core::View view = contents.view;
+  for (std::size_t i = views.size(); i-- > 0;) {
+    const std::optional<core::View> next = core::definition(*views[i]).view(views[i]->attributes(), view);
+    if (!next) return std::nullopt;  // a copy, which a plan places
+    view = *next;
+  }
+  contents.dtype = value.dtype();
+  return TensorLayout{view.strides, view.offset, shows_a_part(contents, view)};
+}
+
+}  // namespace
+
+TensorDescription describe(const Value& x) {
+  core::require("describe", x);
+  return {x.dtype(), x.shape(), kind_of(*x.node()), layout_of(x)};
+}
+
+std::ostream& operator<<(std::ostream& out, const TensorDescription& description) {
+  out << name_of(description.dtype) << core::text(description.shape);
+  if (is(description.kind, TensorKind::constant)) out << " constant";
+  if (is(description.kind, TensorKind::input)) out << " input";
+  if (is(description.kind, TensorKind::persistent)) out << " persistent";
+  if (is(description.kind, TensorKind::trainable)) out << " trainable";
+  if (!description.layout) return out << ", not computed yet";
+  return out << (description.layout->is_view ? ", view" : ",") << " with strides "
+             << core::text(description.layout->strides) << " from element " << description.layout->offset;
+}
+
+}  // namespace TYTO_API
