@@ -18,6 +18,7 @@
 #include "tyto/nn/module.hpp"
 #include "tyto/nn/pictures.hpp"
 #include "tyto/nn/precision.hpp"
+#include "tyto/nn/random_split.hpp"
 #include "tyto/nn/rates.hpp"
 #include "tyto/nn/rules.hpp"
 #include "tyto/nn/samples.hpp"
