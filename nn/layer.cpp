@@ -85,13 +85,21 @@ core::Label class_label(const Module& module) {
 
 }  // namespace
 
-Module::Paths::Paths(const Module& outermost) {
+Module::Paths::Paths(const Module& outermost, const Paths* before) {
   outermost.visit([&](const std::string& path, const Module& module) {
     if (path.empty()) return;
-    labels_.try_emplace(module.common_.get(), Listed{module.common_, std::make_shared<const std::string>(path)});
+    labels_.try_emplace(module.common_.get(), Listed{module.common_, std::make_shared<const std::string>(path), false});
   });
   const bool alone = labels_.empty();
-  labels_[outermost.common_.get()] = {outermost.common_, alone ? class_label(outermost) : nullptr};
+  labels_[outermost.common_.get()] = {outermost.common_, alone ? class_label(outermost) : nullptr, false};
+  if (before == nullptr) return;
+  for (const auto& [module, known] : before->labels_) {
+    if (known.unlisted && !known.module.expired()) labels_.try_emplace(module, known);
+  }
+}
+
+void Module::Paths::add_unlisted(const Module& module) {
+  labels_.try_emplace(module.common_.get(), Listed{module.common_, class_label(module), true});
 }
 
 std::optional<core::Label> Module::Paths::of(const Module& module) const {
@@ -123,9 +131,11 @@ core::Label LayerCall::path_of_module() const {
   std::shared_ptr<const Module::Paths>& paths = outermost_->paths_;
   std::optional<core::Label> known = paths == nullptr ? std::nullopt : paths->of(module_);
   if (!known && !outermost_->renewed_) {
-    paths = std::make_shared<const Module::Paths>(outermost_->module_);
+    const auto renewed = std::make_shared<Module::Paths>(outermost_->module_, paths.get());
+    known = renewed->of(module_);
+    if (!known) renewed->add_unlisted(module_);
     outermost_->renewed_ = true;
-    known = paths->of(module_);
+    paths = renewed;
     const std::lock_guard lock(paths_mutex);
     outermost_->module_.common_->paths = paths;
   }
@@ -153,9 +163,17 @@ core::Label LayerCall::label_of_call() {
 // Members may have changed places since the paths were made.
 std::string LayerCall::label_of_error() const {
   std::string label = *label_;
-  const std::optional<core::Label> path = Module::Paths(outermost_->module_).of(module_);
-  if (!path || *path == nullptr || path_ == nullptr || !label.ends_with(*path_)) return label;
-  return label.replace(label.size() - path_->size(), path_->size(), **path);
+  try {
+    auto paths = std::make_shared<const Module::Paths>(outermost_->module_, outermost_->paths_.get());
+    const std::optional<core::Label> path = paths->of(module_);
+    if (path && *path != nullptr && path_ != nullptr && label.ends_with(*path_)) {
+      label.replace(label.size() - path_->size(), path_->size(), **path);
+    }
+    const std::lock_guard lock(paths_mutex);
+    outermost_->module_.common_->paths = std::move(paths);
+  } catch (...) {  // of members(), which is the user's: the error on its way is the one to tell
+  }
+  return label;
 }
 
 // The errors of a layer that is called alone name it themselves.

@@ -18,14 +18,18 @@ namespace nn TYTO_API {
 /// Labels of the modules inside of one, itself included: their paths, as names of parameters have them.
 class Module::Paths {
  public:
-  explicit Paths(const Module& outermost);
-  /// None where members() did not list it; of the outermost module its class where it holds no other, else null.
+  /// Modules that `before` knows as called and not listed stay known as such, if they live and are not listed now.
+  explicit Paths(const Module& outermost, const Paths* before = nullptr);
+  /// From now on known by its class, though members() does not list it.
+  void add_unlisted(const Module& module);
+  /// None where it is not known; of the outermost module its class where it holds no other, else null.
   std::optional<core::Label> of(const Module& module) const;
 
  private:
   struct Listed {
     std::weak_ptr<const Common> module;  // so that its address is no other's while this is known
     core::Label label;
+    bool unlisted = false;
   };
   std::unordered_map<const Common*, Listed> labels_;
 };

@@ -21,8 +21,10 @@ using core::OpId;
 using core::State;
 
 TensorKind kind_of(const Node& node) {
-  if (node.op() == OpId::constant) return TensorKind::constant;
-  if (node.op() != OpId::state) return TensorKind::computed;
+  if (node.op() != OpId::state) {
+    const bool given = node.op() == OpId::constant || node.mode() == core::Mode::eager;
+    return given ? TensorKind::constant : TensorKind::computed;
+  }
   switch (std::get<core::StateAttributes>(node.attributes()).state->kind()) {
     case State::Kind::placeholder: return TensorKind::input;
     case State::Kind::persistent: return TensorKind::persistent;
@@ -81,7 +83,7 @@ std::ostream& operator<<(std::ostream& out, const TensorDescription& description
   if (is(description.kind, TensorKind::input)) out << " input";
   if (is(description.kind, TensorKind::persistent)) out << " persistent";
   if (is(description.kind, TensorKind::trainable)) out << " trainable";
-  if (!description.layout) return out << ", not computed yet";
+  if (!description.layout) return out << ", with no contents yet";
   return out << (description.layout->is_view ? ", view" : ",") << " with strides "
              << core::text(description.layout->strides) << " from element " << description.layout->offset;
 }

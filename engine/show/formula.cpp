@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -23,33 +24,35 @@ using core::OpId;
 using core::Port;
 
 /// How tightly an expression holds together; a looser one is put in brackets.
-enum class Binding : std::uint8_t { comparison, sum, product, sign, power, whole };
+enum class Binding : std::uint8_t { comparison, sum, product, sign, matrix_product, power, whole };
 
 struct Expression {
-  std::string text;
+  std::string text = {};
   Binding binding = Binding::whole;
+  std::optional<OpId> made_by = {};  // an operator that stands between its operands
 };
 
 struct Infix {
   std::string_view text;
   std::string_view latex;
   Binding binding;
-  bool associative;  // a right operand of the same binding needs no brackets
+  bool left;   // a left operand of the same binding needs no brackets: it is computed first
+  bool right;  // nor does a right one that the same operator made: it does not matter which is computed first
 };
 
 const Infix* infix_of(OpId op) {
   static const std::map<OpId, Infix> table = {
-      {OpId::add, {" + ", " + ", Binding::sum, true}},
-      {OpId::subtract, {" - ", " - ", Binding::sum, false}},
-      {OpId::multiply, {" * ", R"( \odot )", Binding::product, true}},
-      {OpId::divide, {" / ", " / ", Binding::product, false}},
-      {OpId::matmul, {" @ ", R"(\, )", Binding::product, false}},
-      {OpId::less, {" < ", " < ", Binding::comparison, false}},
-      {OpId::less_equal, {" <= ", R"( \le )", Binding::comparison, false}},
-      {OpId::greater, {" > ", " > ", Binding::comparison, false}},
-      {OpId::greater_equal, {" >= ", R"( \ge )", Binding::comparison, false}},
-      {OpId::equal, {" == ", " = ", Binding::comparison, false}},
-      {OpId::not_equal, {" != ", R"( \ne )", Binding::comparison, false}},
+      {OpId::add, {" + ", " + ", Binding::sum, true, true}},
+      {OpId::subtract, {" - ", " - ", Binding::sum, true, false}},
+      {OpId::multiply, {" * ", R"( \odot )", Binding::product, true, true}},
+      {OpId::divide, {" / ", " / ", Binding::product, true, false}},
+      {OpId::matmul, {" @ ", R"(\, )", Binding::matrix_product, true, false}},
+      {OpId::less, {" < ", " < ", Binding::comparison, false, false}},
+      {OpId::less_equal, {" <= ", R"( \le )", Binding::comparison, false, false}},
+      {OpId::greater, {" > ", " > ", Binding::comparison, false, false}},
+      {OpId::greater_equal, {" >= ", R"( \ge )", Binding::comparison, false, false}},
+      {OpId::equal, {" == ", " = ", Binding::comparison, false, false}},
+      {OpId::not_equal, {" != ", R"( \ne )", Binding::comparison, false, false}},
   };
   const auto found = table.find(op);
   return found == table.end() ? nullptr : &found->second;
@@ -66,7 +69,7 @@ std::string_view latex_function(std::string_view name) {
 std::string escaped(std::string_view word) {
   std::string out;
   for (const char c : word) {
-    if (c == '_') out += '\\';
+    if (std::string_view("_%&#{}$").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;
@@ -93,10 +96,8 @@ class Formula {
     for (const core::GraphUpdate& update : graph_.updates()) ++readers_[update.port];
     name_inputs();
     for (const GraphNode& node : graph_.nodes()) add(node);
-    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const std::string number = graph_.outputs().size() == 1 ? "" : std::to_string(i + 1);
-      line(latex_ && !number.empty() ? "y_{" + number + "}" : "y" + number, graph_.outputs()[i]);
-    }
+    const bool alone = graph_.outputs().size() == 1 && taken_.insert("y").second;
+    for (const Port output : graph_.outputs()) line(alone ? "y" : free_name("y"), output);
     for (const core::GraphUpdate& update : graph_.updates()) {
       const std::string& state = expressions_[graph_.inputs()[update.input].port].text;
       out_ += latex_ ? state + R"( &\leftarrow )" : state + " <- ";
@@ -128,13 +129,26 @@ class Formula {
   }
 
   void name_inputs() {
-    std::size_t unnamed = 0;
     for (const core::GraphInput& input : graph_.inputs()) {
-      std::string name = input.generator      ? identifier("random")
-                         : input.name.empty() ? numbered("x", ++unnamed)
-                                              : identifier(input.name);
+      // "placeholder 3" is a name that nobody gave.
+      if (input.generator || input.name.empty() || input.name.find(' ') != std::string::npos) continue;
+      std::string name = identifier(input.name);
+      for (std::size_t number = 2; !taken_.insert(name).second; ++number) {
+        name = identifier(core::text(input.name, '_', number));
+      }
       expressions_[input.port].text = std::move(name);
     }
+    for (const core::GraphInput& input : graph_.inputs()) {
+      if (!expressions_[input.port].text.empty()) continue;
+      expressions_[input.port].text = free_name(input.generator ? "r" : "x");
+    }
+  }
+  /// "t1", "t2" ..., those left out that inputs have.
+  std::string free_name(const char* letter) {
+    std::string name;
+    do name = numbered(letter, ++count_[letter]);
+    while (!taken_.insert(name).second);
+    return name;
   }
 
   std::string in_brackets(const Expression& expression) const {
@@ -159,7 +173,7 @@ class Formula {
     }
     std::string names;
     for (std::uint32_t r = 0; r < node.result_count; ++r) {
-      expressions_[node.first_result + r].text = numbered("t", ++named_);
+      expressions_[node.first_result + r].text = free_name("t");
       names += (r == 0 ? "" : ", ") + expressions_[node.first_result + r].text;
     }
     out_ += latex_ ? names + " &= " : "let " + names + " = ";
@@ -175,7 +189,7 @@ class Formula {
 
   Expression constant(const core::Array& array) {
     if (array.view.rank() == 0) return number(Tensor<Eager>(core::constant(core::Mode::eager, array)).item());
-    const std::string name = numbered("c", constants_.size() + 1);
+    const std::string name = free_name("c");
     constants_.push_back(latex_
                              ? core::text(name, R"( &\in \text{)", name_of(array.dtype), "}^{", array.view.shape, "}")
                              : core::text("where ", name, " is a constant ", name_of(array.dtype), array.view.shape));
@@ -188,9 +202,9 @@ class Formula {
     if (node.op == OpId::multiply && operand(0).text == "1") return operand(1);
     if (const Infix* infix = infix_of(node.op)) {
       if (latex_ && node.op == OpId::divide) return {R"(\frac{)" + operand(0).text + "}{" + operand(1).text + "}"};
-      return {within(operand(0), infix->binding, true) + std::string(latex_ ? infix->latex : infix->text) +
-                  within(operand(1), infix->binding, infix->associative),
-              infix->binding};
+      return {within(operand(0), infix->binding, infix->left) + std::string(latex_ ? infix->latex : infix->text) +
+                  within(operand(1), infix->binding, infix->right && operand(1).made_by == node.op),
+              infix->binding, node.op};
     }
     switch (node.op) {
       case OpId::negate: return {"-" + within(operand(0), Binding::sign, false), Binding::sign};
@@ -250,10 +264,11 @@ class Formula {
 
   const Graph& graph_;
   const bool latex_;
-  std::vector<Expression> expressions_;  // by port
-  std::vector<std::uint32_t> readers_;   // by port
-  std::vector<std::string> constants_;   // a line each
-  std::size_t named_ = 0;
+  std::vector<Expression> expressions_;       // by port
+  std::vector<std::uint32_t> readers_;        // by port
+  std::vector<std::string> constants_;        // a line each
+  std::set<std::string> taken_;               // names
+  std::map<std::string, std::size_t> count_;  // of names by letter
   std::string out_;
 };
 

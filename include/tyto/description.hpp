@@ -13,7 +13,7 @@
 namespace tyto TYTO_API {
 
 /// What a tensor is to the graphs that read it: flags, which combine. A variable is `persistent | trainable`; what is
-/// computed from other tensors is none of them.
+/// computed from other tensors is none of them in lazy mode, and in eager mode, where its contents are there, constant.
 enum class TensorKind : std::uint8_t {
   computed = 0,    ///< what operators yield
   constant = 1,    ///< given data that never change: graphs may compute with them beforehand

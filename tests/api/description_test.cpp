@@ -35,6 +35,10 @@ BOTH_MODES("kinds are flags that combine") {
   CHECK(describe(x).shape == Shape{2, 3});
   CHECK(!describe(x).layout);
   CHECK(describe(x + 1.0).kind == TensorKind::computed);
+  // What eager mode has computed will not change; views of it neither.
+  const auto kind = std::is_same_v<Mode, Eager> ? TensorKind::constant : TensorKind::computed;
+  CHECK(describe(data + data).kind == kind);
+  CHECK(describe(transpose(data + data)).kind == kind);
 }
 
 BOTH_MODES("strides and offsets are those of NumPy, in elements") {
@@ -67,7 +71,7 @@ TEST_CASE("what is not computed has no layout yet; computing it settles that") {
   const T x = T{1, 2} + 1.0;
   CHECK(!describe(x).layout);
   CHECK(!describe(flip(x, {0})).layout);
-  CHECK(text_of(x) == "f32(2,), not computed yet");
+  CHECK(text_of(x) == "f32(2,), with no contents yet");
   CHECK(x.to_vector<float>() == std::vector<float>{2, 3});
   CHECK(describe(x).layout);
   CHECK(describe(flip(x, {0})).layout->strides == IntList{-1});

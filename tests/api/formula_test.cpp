@@ -28,12 +28,21 @@ TEST_CASE("operators stand between their operands, with the brackets that are ne
   CHECK(formula(exp(a) * 2.0) == "y = exp(a) * 2\n");
   CHECK(formula(a * -2.0) == "y = a * -2\n");
   CHECK(formula(a < b) == "y = a < b\n");
+  CHECK(formula(a * (b / c)) == "y = a * (b / c)\n");
+  CHECK(formula(a * b / c) == "y = a * b / c\n");
+  CHECK(formula(a * (b * c)) == "y = a * b * c\n");
+  CHECK(formula((a < b) < c) == "y = cast(a < b; dtype=f32) < c\n");
 }
 
 TEST_CASE("products, transposes and sums are those of matrices") {
   const T w = named({3, 2}, "w"), x = named({4, 2}, "x");
   CHECK(formula(matmul(x, w.T())) == "y = x @ w.T\n");
   CHECK(formula(sum(x)).starts_with("y = sum(x; "));
+  const T s = named({2, 2}, "s"), m = named({2, 2}, "m");
+  CHECK(formula(s * matmul(m, m)) == "y = s * m @ m\n");
+  CHECK(formula(matmul(s * m, m)) == "y = (s * m) @ m\n");
+  CHECK(formula(matmul(s, matmul(m, m))) == "y = s @ (m @ m)\n");
+  CHECK(formula(matmul(-s, m)) == "y = (-s) @ m\n");
 }
 
 TEST_CASE("what is read twice has a name") {
@@ -41,6 +50,12 @@ TEST_CASE("what is read twice has a name") {
   const T e = exp(a);
   CHECK(formula(e / (e + 1.0)) == "let t1 = exp(a)\ny = t1 / (t1 + 1)\n");
   CHECK(formula(a * a) == "y = a * a\n");
+}
+
+TEST_CASE("no two things have one name") {
+  const T a = named({2}, "t1"), b = named({2}, "t1"), c = T::placeholder({2}), y = named({2}, "y");
+  const T e = exp(a + b + c);
+  CHECK(formula(e * e + y) == "let t2 = exp(t1 + t1_2 + x1)\ny1 = t2 * t2 + y\n");
 }
 
 TEST_CASE("given data are constants by name, numbers by value") {

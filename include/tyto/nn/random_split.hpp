@@ -35,7 +35,8 @@ TYTO_API std::vector<Subset> random_split(std::shared_ptr<const Samples> samples
 
 /// The same of a data set by value.
 ///
-///     auto parts = nn::random_split(nn::ArraySamples(inputs, targets), {0.8, 0.2});
+///     const nn::ArraySamples all{tyto::Tensor<Any>(inputs), tyto::Tensor<Any>(targets)};
+///     const auto parts = nn::random_split(all, {0.8, 0.2});
 ///     nn::Batches<Tensor> training(parts[0], {.size = 100});
 template <class S>
 requires std::is_base_of_v<Samples, S> std::vector<Subset> random_split(S samples, const std::vector<double>& parts,

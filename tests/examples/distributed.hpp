@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What the examples of <tyto/distributed.hpp> and docs/distributed.md take for granted: a model, its loss, data, and a
+// checkpoint.
+#pragma once
+
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace context {
+using Lazily = tyto::Tensor<tyto::Lazy>;
+extern const tyto::nn::Sequential model;
+extern tyto::nn::Descent descent;
+extern tyto::nn::Checkpoint checkpoint;
+extern const Lazily images, labels, x, t;
+Lazily objective(const Lazily& in, const Lazily& target);
+}  // namespace context
