@@ -146,7 +146,11 @@ std::vector<std::string> backends() {
 
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
   if (core::process_group().size() == 1) return;
-  for (const Tensor<Any>& state : states) assign(state, distributed::broadcast(state, root));
+  // At once: whether a process reads a state later, and which, may depend on its rank.
+  for (const Tensor<Any>& state : states) {
+    assign(state, distributed::broadcast(state, root));
+    eval({state});
+  }
 }
 
 void separate_draws() {

@@ -60,6 +60,15 @@ std::vector<TensorType> infer_scattered(const Attributes& attributes, std::span<
   return one(inputs[0].dtype, Shape(std::span<const std::int64_t>(shape.data() + 1, shape.size() - 1)));
 }
 
+/// The operator on numbers that transports add: halves are f32 meanwhile, complex ones their parts.
+template <class Call>
+Value on_numbers(const Value& x, const Call& call) {
+  const DType dtype = x.dtype();
+  if (is_complex(dtype)) return of_parts(call(as_parts(x)));
+  if (dtype == DType::f16 || dtype == DType::bf16) return cast_to(call(cast_to(x, DType::f32)), dtype);
+  return call(x);
+}
+
 Value same_group(OpId op, const Attributes& attributes, const Value& x) {
   return emit(op, CollectiveAttributes{.processes = get<CollectiveAttributes>(attributes).processes}, {x});
 }
@@ -74,18 +83,25 @@ std::vector<Value> all_reduce_gradient(const GradientContext& c) {
 }
 
 std::vector<Value> all_gather_gradient(const GradientContext& c) {
-  return {same_group(OpId::reduce_scatter, c.attributes, c.gradients[0])};
+  return {on_numbers(c.gradients[0],
+                     [&](const Value& each) { return same_group(OpId::reduce_scatter, c.attributes, each); })};
 }
 
 std::vector<Value> reduce_scatter_gradient(const GradientContext& c) {
   return {same_group(OpId::all_gather, c.attributes, c.gradients[0])};
 }
 
-// The value of `root` alone had consumers everywhere.
+// The value of `root` alone had consumers everywhere: it gets the sum, the others zeros. All processes record the same
+// graph for that, whatever their rank, so that passes do the same to each.
 std::vector<Value> broadcast_gradient(const GradientContext& c) {
-  const T total = same_group(OpId::all_reduce, c.attributes, c.gradients[0]);
-  const bool is_root = process_group().rank() == get<CollectiveAttributes>(c.attributes).root;
-  return {where(T(is_root), total, zeros_like(total))};
+  const auto& collective = get<CollectiveAttributes>(c.attributes);
+  return {on_numbers(c.gradients[0], [&](const Value& gradient) -> Value {
+    const T own = expand_dims(T(gradient), {0});
+    const T zeros = zeros_like(own);
+    std::vector<T> parts(static_cast<std::size_t>(collective.processes), zeros);
+    parts[static_cast<std::size_t>(collective.root)] = own;
+    return same_group(OpId::reduce_scatter, c.attributes, concat(parts));
+  })};
 }
 
 std::vector<Value> barrier_gradient(const GradientContext& c) { return {c.gradients[0]}; }
@@ -141,15 +157,6 @@ namespace {
 Value call(OpId op, CollectiveAttributes attributes, const Value& x) {
   attributes.processes = process_group().size();
   return emit(op, std::move(attributes), {x});
-}
-
-/// The operator on numbers that transports add: halves are f32 meanwhile, complex ones their parts.
-template <class Call>
-Value on_numbers(const Value& x, const Call& call) {
-  const DType dtype = x.dtype();
-  if (is_complex(dtype)) return of_parts(call(as_parts(x)));
-  if (dtype == DType::f16 || dtype == DType::bf16) return cast_to(call(cast_to(x, DType::f32)), dtype);
-  return call(x);
 }
 
 /// As it is to be sent: a number takes its type.
@@ -243,12 +250,21 @@ namespace {
 // Shares of samples are exchanged once for all tensors.
 std::vector<core::AnyTensor> averages_of(const std::vector<core::AnyTensor>& own, std::int64_t samples) {
   if (samples < 0) throw ValueError(core::text("average: ", samples, " samples are none"));
+  for (const core::AnyTensor& each : own) {
+    if (is_floating(each.dtype()) || is_complex(each.dtype())) continue;
+    throw TypeError(
+        core::text("average: the mean of ", each.dtype(), " is no ", each.dtype(), "; cast it to f32 or f64"));
+  }
   if (core::process_group().size() == 1 || own.empty()) return own;
   const core::AnyTensor count = core::full_like(own[0], {}, static_cast<double>(samples), DType::f64);
   const core::AnyTensor share = count / core::AnyTensor(core::reduced(count, Reduce::sum));
   std::vector<core::AnyTensor> averages(own.size());
   for (std::size_t i = own.size(); i-- > 0;) {
-    averages[i] = core::reduced(own[i] * cast(share, own[i].dtype()), Reduce::sum);
+    // Halves are weighed and summed in f32.
+    const DType dtype = own[i].dtype();
+    const DType wide = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+    const core::AnyTensor part = cast(own[i], wide) * cast(share, wide);
+    averages[i] = cast(core::AnyTensor(core::reduced(part, Reduce::sum)), dtype);
   }
   return averages;
 }

@@ -61,6 +61,10 @@ class BatchRule {
 
   std::optional<Value> apply() const {
     const core::OpDef& def = core::definition(node_);
+    if (std::holds_alternative<core::CollectiveAttributes>(node_.attributes())) {
+      throw GraphError(
+          core::text("vmap: ", def.name, " works on what processes have as a whole; call it outside of vmap"));
+    }
     if (def.is(core::Traits::elementwise)) return elementwise();
     const core::Attributes& attributes = node_.attributes();
     switch (node_.op()) {
@@ -72,9 +76,6 @@ class BatchRule {
       case OpId::tril:
       case OpId::triu:
       case OpId::check_bounds:
-      case OpId::all_reduce:
-      case OpId::broadcast:
-      case OpId::barrier:
       case OpId::diag_embed: return same();
       case OpId::transpose: return list(with_first(0, shifted(list_of(attributes))));
       case OpId::reshape: return list(with_first(count_, list_of(attributes)));

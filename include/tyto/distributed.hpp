@@ -95,7 +95,7 @@ Tensor<M> average(const Tensor<M>& x, std::int64_t samples);
 template <class M>
 std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
-/// Gives every state the value that it has on the process `root`.
+/// Gives every state the value that it has on the process `root`, at once.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);
 
 /// From here on the random sequence yields other numbers on each process, and on rank 0 those that it would have: for

@@ -121,7 +121,19 @@ void check_gradients(const d::Group& group) {
   CHECK(gradient([](T at) { return d::broadcast(at, 0); }) == numbers(total * (rank == 0 ? 1.0 : 0.0)));
   CHECK(gradient([](T at) { return d::all_reduce(at, d::Reduce::max); }) ==
         numbers(total * (rank == n - 1 ? 1.0 : 0.0)));
-  CHECK(gradient([](T at) { return d::all_reduce(at * 0.0, d::Reduce::min) + at; }) == numbers(weights));
+  CHECK(gradient([](T at) { return d::all_reduce(at, d::Reduce::min); }) == numbers(total * (rank == 0 ? 1.0 : 0.0)));
+  // A broadcast of what another one handed out, from another process.
+  CHECK(gradient([&](T at) { return d::broadcast(d::broadcast(at, 0) * 2.0, n - 1); }) ==
+        numbers(total * (rank == 0 ? 2.0 : 0.0)));
+  for (const tyto::DType half : {tyto::DType::f16, tyto::DType::bf16}) {
+    CHECK(gradient([&](T at) { return d::broadcast(at.astype(half), 0).astype(tyto::DType::f32); }) ==
+          numbers(total * (rank == 0 ? 1.0 : 0.0)));
+    CHECK(gradient([&](T at) {
+            return sum(d::all_gather(reshape(at.astype(half), {1, 3})).astype(tyto::DType::f32), {0});
+          }) == numbers(total));
+  }
+  CHECK_THROWS_WITH_AS(tyto::vmap([](T at) { return d::all_reduce(at); })(T::ones({2, 3})),
+                       doctest::Contains("vmap: all_reduce works on what processes have as a whole"), tyto::GraphError);
   const auto means = gradient([](T at) { return d::all_reduce(at, d::Reduce::mean); });
   for (std::size_t i = 0; i < means.size(); ++i) CHECK(means[i] == doctest::Approx(numbers(total)[i] / n));
   // Ties share evenly.
@@ -146,6 +158,11 @@ void check_averages(const d::Group& group) {
   for (int i = 1; i <= n; ++i) squares += i * i;
   const T mean = d::average(T(1.0 * own), own);
   CHECK(mean.template item<double>() == doctest::Approx(squares / triangle(n)));
+  CHECK_THROWS_WITH_AS(d::average(T{1, 2}, own), doctest::Contains("average: the mean of i64 is no i64"),
+                       tyto::TypeError);
+  const T halves = d::average(T(1.0 * own).astype(tyto::DType::f16), own);
+  CHECK(halves.dtype() == tyto::DType::f16);
+  CHECK(halves.template item<double>() == doctest::Approx(squares / triangle(n)).epsilon(1e-3));
   const std::vector<T> both = d::average(std::vector<T>{T{1.0 * own}, T{2.0 * own, 0.0}}, own);
   CHECK(both[0].template item<double>() == doctest::Approx(squares / triangle(n)));
   CHECK(numbers(both[1])[0] == doctest::Approx(2 * squares / triangle(n)));

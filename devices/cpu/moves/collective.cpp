@@ -2,6 +2,7 @@
 // What processes do together: results are combined in place.
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "core/device/process_group.hpp"
 #include "core/graph/op_ids.hpp"
@@ -22,6 +23,7 @@ struct Collective {
   DType dtype;
   core::Reduction reduction;
   int root;
+  std::int64_t processes;  // of the group that it was recorded for
 
   const std::byte* own(Addresses inputs) const { return inputs[0].pointer() + offset; }
   /// The operand where the result is to be, to be changed there.
@@ -41,8 +43,8 @@ void all_gather(const Collective& c, Addresses inputs, Addresses outputs) {
 }
 
 void reduce_scatter(const Collective& c, Addresses inputs, Addresses outputs) {
-  core::ProcessGroup& group = core::process_group();
-  group.reduce_scatter(c.own(inputs), outputs[0].pointer(), c.count / group.size(), c.dtype, c.reduction);
+  core::process_group().reduce_scatter(c.own(inputs), outputs[0].pointer(), c.count / c.processes, c.dtype,
+                                       c.reduction);
 }
 
 void broadcast(const Collective& c, Addresses inputs, Addresses outputs) {
@@ -54,14 +56,18 @@ void barrier(const Collective& c, Addresses inputs, Addresses outputs) {
   core::process_group().barrier();
 }
 
+void require_group_of(std::int64_t processes, std::string_view name) {
+  const int size = core::process_group().size();
+  if (processes == size) return;
+  throw GraphError(core::text(name, ": recorded for a group of ", processes, ", but this group has ", size,
+                              size == 1 ? " process" : " processes", "; record it again"));
+}
+
 template <void (*run)(const Collective&, Addresses, Addresses)>
 std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
   const std::string_view name = core::definition(step.op).name;
   const auto& attributes = std::get<core::CollectiveAttributes>(*step.attributes);
-  if (const int size = core::process_group().size(); attributes.processes != size) {
-    throw GraphError(core::text(name, ": recorded for a group of ", attributes.processes, ", but this group has ", size,
-                                size == 1 ? " process" : " processes", "; record it again"));
-  }
+  require_group_of(attributes.processes, name);
   const core::Operand& operand = step.inputs[0];
   const auto element = static_cast<std::int64_t>(size_of(operand.dtype));
   const std::int64_t count = operand.view.count();
@@ -70,8 +76,12 @@ std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
                               count * element,
                               operand.dtype,
                               core::reduction_named(name, attributes.reduction),
-                              static_cast<int>(attributes.root)};
-  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) { run(collective, inputs, outputs); });
+                              static_cast<int>(attributes.root),
+                              attributes.processes};
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    require_group_of(collective.processes, name);  // a group may have ended since
+    run(collective, inputs, outputs);
+  });
 }
 
 constexpr KernelEntry collective_entries[] = {
