@@ -79,7 +79,7 @@ bool has_real_result(const Dense<double>& a) {
   const Eigen::RealSchur<Dense<double>> found(a, false);
   if (found.info() != Eigen::Success) return false;
   const Dense<double>& t = found.matrixT();
-  const double small = -static_cast<double>(t.rows()) * epsilon * t.norm();
+  const double small = -static_cast<double>(t.rows()) * epsilon * t.stableNorm();
   for (Index k = 0; k < t.rows(); ++k) {
     if (k + 1 < t.rows() && t(k + 1, k) != 0) {
       ++k;

@@ -153,15 +153,17 @@ bool qz_real(std::span<const Matrix<const double>> in, std::span<const Matrix<do
     view(out[3]).setIdentity();
     return true;
   }
-  const double a_scale = scale_of(a), b_scale = scale_of(b);
-  a *= a_scale;
-  b *= b_scale;
+  // Eigen moves a zero of t to the end without counting, and again and again where an epsilon of its neighbours in s is
+  // 0: elements are so large that it is not, and their cubes are finite.
+  const double a_scale = scale_of(a), b_scale = scale_of(b), large = std::ldexp(1.0, 300);
+  a = (a * a_scale * large).eval();
+  b = (b * b_scale * large).eval();
   Eigen::RealQZ<Dense<double>> found(n);
   found.setMaxIterations(60 * n);
   found.compute(a, b);
   if (found.info() != Eigen::Success) return false;
-  view(out[0]) = found.matrixS() / a_scale;
-  view(out[1]) = Dense<double>(found.matrixT().triangularView<Eigen::Upper>()) / b_scale;
+  view(out[0]) = found.matrixS() / large / a_scale;
+  view(out[1]) = Dense<double>(found.matrixT().triangularView<Eigen::Upper>()) / large / b_scale;
   view(out[2]) = found.matrixQ();
   view(out[3]) = found.matrixZ().transpose();
   return view(out[0]).allFinite() && view(out[1]).allFinite();

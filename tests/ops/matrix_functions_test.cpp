@@ -252,6 +252,24 @@ BOTH_MODES("generalised Schur forms give pairs of structured matrices back") {
   }
 }
 
+BOTH_MODES("generalised Schur forms of tiny elements beside a singular matrix end") {
+  NEEDS_EIGEN
+  using T = tyto::Tensor<Mode>;
+  const T a = tyto::diag(T::from(std::vector<double>{1e-310, 1e-310, 1e-310, 1.0}, {4}));
+  const T last = tyto::diag(T::from(std::vector<double>{0, 1, 1, 1}, {4}));
+  for (const T& b : {T::zeros({4, 4}, DType::f64), last}) {
+    const auto [s, t, q, z] = linalg::qz(a, b);
+    CHECK(tyto::max(tyto::abs(tyto::matmul(tyto::matmul(q, s), z.T()) - a)).template item<double>() <= 1e-14);
+    CHECK(tyto::max(tyto::abs(tyto::matmul(tyto::matmul(q, t), z.T()) - b)).template item<double>() <= 1e-14);
+  }
+}
+
+TEST_CASE("a large negative number has no real root") {
+  NEEDS_EIGEN
+  using E = tyto::Tensor<tyto::Eager>;
+  CHECK_THROWS_AS(linalg::sqrtm(E::full({1, 1}, -1e200, DType::f64)), tyto::ValueError);
+}
+
 BOTH_MODES("ordered forms begin with the eigenvalues that were selected") {
   NEEDS_EIGEN
   using T = tyto::Tensor<Mode>;
