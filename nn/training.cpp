@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "core/value/text.hpp"
+#include "nn/interruption.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/shaping.hpp"
 
@@ -49,6 +50,7 @@ struct TrainingCourse::State {
   double start = seconds_now();
   bool stopped = false;
   std::vector<Value> kept;  // of options.keep, before the step
+  std::optional<Interruption> interruption;
 
   /// Puts them back.
   void restore();
@@ -59,11 +61,13 @@ struct TrainingCourse::State {
 TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t steps_to_come)
     : state_(std::make_unique<State>()) {
   state_->options = options;
+  if (options.interruptible) state_->interruption.emplace();
   if (options.progress) state_->line = std::make_unique<ProgressLine>(0, steps_to_come);
 }
 TrainingCourse::~TrainingCourse() = default;
 
 bool TrainingCourse::goes_on(std::int64_t epoch) const {
+  if (state_->interruption && state_->interruption->signal() != 0) return false;
   return !state_->stopped && state_->report.steps < state_->options.steps && epoch < state_->options.epochs;
 }
 
@@ -127,6 +131,7 @@ void TrainingCourse::add_row(std::int64_t epoch) {
 TrainingReport TrainingCourse::report() const {
   TrainingReport report = state_->report;
   report.seconds = seconds_now() - state_->start;
+  if (state_->interruption) report.interrupted_by = state_->interruption->signal();
   return report;
 }
 
@@ -146,22 +151,24 @@ ProgressLine::ProgressLine(std::int64_t done, std::int64_t total) : state_(std::
   state_->first = done;
   state_->total = total;
   state_->start = detail::seconds_now();
+  if (!state_->terminal) state_->shown = state_->start;
 }
 
 ProgressLine::~ProgressLine() { clear(); }
 
 void ProgressLine::show(std::int64_t epoch, std::int64_t done, double loss) {
-  constexpr double interval = 0.1;
-  if (!state_->terminal) return;
+  constexpr double between_looks = 0.1, between_lines = 30;
   const double now = detail::seconds_now();
-  if (now - state_->shown < interval && done < state_->total) return;
+  const double passed = now - state_->shown;
+  if (state_->terminal ? passed < between_looks && done < state_->total : passed < between_lines) return;
   state_->shown = now;
-  state_->visible = true;
+  state_->visible = state_->terminal;
   const double rate = static_cast<double>(done - state_->first) / std::max(now - state_->start, 1e-9);
   const auto left = static_cast<long long>(static_cast<double>(state_->total - done) / rate + 0.5);
-  std::printf("\r\x1b[Kepoch %lld  step %lld of %lld  %.1f steps/s  loss %.4f  %lld:%02lld left",
+  if (state_->terminal) std::fputs("\r\x1b[K", stdout);
+  std::printf("epoch %lld  step %lld of %lld  %.1f steps/s  loss %.4f  %lld:%02lld left%s",
               static_cast<long long>(epoch + 1), static_cast<long long>(done), static_cast<long long>(state_->total),
-              rate, loss, left / 60, left % 60);
+              rate, loss, left / 60, left % 60, state_->terminal ? "" : "\n");
   std::fflush(stdout);
 }
 

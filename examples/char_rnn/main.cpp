@@ -10,6 +10,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/interruption.hpp"
 #include "words.hpp"
 
 namespace nn = tyto::nn;
@@ -100,7 +101,7 @@ std::vector<std::string> invent(const Speller& model, const Options& options) {
 }
 
 template <class Tensor>
-void run(const Options& options) {
+int run(const Options& options) {
   const WordList words = read_words(options.words);
   const tyto::DeviceScope device(options.device);
   tyto::seed(options.seed);
@@ -160,11 +161,13 @@ void run(const Options& options) {
                                                .validate = validate,
                                                .history = &history});
   if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
   if (report.steps > 0) {
     std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
                 report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
   }
   for (const std::string& word : invent<Tensor>(model, options)) std::printf("%s\n", word.c_str());
+  return 0;
 }
 
 }  // namespace
@@ -173,9 +176,8 @@ int main(int count, char** words) {
   try {
     Options options;
     if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") run<tyto::Tensor<tyto::Eager>>(options);
-    else run<tyto::Tensor<tyto::Lazy>>(options);
-    return 0;
+    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
+    return run<tyto::Tensor<tyto::Lazy>>(options);
   } catch (const std::exception& error) {
     std::cerr << "char_rnn: " << error.what() << '\n';
     return 1;

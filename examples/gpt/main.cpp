@@ -11,6 +11,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/interruption.hpp"
 #include "model.hpp"
 #include "sums.hpp"
 #include "text.hpp"
@@ -201,7 +202,7 @@ Task<Tensor> text_task(const Options& options) {
 }
 
 template <class Tensor>
-void run(const Options& options) {
+int run(const Options& options) {
   const tyto::DeviceScope device(options.device);
   tyto::seed(options.seed);
   Task<Tensor> task = options.text.empty() ? sums_task<Tensor>(options) : text_task<Tensor>(options);
@@ -244,11 +245,13 @@ void run(const Options& options) {
                                                .validate = [&] { return task.validate(model); },
                                                .history = &history});
   if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
   if (report.steps > 0) {
     std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
                 report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
   }
   task.show(model);
+  return 0;
 }
 
 }  // namespace
@@ -257,9 +260,8 @@ int main(int count, char** words) {
   try {
     Options options;
     if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") run<tyto::Tensor<tyto::Eager>>(options);
-    else run<tyto::Tensor<tyto::Lazy>>(options);
-    return 0;
+    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
+    return run<tyto::Tensor<tyto::Lazy>>(options);
   } catch (const std::exception& error) {
     std::cerr << "gpt: " << error.what() << '\n';
     return 1;

@@ -17,6 +17,7 @@
 #include <tyto/reduce.hpp>
 
 #include "digits.hpp"
+#include "examples/interruption.hpp"
 #include "options.hpp"
 
 namespace nn = tyto::nn;
@@ -76,7 +77,7 @@ double accuracy(const nn::Sequential& model, const Digits& digits) {
 }
 
 template <class Tensor>
-void run(const Options& options) {
+int run(const Options& options) {
   // Processes that were started together share each batch; the first one speaks and saves.
   const auto group = tyto::distributed::start();
   if (!group.is_first() && std::freopen("/dev/null", "w", stdout) == nullptr) throw tyto::IoError("/dev/null");
@@ -125,9 +126,11 @@ void run(const Options& options) {
     }
     return true;
   };
-  const nn::TrainingReport report =
-      nn::train(step, batches, {.epochs = options.epochs, .steps = options.steps, .after_step = after_step});
+  const nn::TrainingReport report = nn::train(
+      step, batches,
+      {.epochs = options.epochs, .steps = options.steps, .after_step = after_step, .interruptible = group.size() == 1});
   if (group.is_first() && !options.checkpoint.empty()) checkpoint.save(options.checkpoint);
+  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
 
   if (report.steps > 0) {
     std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.4f\n", static_cast<long long>(report.steps),
@@ -142,11 +145,12 @@ void run(const Options& options) {
       for (const std::string& fallback : graph.fallbacks) std::printf("on the cpu instead: %s\n", fallback.c_str());
     }
   }
-  if (!group.is_first()) return;
+  if (!group.is_first()) return 0;
   std::printf("test accuracy %.2f %%\n", 100 * accuracy<Tensor>(model, digits.test));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf("peak of the process %.0f MiB\n", static_cast<double>(usage.ru_maxrss) / 1024);
+  return 0;
 }
 
 }  // namespace
@@ -156,11 +160,9 @@ int main(int count, char** words) {
     Options options;
     if (!command_line(options).parse(count, words)) return 0;
     if (options.mode == "eager") {
-      run<tyto::Tensor<tyto::Eager>>(options);
-    } else {
-      run<tyto::Tensor<tyto::Lazy>>(options);
+      return run<tyto::Tensor<tyto::Eager>>(options);
     }
-    return 0;
+    return run<tyto::Tensor<tyto::Lazy>>(options);
   } catch (const std::exception& error) {
     std::cerr << "mnist: " << error.what() << '\n';
     return 1;

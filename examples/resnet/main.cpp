@@ -10,6 +10,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/interruption.hpp"
 #include "network.hpp"
 #include "pictures.hpp"
 
@@ -69,7 +70,7 @@ CommandLine command_line(Options& options) {
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 template <class Tensor>
-void run(const Options& options) {
+int run(const Options& options) {
   // Processes that were started together share each batch; the first one speaks and saves.
   const auto group = tyto::distributed::start();
   if (!group.is_first() && std::freopen("/dev/null", "w", stdout) == nullptr) throw tyto::IoError("/dev/null");
@@ -140,9 +141,11 @@ void run(const Options& options) {
                                                .steps = options.steps,
                                                .after_step = after_step,
                                                .validate = validate,
-                                               .history = &history});
+                                               .history = &history,
+                                               .interruptible = group.size() == 1});
   if (group.is_first() && !options.checkpoint.empty()) checkpoint.save(options.checkpoint);
-  if (report.steps == 0) return;
+  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
+  if (report.steps == 0) return 0;
 
   std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
               report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
@@ -151,6 +154,7 @@ void run(const Options& options) {
     std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states\n", mebibytes(plan.height),
                 mebibytes(plan.bound), mebibytes(plan.naive), mebibytes(step.report().state_bytes));
   }
+  return 0;
 }
 
 }  // namespace
@@ -159,9 +163,8 @@ int main(int count, char** words) {
   try {
     Options options;
     if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") run<tyto::Tensor<tyto::Eager>>(options);
-    else run<tyto::Tensor<tyto::Lazy>>(options);
-    return 0;
+    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
+    return run<tyto::Tensor<tyto::Lazy>>(options);
   } catch (const std::exception& error) {
     std::cerr << "resnet: " << error.what() << '\n';
     return 1;

@@ -48,9 +48,11 @@ class Example {
     CHECK(!ran.succeeded);
     return ran.output;
   }
+  /// Starts it; what it prints goes to the file "output".
+  testing::Child start(const std::string& arguments) const { return {command(arguments), path("output")}; }
   /// Starts it, and kills it a little after this file is there.
   void kill_once_there(const std::string& arguments, const std::string& file) const {
-    const testing::Child child(command(arguments), path("output"));
+    const testing::Child child = start(arguments);
     for (int waited = 0; !std::filesystem::exists(path(file)) && waited < 6000; ++waited) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

@@ -28,6 +28,8 @@ class Child {
     const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(file, STDOUT_FILENO);
     dup2(file, STDERR_FILENO);
+    // A shell that starts the tests in the background has Ctrl-C ignored by all of them.
+    ::signal(SIGINT, SIG_DFL);
     execv(arguments[0], arguments.data());
     _exit(127);
   }
@@ -37,7 +39,7 @@ class Child {
     waitpid(id_, &status, 0);
     return status;
   }
-  void kill() const { ::kill(id_, SIGKILL); }
+  void kill(int signal = SIGKILL) const { ::kill(id_, signal); }
 
  private:
   pid_t id_;

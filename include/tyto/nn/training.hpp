@@ -18,8 +18,8 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// One line on the terminal, written over again: step, steps per second, loss, time left. Writes nothing when the
-/// standard output is no terminal.
+/// One line on the terminal, written over again: step, steps per second, loss, time left. Where the standard output is
+/// no terminal, a line every 30 seconds.
 class TYTO_API ProgressLine {
  public:
   ProgressLine(std::int64_t done, std::int64_t total);
@@ -27,7 +27,7 @@ class TYTO_API ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Writes the line anew.
+  /// Writes the line anew where it is time for it.
   void show(std::int64_t epoch, std::int64_t done, double loss);
   /// Clears the line, so that something else can be written.
   void clear();
@@ -66,6 +66,10 @@ struct TrainingOptions {
   std::optional<EarlyStop> stop_early = {};
   /// A NaN loss ends training by a ValueError, before anything is told of it or saved; false: training goes on.
   bool stop_on_nan = true;
+  /// The first SIGINT (Ctrl-C) or SIGTERM ends training after the current step, and TrainingReport::interrupted_by
+  /// names it; the second ends the program at once. Signals that the program ignores or handles itself stay its own.
+  /// For processes that train together it must be false: one of them would leave the others waiting.
+  bool interruptible = true;
   /// States that get their values from before the step back when its loss is NaN: those of the model and of the
   /// descent. They are held twice while a step runs.
   ///
@@ -80,6 +84,7 @@ struct TrainingReport {
   double seconds = 0;          ///< time taken
   double loss = 0;             ///< of the last step
   bool stopped_early = false;  ///< by `stop_early`
+  int interrupted_by = 0;      ///< SIGINT or SIGTERM that ended it, or came as it ended; 0: neither
 };
 
 namespace detail {
