@@ -7,16 +7,18 @@
 #include <tyto/tyto.hpp>
 
 using namespace tyto;
-using T = Tensor<Lazy>;
+using LazyTensor = Tensor<Lazy>;
 
 namespace {
 
-T named(const Shape& shape, const std::string& name) { return T::placeholder(shape, DType::f32, name); }
+LazyTensor named(const Shape& shape, const std::string& name) {
+  return LazyTensor::placeholder(shape, DType::f32, name);
+}
 
 }  // namespace
 
 TEST_CASE("operators stand between their operands, with the brackets that are needed") {
-  const T a = named({2}, "a"), b = named({2}, "b"), c = named({2}, "c");
+  const LazyTensor a = named({2}, "a"), b = named({2}, "b"), c = named({2}, "c");
   CHECK(formula(a + b + c) == "y = a + b + c\n");
   CHECK(formula(a - (b - c)) == "y = a - (b - c)\n");
   CHECK(formula((a + b) * c) == "y = (a + b) * c\n");
@@ -35,10 +37,10 @@ TEST_CASE("operators stand between their operands, with the brackets that are ne
 }
 
 TEST_CASE("products, transposes and sums are those of matrices") {
-  const T w = named({3, 2}, "w"), x = named({4, 2}, "x");
+  const LazyTensor w = named({3, 2}, "w"), x = named({4, 2}, "x");
   CHECK(formula(matmul(x, w.T())) == "y = x @ w.T\n");
   CHECK(formula(sum(x)).starts_with("y = sum(x; "));
-  const T s = named({2, 2}, "s"), m = named({2, 2}, "m");
+  const LazyTensor s = named({2, 2}, "s"), m = named({2, 2}, "m");
   CHECK(formula(s * matmul(m, m)) == "y = s * m @ m\n");
   CHECK(formula(matmul(s * m, m)) == "y = (s * m) @ m\n");
   CHECK(formula(matmul(s, matmul(m, m))) == "y = s @ (m @ m)\n");
@@ -46,39 +48,39 @@ TEST_CASE("products, transposes and sums are those of matrices") {
 }
 
 TEST_CASE("what is read twice has a name") {
-  const T a = named({2}, "a");
-  const T e = exp(a);
+  const LazyTensor a = named({2}, "a");
+  const LazyTensor e = exp(a);
   CHECK(formula(e / (e + 1.0)) == "let t1 = exp(a)\ny = t1 / (t1 + 1)\n");
   CHECK(formula(a * a) == "y = a * a\n");
 }
 
 TEST_CASE("no two things have one name") {
-  const T a = named({2}, "t1"), b = named({2}, "t1"), c = T::placeholder({2}), y = named({2}, "y");
-  const T e = exp(a + b + c);
+  const LazyTensor a = named({2}, "t1"), b = named({2}, "t1"), c = LazyTensor::placeholder({2}), y = named({2}, "y");
+  const LazyTensor e = exp(a + b + c);
   CHECK(formula(e * e + y) == "let t2 = exp(t1 + t1_2 + x1)\ny1 = t2 * t2 + y\n");
 }
 
 TEST_CASE("given data are constants by name, numbers by value") {
-  const T a = named({2}, "a");
-  CHECK(formula(a + T{1.0, 2.0}) == "y = a + c1\nwhere c1 is a constant f32(2,)\n");
-  CHECK(formula(T(2.5)) == "y = 2.5\n");
+  const LazyTensor a = named({2}, "a");
+  CHECK(formula(a + LazyTensor{1.0, 2.0}) == "y = a + c1\nwhere c1 is a constant f32(2,)\n");
+  CHECK(formula(LazyTensor(2.5)) == "y = 2.5\n");
 }
 
 TEST_CASE("gradients have formulas too") {
-  const T a = named({}, "a");
-  const T g = T(grad([](const T& x) { return sin(x); })(a));
+  const LazyTensor a = named({}, "a");
+  const LazyTensor g = LazyTensor(grad([](const LazyTensor& x) { return sin(x); })(a));
   CHECK(formula(g) == "y = cos(a)\n");
 }
 
 TEST_CASE("graphs say what each output is and what each state becomes") {
-  const T x = named({2}, "x");
-  const T w = T::variable(T{1.0, 2.0}, "w");
+  const LazyTensor x = named({2}, "x");
+  const LazyTensor w = LazyTensor::variable(LazyTensor{1.0, 2.0}, "w");
   const Graph graph{{.inputs = {x}, .outputs = {x + w, x * w}, .updates = {{w, w - x}}}};
   CHECK(graph.formula() == "y1 = x + w\ny2 = x * w\nw <- w - x\n");
 }
 
 TEST_CASE("LaTeX has fractions, roots and Greek arrows") {
-  const T a = named({2}, "a"), rate = named({2}, "learning_rate");
+  const LazyTensor a = named({2}, "a"), rate = named({2}, "learning_rate");
   CHECK(formula(sqrt(a / rate), FormulaStyle::latex) ==
         "\\begin{aligned}\ny &= \\sqrt{\\frac{a}{\\mathit{learning\\_rate}}} \\\\\n\\end{aligned}\n");
   CHECK(formula(exp(a) + square(rate), FormulaStyle::latex) ==
@@ -86,8 +88,8 @@ TEST_CASE("LaTeX has fractions, roots and Greek arrows") {
 }
 
 TEST_CASE("long chains are cut into lines") {
-  const T first = named({2}, "x");
-  T x = first;
+  const LazyTensor first = named({2}, "x");
+  LazyTensor x = first;
   for (int i = 0; i < 1000; ++i) x = sin(x);
   const std::string text = formula(x);
   CHECK(text.size() < 20'000);
