@@ -31,11 +31,13 @@ Tensors discrete_gradient(const Tensors& in, const Tensors& out, const Tensors& 
 
 constexpr const char* overlap =
     "there is no unique solution: an eigenvalue of the first matrix and one of the second add up to zero";
+constexpr const char* mirrored =
+    "there is no unique solution: an eigenvalue of a and the conjugate of another, or of the same one, add up to zero";
 constexpr const char* reciprocal =
     "there is no unique solution: the product of an eigenvalue and the conjugate of "
     "another, or of the same one, is one";
 
-T solution_of(std::string_view function, const Tensors& in, bool discrete) {
+T solution_of(std::string_view function, const Tensors& in, bool discrete, const char* undetermined) {
   check_square(function, TensorType{in[0].dtype(), in[0].shape(), false});
   check_square(function, TensorType{in[1].dtype(), in[1].shape(), false});
   const std::int64_t rows = rows_of(in[0].shape()), columns = rows_of(in[1].shape());
@@ -45,7 +47,7 @@ T solution_of(std::string_view function, const Tensors& in, bool discrete) {
   }
   const T x =
       discrete ? discrete_equation(function, in[0], in[1], in[2]) : continuous_equation(function, in[0], in[1], in[2]);
-  refuse_nan(function, in, x, discrete ? reciprocal : overlap);
+  refuse_nan(function, in, x, undetermined);
   return x;
 }
 
@@ -161,21 +163,27 @@ template <class M>
 Tensor<M> sylvester(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b,
                     const std::type_identity_t<Tensor<M>>& c) {
   TYTO_ONCE(sylvester, a, b, c);
-  return core::matrix_equations::solution_of("sylvester", core::alike("sylvester", {a, b, c}), false).value();
+  return core::matrix_equations::solution_of("sylvester", core::alike("sylvester", {a, b, c}), false,
+                                             core::matrix_equations::overlap)
+      .value();
 }
 
 template <class M>
 Tensor<M> lyapunov(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& q) {
   TYTO_ONCE(lyapunov, a, q);
   const auto in = core::alike("lyapunov", {a, q});
-  return core::matrix_equations::solution_of("lyapunov", {in[0], core::adjoint(in[0]), in[1]}, false).value();
+  return core::matrix_equations::solution_of("lyapunov", {in[0], core::adjoint(in[0]), in[1]}, false,
+                                             core::matrix_equations::mirrored)
+      .value();
 }
 
 template <class M>
 Tensor<M> discrete_lyapunov(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& q) {
   TYTO_ONCE(discrete_lyapunov, a, q);
   const auto in = core::alike("discrete_lyapunov", {a, q});
-  return core::matrix_equations::solution_of("discrete_lyapunov", {in[0], core::adjoint(in[0]), in[1]}, true).value();
+  return core::matrix_equations::solution_of("discrete_lyapunov", {in[0], core::adjoint(in[0]), in[1]}, true,
+                                             core::matrix_equations::reciprocal)
+      .value();
 }
 
 template <class M>

@@ -70,21 +70,30 @@ struct SineCosine {
   T sine, cosine;
 };
 
+/// The hyperbolic sine by its series: for norms up to a half, where the difference of exponentials cancels.
+T sine_of_small(const T& a) {
+  const T square = matmul(a, a);
+  T rest = square / 210.0;  // a^2 / (15 * 14)
+  for (int n = 13; n > 1; n -= 2) rest = (square + matmul(square, rest)) / static_cast<double>(n * (n - 1));
+  return a + matmul(a, rest);
+}
+
+SineCosine hyperbolic(const T& a) {
+  const T plus = linalg::expm(a), minus = linalg::expm(-a);
+  const T is_small = less_equal(max(sum(abs(a), -1, true), {-2}, true), 0.5);
+  // Large matrices are kept from the series, whose overflow would be NaN in gradients.
+  const T sine = where(is_small, sine_of_small(where(is_small, a, zeros_like(a))), (plus - minus) / 2.0);
+  return {sine, (plus + minus) / 2.0};
+}
+
 /// By exp(ia), as SciPy.
 SineCosine sine_and_cosine(const T& a) {
   if (!is_complex(a.dtype())) {
     const T e = linalg::expm(complex(zeros_like(a), a));
     return {imag(e), real(e)};
   }
-  const T turned = complex(-imag(a), real(a));
-  const T plus = linalg::expm(turned), minus = linalg::expm(-turned);
-  const T twice = plus - minus;  // 2i sin
-  return {complex(imag(twice) / 2.0, -real(twice) / 2.0), (plus + minus) / 2.0};
-}
-
-SineCosine hyperbolic(const T& a) {
-  const T plus = linalg::expm(a), minus = linalg::expm(-a);
-  return {(plus - minus) / 2.0, (plus + minus) / 2.0};
+  const SineCosine turned = hyperbolic(complex(-imag(a), real(a)));  // of ia: i sin(a), cos(a)
+  return {complex(imag(turned.sine), -real(turned.sine)), turned.cosine};
 }
 
 T quotient(std::string_view function, const T& a, const SineCosine& parts, const char* what) {

@@ -29,11 +29,14 @@ bool solve_equation(std::span<const Matrix<const T>> in, std::span<const Matrix<
   const ComplexMatrix left = view(in[0]).template cast<Complex>(), right = view(in[1]).template cast<Complex>();
   const ComplexMatrix known = view(in[2]).template cast<Complex>();
   if (!left.allFinite() || !right.allFinite() || !known.allFinite()) return false;
-  const ComplexSchur a(left), b(right);
+  // Both sides of the first equation times a power of two, and the right-hand side, in which x is linear, by its own.
+  const double scale = discrete ? 1 : std::min(scale_of(left), scale_of(right)), known_scale = scale_of(known);
+  const ComplexSchur a(left * scale), b(right * scale);
   if (!a.converged || !b.converged) return false;
   const Index m = left.rows(), n = right.rows();
-  const double largest = discrete ? 1 + a.t.norm() * b.t.norm() : a.t.norm() + b.t.norm();
-  ComplexMatrix y = a.u.adjoint() * known * b.u;
+  const double a_norm = a.t.stableNorm(), b_norm = b.t.stableNorm();
+  const double largest = (discrete ? 1 + a_norm * b_norm : a_norm + b_norm) * static_cast<double>(m + n);
+  ComplexMatrix y = a.u.adjoint() * (known * known_scale) * b.u;
   ComplexMatrix triangle(m, m);
   for (Index j = 0; j < n; ++j) {
     const Eigen::VectorXcd before = y.leftCols(j) * b.t.col(j).head(j);
@@ -50,7 +53,7 @@ bool solve_equation(std::span<const Matrix<const T>> in, std::span<const Matrix<
     if (triangle.diagonal().cwiseAbs().minCoeff() <= epsilon * largest) return false;
     triangle.triangularView<Eigen::Upper>().solveInPlace(y.col(j));
   }
-  put<T>(a.u * y * b.u.adjoint(), out[0]);
+  put<T>(times_power<Complex>(a.u * y * b.u.adjoint(), std::ilogb(scale) - std::ilogb(known_scale)), out[0]);
   return view(out[0]).allFinite();
 }
 

@@ -37,6 +37,12 @@ double scale_of(const Dense<T>& m) {
   return largest == 0 || !std::isfinite(largest) ? 1 : std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1022, 1022));
 }
 
+/// The matrix times 2^exponent, in two steps: what the result holds does not get lost on the way.
+template <class T>
+Dense<T> times_power(const Dense<T>& m, int exponent) {
+  return m * std::ldexp(1.0, exponent / 2) * std::ldexp(1.0, exponent - exponent / 2);
+}
+
 /// The Schur form of a complex matrix: a = u t u^H.
 struct ComplexSchur {
   explicit ComplexSchur(const Dense<Complex>& a) {
@@ -46,7 +52,7 @@ struct ComplexSchur {
     converged = found.info() == Eigen::Success;
     if (!converged) return;
     t = found.matrixT().template triangularView<Eigen::Upper>();
-    t /= scale;
+    t *= 1 / scale;  // a division would be one by a complex number, whose square is infinite or 0
     u = found.matrixU();
   }
   bool converged = true;

@@ -232,9 +232,12 @@ template <class T>
 bool ordqz_of(std::span<const Matrix<const T>> in, std::span<const Matrix<T>> out) {
   Dense<T> s = view(in[1]), t = view(in[2]), q = view(in[3]), z = view(in[4]);
   if (!s.allFinite() || !t.allFinite() || !q.allFinite() || !z.allFinite()) return false;
+  const double s_scale = scale_of(s), t_scale = scale_of(t);
+  s *= s_scale;
+  t *= t_scale;
   move_selected(s, view(in[0]), [&](Index k, Index p, Index r) { exchange(s, t, q, z, k, p, r); });
-  view(out[0]) = s;
-  view(out[1]) = t;
+  view(out[0]) = s * (1 / s_scale);
+  view(out[1]) = t * (1 / t_scale);
   view(out[2]) = q;
   view(out[3]) = z;
   return true;

@@ -87,8 +87,10 @@ template <class T>
 bool ordschur_of(std::span<const Matrix<const T>> in, std::span<const Matrix<T>> out) {
   Dense<T> t = view(in[1]), z = view(in[2]);
   if (!t.allFinite() || !z.allFinite()) return false;
+  const double scale = scale_of(t);
+  t *= scale;
   move_selected(t, view(in[0]), [&](Index k, Index p, Index q) { exchange(t, z, k, p, q); });
-  view(out[0]) = t;
+  view(out[0]) = t * (1 / scale);
   view(out[1]) = z;
   return true;
 }

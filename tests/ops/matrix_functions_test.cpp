@@ -7,16 +7,17 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <tyto/build_info.hpp>
 #include <tyto/matrix_functions.hpp>
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
+#include "tests/support/built_with.hpp"
 
 namespace matrix_functions_test {
 
@@ -45,14 +46,8 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-bool has_eigen() {
-  for (const tyto::BuildPart& part : tyto::build_info()) {
-    if (part.name == "Eigen") return part.state == "built in";
-  }
-  return false;
-}
 #define NEEDS_EIGEN                                    \
-  if (!has_eigen()) {                                  \
+  if (!tyto_test::built_with("Eigen")) {               \
     MESSAGE("this build has no Eigen: nothing to do"); \
     return;                                            \
   }
@@ -163,7 +158,7 @@ double rounding(DType type) { return tyto::real_type(type) == DType::f64 ? 2e-14
 
 template <class T>
 double scale_of(const T& x) {
-  return std::max(largest(x), 1e-30) * static_cast<double>(x.shape().back() + 4);
+  return std::max(largest(x), std::numeric_limits<double>::min()) * static_cast<double>(x.shape().back() + 4);
 }
 
 /// What stands below the diagonal number -k.
@@ -252,6 +247,12 @@ BOTH_MODES("generalised Schur forms give pairs of structured matrices back") {
   }
 }
 
+TEST_CASE("a build without Eigen names it") {
+  if (tyto_test::built_with("Eigen")) return;
+  using E = tyto::Tensor<tyto::Eager>;
+  CHECK_THROWS_WITH_AS(linalg::sqrtm(E::eye(2)), doctest::Contains("sqrtm: Eigen computes it"), tyto::DeviceError);
+}
+
 BOTH_MODES("generalised Schur forms of tiny elements beside a singular matrix end") {
   NEEDS_EIGEN
   using T = tyto::Tensor<Mode>;
@@ -262,6 +263,48 @@ BOTH_MODES("generalised Schur forms of tiny elements beside a singular matrix en
     CHECK(tyto::max(tyto::abs(tyto::matmul(tyto::matmul(q, s), z.T()) - a)).template item<double>() <= 1e-14);
     CHECK(tyto::max(tyto::abs(tyto::matmul(tyto::matmul(q, t), z.T()) - b)).template item<double>() <= 1e-14);
   }
+}
+
+BOTH_MODES("roots, equations and orders of large and tiny elements are those of others, scaled") {
+  NEEDS_EIGEN
+  using T = tyto::Tensor<Mode>;
+  const auto number = [](double value) { return T::full({1, 1}, value, DType::f64); };
+  for (const double scale : {1e200, 1e-200}) {
+    CAPTURE(scale);
+    const double root = std::sqrt(scale);
+    CHECK(linalg::sqrtm(number(4 * scale)).template item<double>() == doctest::Approx(2 * root).epsilon(1e-14));
+    CHECK(linalg::sylvester(number(scale), number(scale), number(4 * scale)).template item<double>() ==
+          doctest::Approx(2).epsilon(1e-14));
+    CHECK(linalg::sylvester(number(1), number(1), number(4 * scale)).template item<double>() / scale ==
+          doctest::Approx(2).epsilon(1e-14));
+    const T t = T{{1.0, 2.0, 0.5}, {0.0, 3.0, -4.0}, {0.0, 1.0, 3.0}}.astype(DType::f64);
+    const T select{0, 1, 1}, form = identity<T>(3, DType::f64);
+    const auto plain = linalg::ordschur(linalg::Schur<Mode>{t, form}, select);
+    const auto scaled = linalg::ordschur(linalg::Schur<Mode>{t * scale, form}, select);
+    CHECK(largest(scaled.t / scale - plain.t) <= 1e-14);
+    CHECK(largest(scaled.z - plain.z) <= 1e-14);
+    CHECK(largest(tyto::matmul(tyto::matmul(plain.z, plain.t), adjoint(plain.z)) - t) <= 1e-13);
+  }
+}
+
+BOTH_MODES("sines of small matrices lose no digits") {
+  NEEDS_EIGEN
+  using T = tyto::Tensor<Mode>;
+  // Of small x they are x +- x^3 / 6.
+  for (const double x : {1e-3, 1e-8}) {
+    const T a = T::full({1, 1}, x, DType::f64);
+    CHECK(linalg::sinhm(a).template item<double>() == doctest::Approx(x + x * x * x / 6).epsilon(1e-14));
+    CHECK(real(linalg::sinm(tyto::complex(a, zeros_like(a)))).template item<double>() ==
+          doctest::Approx(x - x * x * x / 6).epsilon(1e-14));
+    CHECK(linalg::tanhm(a).template item<double>() == doctest::Approx(x - x * x * x / 3).epsilon(1e-14));
+  }
+  // On both sides of where the series begins.
+  for (const double x : {0.499, 0.501}) {
+    CHECK(linalg::sinhm(T::full({1, 1}, x, DType::f64)).template item<double>() ==
+          doctest::Approx(std::sinh(x)).epsilon(1e-14));
+  }
+  const auto slope = tyto::grad([](T at) { return sum(linalg::sinhm(at)); })(T::full({1, 1}, 300.0, DType::f64));
+  CHECK(slope.template item<double>() == doctest::Approx(std::cosh(300.0)));
 }
 
 TEST_CASE("a large negative number has no real root") {
