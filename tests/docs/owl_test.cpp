@@ -9,6 +9,7 @@
 #include <tyto/tyto.hpp>
 
 #include "tests/docs/shown.hpp"
+#include "tests/support/built_with.hpp"
 
 using namespace tyto;
 using documented::shown;
