@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/graph/label.hpp"
+#include "core/value/text.hpp"
 #include "nn/layer_parts.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/distributed.hpp"
@@ -162,8 +164,12 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
     IntList axes = spatial_axes_of(x);
     axes.push_back(0);
     const bool sync = options.sync && phase == training;
-    const Moments of =
-        moments(x, axes, [&](const Tensor<Any>& own) { return sync ? distributed::average(own, count) : own; });
+    const Moments of = moments(x, axes, [&](const Tensor<Any>& own) {
+      if (!sync) return own;
+      // Processes compare labels: parts of different sizes are refused.
+      const core::LabelScope parts(core::text(name, " over ", count, " numbers a channel"));
+      return distributed::all_reduce(own, distributed::Reduce::mean);
+    });
     y = scaled(normalised(of, options.epsilon), weight, bias);
     if (phase == training && options.track) {
       if (sync) track(of.mean, of.variance, unbiased_over_processes(count, of.variance.dtype()));

@@ -285,6 +285,24 @@ TEST_CASE("rank: statistics" * doctest::skip(true)) {
   group.barrier();
 }
 
+TEST_CASE("rank: unequal parts" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const nn::BatchNorm1d norm({.channels = 2, .sync = true});
+  const auto x = [&](auto one) { return decltype(one)::ones({3 + group.rank(), 2}); };
+  const doctest::Contains difference("BatchNorm1d over 3 numbers a channel' on rank 0");
+  CHECK_THROWS_WITH_AS((void)norm(x(Eager()), nn::training).to_vector<float>(), difference, tyto::GraphError);
+  auto step = tyto::compile([&](Lazy in) { return Lazy(norm(in, nn::training)); });
+  CHECK_THROWS_WITH_AS((void)step(x(Lazy())).to_vector<float>(), difference, tyto::GraphError);
+  group.barrier();
+}
+
+TEST_CASE("synchronised statistics of parts that differ in size are refused") {
+  with_each_mpi([&](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: unequal parts");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
 TEST_CASE("batch norm with synchronised statistics trains on parts as on whole batches") {
   const std::vector<double> alone = train_with_statistics<Lazy>(d::start());
   with_each_mpi([&](const std::string& mpi) {

@@ -18,7 +18,8 @@ struct BatchNormOptions {
   bool bias = true;                      ///< whether there is one beside the weight
   bool track = true;         ///< keeps running statistics; without them a batch's own serve inference as well
   DType dtype = DType::f32;  ///< element type
-  /// In training, statistics of the batch's parts on all processes (distributed.hpp), which have as many samples each.
+  /// In training, statistics of the batch's parts on all processes (distributed.hpp), which have as many samples each,
+  /// else GraphError.
   bool sync = false;
 };
 /// In training x (batch, spatial..., channels) is normalised by the mean and variance of its batch and space, which
