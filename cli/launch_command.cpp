@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // tyto launch: starts the processes of a group by the launcher of an MPI, set so that they share machines well.
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>

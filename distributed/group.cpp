@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <utility>
 
 #include "core/device/process_group.hpp"
 #include "core/value/text.hpp"

@@ -2,7 +2,6 @@
 // The group of one process, and which group there is.
 #include "core/device/process_group.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "core/value/copy_bytes.hpp"
