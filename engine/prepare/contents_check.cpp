@@ -434,12 +434,12 @@ class SymbolicRun {
     const auto follow = [&](const CarryMove& each) {
       move(at(each.to), at(each.from), static_cast<std::int64_t>(each.bytes));
     };
-    const auto is_over = [&](const PlacedChain& placed) {
-      const std::uint32_t first = placed.chain.members[0];
-      return outputs[first] == inputs[first_carry + first];
-    };
     const std::int64_t trips = trips_of(region);
     const std::int64_t bound = loop.tested ? (loop.trips < 0 ? INT64_MAX : loop.trips) : trips;
+    const auto is_over = [&](const PlacedChain& placed) {
+      const auto crossing = places.crossing(placed, bound);
+      return crossing && at(places.result(placed, crossing->result)) == at(places.initial(placed, crossing->initial));
+    };
     const auto table_bytes = static_cast<std::int64_t>(program.table_bytes);
     const Address table = workspace + static_cast<std::int64_t>(program.table);
     const Contents addresses = fresh("the table of addresses", table_bytes);

@@ -25,6 +25,12 @@ Port behind(const core::Graph& graph, Port port) {
 
 }  // namespace
 
+bool takes_an_input(const core::IterationAttributes& loop, std::size_t carry) {
+  const core::Graph& body = loop.body.graph();
+  const core::GraphNode& made = body.nodes()[body.producer(behind(body, body.updates()[carry].port))];
+  return made.op == core::OpId::read && made.input_count == 0;
+}
+
 bool is_chain_of_its_own(const core::IterationAttributes& loop, std::uint32_t carry) {
   const core::Graph& body = loop.body.graph();
   const Port own = body.inputs()[carry].port, next = behind(body, body.updates()[carry].port);

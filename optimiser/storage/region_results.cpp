@@ -86,12 +86,32 @@ bool arm_allows(const core::Graph& arm, std::size_t result, Port port) {
 
 }  // namespace
 
+// Values of a chain of k carries go round in k + 1 places: those of the k initial values, and one of the kernel's,
+// where the first iteration computes. After the last one a value lies as many places further as there were iterations,
+// the one that came to the kernel's own place excepted: it goes where the value before the last k was.
 bool may_lie_over(const core::IterationAttributes& loop, std::size_t result, std::size_t slot) {
   const std::size_t first = std::size_t{loop.counted} + std::size_t{loop.tested} + std::size_t{loop.keyed};
-  if (result >= static_cast<std::size_t>(loop.carries) || slot != first + result) return false;
+  const auto carries = static_cast<std::size_t>(loop.carries);
+  if (result >= carries || slot < first || slot - first >= carries) return false;
+  const std::size_t initial = slot - first;
   const core::Graph& body = loop.body.graph();
-  const bool kept = std::ranges::count(body.outputs(), body.inputs()[result].port) != 0;
-  return !kept && is_chain_of_its_own(loop, static_cast<std::uint32_t>(result));
+  if (result == initial && is_chain_of_its_own(loop, static_cast<std::uint32_t>(result))) {
+    return std::ranges::count(body.outputs(), body.inputs()[result].port) == 0;
+  }
+  if (loop.tested || loop.counted || loop.trips < 0) return false;
+  if (result != initial && !takes_an_input(loop, result) && !takes_an_input(loop, initial)) return false;
+  for (const CarryChain& chain : carry_chains(loop)) {
+    const auto of_result = std::ranges::find(chain.members, result);
+    const auto of_initial = std::ranges::find(chain.members, initial);
+    if (of_result == chain.members.end() || of_initial == chain.members.end()) continue;
+    if (chain.cyclic || chain.stack || chain.history) return false;
+    const auto places = static_cast<std::int64_t>(chain.members.size()) + 1;
+    const std::int64_t end = loop.trips % places;
+    const std::int64_t member = of_result - chain.members.begin(), from = of_initial - chain.members.begin();
+    if (member + 1 == end) return from == places - 1 - end;
+    return from == (member - end + places) % places;
+  }
+  return false;
 }
 
 bool may_lie_over(const core::BranchAttributes& branch, std::size_t result, std::size_t slot) {

@@ -9,7 +9,8 @@
 namespace tyto::optimiser {
 
 /// Whether result number `result` of the loop may lie in the memory of its operand number `slot`: the initial value of
-/// the same carry, unless a row of a result keeps that or another carry takes it over.
+/// the same carry, unless a row of a result keeps that or another carry takes it over; of carries that hand on their
+/// values, which lie where the initial ones did, the one at whose place the result is after the last iteration.
 bool may_lie_over(const core::IterationAttributes& loop, std::size_t result, std::size_t slot);
 
 /// The same of a branch: each arm passes the operand on as that result, or leaves it alone, or reads it for the last

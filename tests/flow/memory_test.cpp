@@ -3,6 +3,7 @@
 // is worth keeping.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <tyto/tyto.hpp>
 
 namespace memory_test {
@@ -109,6 +110,29 @@ std::size_t arena_of(const Make& make) {
   graph.run();
   CHECK(graph[y].template to_vector<float>() == make(numbers(tyto::Tensor<tyto::Eager>())).template to_vector<float>());
   return graph.report().arena_bytes;
+}
+
+TEST_CASE("a carry delayed by k whose initial values the graph computes takes k + 1 places in all") {
+  for (std::int64_t delay = 2; delay <= 5; ++delay) {
+    for (std::int64_t length = 0; length <= 12; ++length) {
+      CAPTURE(delay);
+      CAPTURE(length);
+      const std::size_t arena = arena_of([&](const auto& p) {
+        std::vector<std::decay_t<decltype(p)>> initial;
+        for (std::int64_t i = 0; i < delay; ++i) initial.push_back(cos(p + static_cast<double>(i)));
+        const auto last = fori_loop(0, length, initial, [](const auto&, const auto& c) {
+          auto next = c;
+          std::rotate(next.begin(), next.begin() + 1, next.end());
+          next.back() = cumsum(c[0], 0);
+          return next;
+        });
+        std::vector<std::decay_t<decltype(p)>> sums;
+        for (const auto& each : last) sums.push_back(sum(each, {0}));
+        return stack(sums);
+      });
+      if (length > 0) CHECK(arena / square_bytes == static_cast<std::size_t>(delay) + 1);
+    }
+  }
 }
 
 TEST_CASE("what a branch passes on, or leaves alone, stays where it lies") {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "optimiser/storage/carries.hpp"
@@ -47,8 +48,7 @@ struct CarryMove {
 };
 
 /// Places are functions of the number of the iteration: values change their places by their numbers, and are not moved.
-/// `trips` is how often the loop runs, or at most where it is tested; `over`: the result of the chain's first carry
-/// lies where its initial value does.
+/// `trips` is how often the loop runs, or at most where it is tested; `over`: what crossing() names share their memory.
 struct CarryPlaces {
   std::vector<PlacedChain> chains;
   std::vector<std::size_t> row_bytes;  // of the stacked results
@@ -70,6 +70,14 @@ struct CarryPlaces {
     return {RegionPlace::Kind::result, carries + stack,
             static_cast<std::size_t>(row_at(iteration, trips)) * row_bytes[stack]};
   }
+  /// Members of a chain that lies in a ring.
+  struct Crossing {
+    std::size_t result, initial;
+  };
+  /// The one result that is computed into the kernel's own place when it may not lie there at the end, and the initial
+  /// value that no other result can take the place of. Where these two share their memory, the place is the ring's, and
+  /// the result is copied there after the last iteration.
+  std::optional<Crossing> crossing(const PlacedChain& placed, std::int64_t trips) const;
   /// Where what the chain's first carry becomes in an iteration is computed.
   RegionPlace next(const PlacedChain& placed, std::int64_t iteration, std::int64_t trips, bool over) const;
   /// Where the value lies that member number `member`, from zero, has at the beginning of an iteration.
@@ -98,20 +106,30 @@ struct CarryPlaces {
 
 // In the header: the first iterations ask for each carry, and with rings all do until they have gone round.
 
-// Place number `place` of a ring. In a loop whose end is known the members' places at the end are the results'.
+inline std::optional<CarryPlaces::Crossing> CarryPlaces::crossing(const PlacedChain& placed, std::int64_t trips) const {
+  if (placed.places == 0 || (tested && placed.own_places > 1)) return std::nullopt;
+  if (tested) return Crossing{0, 0};
+  const auto end = static_cast<std::size_t>(trips % static_cast<std::int64_t>(placed.places));
+  if (end == 0) return std::nullopt;
+  return Crossing{end - 1, placed.places - 1 - end};
+}
+
+// Place number `place` of a ring. In a loop whose end is known the members' places at the end are the results'. The
+// first iteration reads all initial values, so that it computes into the kernel's own place where a result's is one of
+// theirs.
 inline RegionPlace CarryPlaces::ring(const PlacedChain& placed, std::size_t place, std::int64_t trips,
                                      bool over) const {
   const std::size_t members = placed.chain.members.size();
   const RegionPlace own{RegionPlace::Kind::workspace, 0, placed.workspace};
-  // The first iteration reads the initial value, so that it must not write there.
-  if (over) return place == 0 ? own : result(placed, 0);
   if (tested) {
     if (placed.own_places > 1) {
       return {RegionPlace::Kind::workspace, 0, placed.workspace + place * placed.place_bytes};
     }
-    return place == 0 ? result(placed, 0) : own;
+    return (place == 0) == over ? own : result(placed, 0);
   }
   const auto end = static_cast<std::size_t>(trips % static_cast<std::int64_t>(placed.places));
+  if (over && place == 0) return own;
+  if (over && place == end) return result(placed, end - 1);
   // The member i, from one, whose value is at the end in this place: (end - i) mod places = place.
   const std::size_t member = (end + placed.places - place) % placed.places;
   if (member == 0 || member > members || static_cast<std::int64_t>(member) > trips) return own;

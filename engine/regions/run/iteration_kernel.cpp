@@ -269,7 +269,11 @@ class IterationKernel final : public RegionKernel {
   void list_carry_moves(const PlacedChain& placed, const std::string& path, const SharesAddress& over,
                         std::vector<MovedBytes>& moved) const {
     const std::uint32_t first = placed.chain.members[0];
-    const bool is_over = over(first, places_.first_carry + first);
+    const auto is_over = [&](std::int64_t trips) {
+      const auto crossing = places_.crossing(placed, trips);
+      return crossing &&
+             over(places_.result(placed, crossing->result).number, places_.initial(placed, crossing->initial).number);
+    };
     const auto lies_there = [&](const CarryMove& move) {
       if (move.from.kind == RegionPlace::Kind::operand) return over(move.to.number, move.from.number);
       return move.to == move.from;
@@ -287,7 +291,7 @@ class IterationKernel final : public RegionKernel {
     for (std::int64_t done = least; done <= most; ++done) {
       const std::int64_t trips = loop_.tested ? most + 1 : done;
       std::size_t member = 0;
-      places_.leave(placed, done, trips, is_over, [&](const CarryMove& move) {
+      places_.leave(placed, done, trips, is_over(trips), [&](const CarryMove& move) {
         if (!lies_there(move)) bytes[member] = move.bytes;
         ++member;
       });
@@ -375,9 +379,9 @@ class IterationKernel final : public RegionKernel {
       return (operand ? inputs_.data() : outputs_.data())[place.number] + place.offset;
     }
     bool is_over(const PlacedChain& placed) const {
-      if (placed.places == 0) return false;  // asked of rings only
-      const std::uint32_t first = placed.chain.members[0];
-      return memory_.is_same(outputs_[first], inputs_[places_.first_carry + first]);
+      const auto crossing = places_.crossing(placed, trips_);
+      return crossing && memory_.is_same(at(places_.result(placed, crossing->result)),
+                                         at(places_.initial(placed, crossing->initial)));
     }
     void move(const CarryMove& move) const { memory_.move(at(move.to), at(move.from), move.bytes); }
 
