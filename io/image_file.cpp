@@ -77,6 +77,31 @@ void check_size(const std::string& file, std::int64_t height, std::int64_t width
   }
 }
 
+PictureRows picture_rows(const char* function, const HostArrayView& array, std::initializer_list<int> channels,
+                         std::int64_t longest_side) {
+  if (array.dtype != DType::u8) {
+    core::throw_error<TypeError>(function, ": the picture must be u8, not ", array.dtype,
+                                 "; of x from 0 to 1 it is cast(round(x * 255), DType::u8)");
+  }
+  const Shape& shape = array.shape;
+  const std::int64_t last = shape.size() == 2 ? 1 : shape.size() == 3 ? shape[2] : 0;
+  if (std::find(channels.begin(), channels.end(), last) == channels.end()) {
+    std::string allowed;
+    for (const int& count : channels) {
+      const bool is_last = &count == channels.end() - 1;
+      allowed += (allowed.empty() ? "" : is_last ? " or " : ", ") + std::to_string(count);
+    }
+    core::throw_error<ShapeError>(function, ": the picture must be (height, width) or (height, width, channels) with ",
+                                  allowed, " channels, not of shape ", shape);
+  }
+  if (std::min(shape[0], shape[1]) < 1 || std::max(shape[0], shape[1]) > longest_side) {
+    core::throw_error<ShapeError>(function, ": height and width of the picture must be 1 to ", longest_side,
+                                  ", not those of shape ", shape);
+  }
+  return {static_cast<std::uint32_t>(shape[0]), static_cast<std::uint32_t>(shape[1]), static_cast<int>(last),
+          reinterpret_cast<const unsigned char*>(array.bytes.data())};
+}
+
 HostArray read_image(const std::string& file, std::span<const std::byte> bytes, const ImageOptions& options) {
   constexpr std::array allowed{0, 1, 3, 4};
   if (std::find(allowed.begin(), allowed.end(), options.channels) == allowed.end()) {
@@ -102,6 +127,20 @@ HostArray read_image_file(const std::string& path, const ImageOptions& options) 
       path, "the file", source.size(), [&] { return std::vector<std::byte>(static_cast<std::size_t>(source.size())); });
   source.read(0, bytes, "the file");
   return io::read_image(path, bytes, options);
+}
+
+void write_png_file(const std::string& path, const HostArrayView& picture) {
+  constexpr std::int64_t longest_side = 1'000'000;  // that libpng reads unless told otherwise
+  io::write_png(path, io::picture_rows("write_png", picture, {1, 2, 3, 4}, longest_side));
+}
+
+void write_jpeg_file(const std::string& path, const HostArrayView& picture, const JpegOptions& options) {
+  constexpr std::int64_t longest_side = 65500;  // JPEG_MAX_DIMENSION
+  const io::PictureRows rows = io::picture_rows("write_jpeg", picture, {1, 3}, longest_side);
+  if (options.quality < 1 || options.quality > 100) {
+    throw ValueError("write_jpeg: quality = " + std::to_string(options.quality) + " must be 1 to 100");
+  }
+  io::write_jpeg(path, rows, options.quality);
 }
 
 }  // namespace detail

@@ -8,10 +8,13 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 
 #include <jpeglib.h>
 //
 #include <jerror.h>
+
+#include "io/atomic_file.hpp"
 
 namespace tyto::io {
 
@@ -127,10 +130,72 @@ class JpegReader {
   char message_[JMSG_LENGTH_MAX] = {};
 };
 
+class JpegWriter {
+ public:
+  explicit JpegWriter(const std::string& path) : path_(path) {
+    state_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = on_error;
+    errors_.output_message = [](j_common_ptr) {};
+    state_.client_data = this;
+  }
+  ~JpegWriter() {
+    jpeg_destroy_compress(&state_);
+    std::free(bytes_);
+  }
+  JpegWriter(const JpegWriter&) = delete;
+  JpegWriter& operator=(const JpegWriter&) = delete;
+
+  void write(const PictureRows& picture, int quality) {
+    AtomicFile file(path_);
+    if (!encode(picture, quality)) refuse(path_, "cannot be written: ", message_);
+    file.write(std::as_bytes(std::span(bytes_, size_)));
+    file.commit();
+  }
+
+ private:
+  static void on_error(j_common_ptr state) {
+    auto* self = static_cast<JpegWriter*>(state->client_data);
+    (*state->err->format_message)(state, self->message_);
+    std::longjmp(self->back_, 1);
+  }
+
+  // The function that libjpeg jumps back to; nothing in it has a destructor.
+  bool encode(const PictureRows& picture, int quality) {
+    if (setjmp(back_) != 0) return false;
+    jpeg_create_compress(&state_);
+    jpeg_mem_dest(&state_, &bytes_, &size_);
+    state_.image_height = picture.height;
+    state_.image_width = picture.width;
+    state_.input_components = picture.channels;
+    state_.in_color_space = picture.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&state_);
+    jpeg_set_quality(&state_, quality, TRUE);
+    jpeg_start_compress(&state_, TRUE);
+    for (std::uint32_t i = 0; i < picture.height; ++i) {
+      JSAMPROW row = const_cast<JSAMPROW>(picture.row(i));  // libjpeg only reads it
+      jpeg_write_scanlines(&state_, &row, 1);
+    }
+    jpeg_finish_compress(&state_);
+    return true;
+  }
+
+  const std::string& path_;
+  jpeg_compress_struct state_ = {};
+  jpeg_error_mgr errors_ = {};
+  unsigned char* bytes_ = nullptr;
+  unsigned long size_ = 0;
+  std::jmp_buf back_;
+  char message_[JMSG_LENGTH_MAX] = {};
+};
+
 }  // namespace
 
 HostArray read_jpeg(const std::string& file, std::span<const std::byte> bytes, std::int64_t largest) {
   return JpegReader(file, bytes).read(largest);
+}
+
+void write_jpeg(const std::string& path, const PictureRows& picture, int quality) {
+  JpegWriter(path).write(picture, quality);
 }
 
 }  // namespace tyto::io
@@ -141,6 +206,10 @@ namespace tyto::io {
 
 HostArray read_jpeg(const std::string& file, std::span<const std::byte>, std::int64_t) {
   refuse(file, "is a JPEG file, and this copy of Tyto was built without libjpeg");
+}
+
+void write_jpeg(const std::string& path, const PictureRows&, int) {
+  refuse(path, "cannot be written: this copy of Tyto was built without libjpeg");
 }
 
 }  // namespace tyto::io

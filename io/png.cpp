@@ -10,7 +10,9 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 
+#include "io/atomic_file.hpp"
 #include "io/stream.hpp"
 
 namespace tyto::io {
@@ -99,11 +101,72 @@ class PngReader {
   char message_[160] = {};
 };
 
+class PngWriter {
+ public:
+  explicit PngWriter(const std::string& path) : path_(path), file_(path) {
+    png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
+    info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
+    if (info_ == nullptr) {
+      png_destroy_write_struct(&png_, nullptr);
+      refuse(path_, "cannot be written: libpng does not start");
+    }
+    png_set_write_fn(png_, this, take, [](png_structp) {});
+  }
+  ~PngWriter() { png_destroy_write_struct(&png_, &info_); }
+  PngWriter(const PngWriter&) = delete;
+  PngWriter& operator=(const PngWriter&) = delete;
+
+  void write(const PictureRows& picture) {
+    const bool written = write_rows(picture);
+    if (failure_) std::rethrow_exception(failure_);
+    if (!written) refuse(path_, "cannot be written: ", message_);
+    file_.commit();
+  }
+
+ private:
+  static void on_error(png_structp png, png_const_charp message) {
+    auto* self = static_cast<PngWriter*>(png_get_error_ptr(png));
+    std::snprintf(self->message_, sizeof self->message_, "%s", message);
+    png_longjmp(png, 1);
+  }
+  static void take(png_structp png, png_bytep bytes, std::size_t size) {
+    auto* self = static_cast<PngWriter*>(png_get_io_ptr(png));
+    try {
+      self->file_.write(std::as_bytes(std::span(bytes, size)));
+    } catch (...) {
+      self->failure_ = std::current_exception();
+    }
+    if (self->failure_) png_error(png, "the file cannot be written");
+  }
+
+  // The function that libpng jumps back to; nothing in it has a destructor.
+  bool write_rows(const PictureRows& picture) {
+    constexpr int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                               PNG_COLOR_TYPE_RGB_ALPHA};
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_IHDR(png_, info_, picture.width, picture.height, 8, colours[picture.channels - 1], PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png_, info_);
+    for (std::uint32_t i = 0; i < picture.height; ++i) png_write_row(png_, picture.row(i));
+    png_write_end(png_, info_);
+    return true;
+  }
+
+  const std::string& path_;
+  AtomicFile file_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  std::exception_ptr failure_;
+  char message_[160] = {};
+};
+
 }  // namespace
 
 HostArray read_png(const std::string& file, std::span<const std::byte> bytes, std::int64_t largest) {
   return PngReader(file, bytes).read(largest);
 }
+
+void write_png(const std::string& path, const PictureRows& picture) { PngWriter(path).write(picture); }
 
 }  // namespace tyto::io
 
@@ -113,6 +176,10 @@ namespace tyto::io {
 
 HostArray read_png(const std::string& file, std::span<const std::byte>, std::int64_t) {
   refuse(file, "is a PNG file, and this copy of Tyto was built without libpng");
+}
+
+void write_png(const std::string& path, const PictureRows&) {
+  refuse(path, "cannot be written: this copy of Tyto was built without libpng");
 }
 
 }  // namespace tyto::io

@@ -2,11 +2,15 @@
 // WAV: RIFF chunks, of which one describes the samples and one holds them.
 #pragma once
 
+#include <vector>
+
 #include "io/byte_source.hpp"
 #include "tyto/audio.hpp"
 
 namespace tyto::io {
 
 Recording<HostArray> read_wav(const ByteSource& source);
+/// The bytes of a file. Throws TypeError, ShapeError or ValueError when it cannot hold the samples.
+std::vector<std::byte> wav_bytes(const HostArrayView& samples, std::int64_t rate, WavFormat format);
 
 }  // namespace tyto::io

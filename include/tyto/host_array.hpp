@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tyto/tensor.hpp"
@@ -29,5 +30,13 @@ template <class T>
 T to_tensor(const HostArray& array) {
   return T::from_bytes(array.bytes.data(), element_count(array.shape), array.shape, array.dtype);
 }
+
+namespace detail {
+template <class M>
+HostArrayView view_of(const char* function, const Tensor<M>& x) {
+  if (!x.defined()) throw GraphError(std::string(function) + ": given is an undefined tensor");
+  return {x.dtype(), x.shape(), x.bytes()};
+}
+}  // namespace detail
 
 }  // namespace TYTO_API

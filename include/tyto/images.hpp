@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures from PNG and JPEG files, and folders of them with a folder for each class.
+// Pictures read from PNG and JPEG files and written to them, and folders of them with a folder for each class.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,16 @@ struct ImageOptions {
   std::int64_t largest = std::int64_t{1} << 27;
 };
 
+/// Options of `write_jpeg`.
+struct JpegOptions {
+  /// From 1 (small) to 100 (all but exact), as libjpeg and Pillow count.
+  int quality = 90;
+};
+
 namespace detail {
 HostArray read_image_file(const std::string& path, const ImageOptions& options);
+void write_png_file(const std::string& path, const HostArrayView& picture);
+void write_jpeg_file(const std::string& path, const HostArrayView& picture, const JpegOptions& options);
 }  // namespace detail
 
 /// A PNG or JPEG file as u8 (height, width, channels), of 8 bits each whatever the file has. Opacity that is not asked
@@ -28,6 +36,21 @@ HostArray read_image_file(const std::string& path, const ImageOptions& options);
 template <class T = Tensor<Eager>>
 T read_image(const std::string& path, const ImageOptions& options = {}) {
   return to_tensor<T>(detail::read_image_file(path, options));
+}
+
+/// Writes u8 (height, width), grey, or (height, width, channels): 1 grey, 2 grey and opacity, 3 red, green, blue, 4 and
+/// opacity. Throws TypeError and ShapeError for other tensors, and IoError where Tyto was built without libpng.
+///
+///     write_png("x.png", cast(round(x * 255), DType::u8));  // x from 0 to 1
+template <class M>
+void write_png(const std::string& path, const Tensor<M>& picture) {
+  detail::write_png_file(path, detail::view_of("write_png", picture));
+}
+/// Writes u8 (height, width) or (height, width, 1), grey, or (height, width, 3), red, green, blue, as a JPEG file,
+/// which keeps a picture nearly, not exactly. Throws as write_png does; the library is libjpeg.
+template <class M>
+void write_jpeg(const std::string& path, const Tensor<M>& picture, const JpegOptions& options = {}) {
+  detail::write_jpeg_file(path, detail::view_of("write_jpeg", picture), options);
 }
 
 /// Picture files with their classes: file i is of class `classes[labels[i]]`.

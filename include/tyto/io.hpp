@@ -73,11 +73,6 @@ void write_safetensors_shards(const std::string& path, const NamedList<HostArray
                               std::uint64_t shard_bytes);
 
 template <class M>
-HostArrayView view_of(const char* function, const Tensor<M>& x) {
-  if (!x.defined()) throw GraphError(std::string(function) + ": given is an undefined tensor");
-  return {x.dtype(), x.shape(), x.bytes()};
-}
-template <class M>
 NamedList<HostArrayView> views_of(const char* function, const NamedList<Tensor<M>>& arrays) {
   NamedList<HostArrayView> views;
   for (const Named<Tensor<M>>& array : arrays) views.push_back({array.name, view_of(function, array.value)});

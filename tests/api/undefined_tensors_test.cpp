@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <string>
+#include <tyto/audio.hpp>
 #include <tyto/distributed.hpp>
+#include <tyto/images.hpp>
 #include <tyto/io.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -442,6 +444,9 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: reading, states, gra
   REFUSES("jvp", jvp([](auto& in) { return in[0]; }, std::vector<Tensor>{x}, std::vector<Tensor>{none}));
   REFUSES("delay", tyto::delay<Mode>({2}, DType::f32, [](auto& in) { return in[0]; }, {none}));
   REFUSES("write_npy", write_npy("never.npy", none));
+  REFUSES("write_png", tyto::write_png("never.png", none));
+  REFUSES("write_jpeg", tyto::write_jpeg("never.jpg", none));
+  REFUSES("write_wav", tyto::write_wav("never.wav", none, 8000));
   REFUSES("write_npz", tyto::write_npz<Mode>("never.npz", {{"x", none}}));
   REFUSES("write_safetensors", tyto::write_safetensors<Mode>("never.safetensors", {{"x", none}}));
   const char* told = "an undefined tensor (default-constructed or moved from) is used";

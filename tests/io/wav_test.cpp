@@ -2,8 +2,11 @@
 // Recordings in WAV files, against what SciPy reads from them, and each way that such a file can be wrong.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tyto/audio.hpp>
 #include <tyto/io.hpp>
+#include <tyto/tyto.hpp>
 
 #include "io/wav.hpp"
 #include "tests/io/bytes.hpp"
@@ -79,6 +82,86 @@ TEST_CASE("each way a WAV file can be wrong is told") {
   std::string silent = format(1, 1, 16, 2);
   silent.replace(4, 4, 4, '\0');
   refused(file_of(chunk("fmt ", silent)), "states no frames in a second");
+}
+
+TEST_CASE_TEMPLATE("samples are written to the bytes that SciPy and Python's wave write", Mode, Eager, Lazy) {
+  using T = Tensor<Mode>;
+  const Folder folder;
+  const NamedList<T> values = read_npz<T>(data("wavs.npz"));
+  const auto writes = [&](const char* name, WavFormat format) {
+    CAPTURE(name);
+    const T samples = values[name];
+    const auto rate = values[std::string(name) + "_rate"].template item<std::int64_t>();
+    write_wav(folder / "x.wav", samples, rate, format);
+    return text_of_file(folder / "x.wav");
+  };
+  const auto file = [](const char* name) { return text_of_file(data("wavs/" + std::string(name) + ".wav")); };
+  CHECK(writes("stereo_16", WavFormat::i16) == file("stereo_16"));
+  CHECK(writes("stereo_24", WavFormat::i24) == file("stereo_24"));
+  CHECK(writes("mono_float", WavFormat::f32) == file("mono_float"));
+  // RIFF pads chunks to even lengths, which SciPy leaves out behind the 25 bytes of this one.
+  std::string padded = file("mono_u8") + '\0';
+  padded.replace(4, 4, number(padded.size() - 8, 4));
+  CHECK(writes("mono_u8", WavFormat::u8) == padded);
+
+  // One axis is one channel, and 16 bits are what is written unless told otherwise.
+  const T mono = values["stereo_16"](all, 0);
+  write_wav(folder / "x.wav", mono, 8000);
+  const auto [samples, rate] = read_wav<T>(folder / "x.wav");
+  CHECK(samples.shape() == Shape{25, 1});
+  CHECK(samples.template to_vector<float>() == mono.template to_vector<float>());
+  CHECK(rate == 8000);
+}
+
+TEST_CASE("samples become the nearest level, the even one of two, and full scale the highest") {
+  const auto bytes = [](const std::vector<float>& samples, WavFormat format) {
+    const HostArrayView view{
+        DType::f32, {static_cast<std::int64_t>(samples.size())}, std::as_bytes(std::span(samples))};
+    const std::vector<std::byte> file = io::wav_bytes(view, 8000, format);
+    return std::string(reinterpret_cast<const char*>(file.data()) + 44, file.size() - 44);
+  };
+  const float level = 1 / 32768.0F;
+  CHECK(bytes({1, -1, 0, level, 0.5F * level, 1.5F * level, -1.5F * level, 0.51F * level}, WavFormat::i16) ==
+        number(0x7fff, 2) + number(0x8000, 2) + number(0, 2) + number(1, 2) + number(0, 2) + number(2, 2) +
+            number(0xfffe, 2) + number(1, 2));
+  CHECK(bytes({1, -1, 0, 0.5F}, WavFormat::u8) == std::string("\xff\x00\x80\xc0", 4));
+  CHECK(bytes({1, -1, 0.5F, -0x1p-24F}, WavFormat::i32) ==
+        number(0x7fffffff, 4) + number(0x80000000, 4) + number(0x40000000, 4) + number(0xffffff80, 4));
+  CHECK(bytes({}, WavFormat::i16).empty());
+}
+
+TEST_CASE_TEMPLATE("what a WAV file cannot hold is refused before one appears", Mode, Eager, Lazy) {
+  using T = Tensor<Mode>;
+  const Folder folder;
+  const std::string path = folder / "x.wav";
+  const T two = T::zeros({4, 2});
+  CHECK_THROWS_WITH_AS(write_wav(path, cast(two, DType::i16), 8000),
+                       "write_wav: the samples must be f32, not i16; cast(x, DType::f32) makes them so", TypeError);
+  CHECK_THROWS_WITH_AS(
+      write_wav(path, T::zeros({2, 4, 2}), 8000),
+      "write_wav: the samples must be (frames,) or (frames, channels) with 1 to 32767 channels, not of "
+      "shape (2,4,2)",
+      ShapeError);
+  CHECK_THROWS_AS(write_wav(path, T::zeros({}), 8000), ShapeError);
+  CHECK_THROWS_AS(write_wav(path, T::zeros({4, 0}), 8000), ShapeError);
+  CHECK_THROWS_AS(write_wav(path, T::zeros({1, 65536}), 8000, WavFormat::u8), ShapeError);
+  CHECK_THROWS_WITH_AS(write_wav(path, two, 0), "write_wav: the rate must be 1 to 1073741823 frames in a second, not 0",
+                       ValueError);
+  CHECK_THROWS_AS(write_wav(path, two, 1073741824), ValueError);
+  CHECK_THROWS_AS(write_wav(path, two, -1), ValueError);
+  const T loud{{0.0F, 1.0F}, {-1.0F, -1.5F}};
+  CHECK_THROWS_WITH_AS(
+      write_wav(path, loud, 8000),
+      "write_wav: sample -1.5 of channel 1 in frame 1 is beyond -1 to 1; clip(x, -1, 1) limits it, and "
+      "WavFormat::f32 keeps it",
+      ValueError);
+  CHECK_THROWS_WITH_AS(write_wav(path, T{NAN}, 8000), doctest::Contains("sample nan of channel 0 in frame 0"),
+                       ValueError);
+  CHECK(!std::filesystem::exists(path));
+  write_wav(path, loud, 8000, WavFormat::f32);
+  CHECK(read_wav<T>(path).samples.template to_vector<float>() == std::vector<float>{0, 1, -1, -1.5F});
+  CHECK_THROWS_WITH_AS(write_wav("/nowhere/x.wav", two, 8000), doctest::Contains("/nowhere/x.wav: cannot be written: "),
+                       IoError);
 }
 
 }  // namespace tyto::io_tests

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// WAV files written: the format chunk, for floating-point numbers the count of frames, and the samples.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "core/value/text.hpp"
+#include "io/atomic_file.hpp"
+#include "io/wav.hpp"
+
+namespace tyto::io {
+
+namespace {
+
+constexpr std::uint64_t largest_field = std::numeric_limits<std::uint32_t>::max();
+
+struct SampleLayout {
+  std::uint64_t encoding;
+  int bits;
+};
+
+SampleLayout layout_of(WavFormat format) {
+  switch (format) {
+    case WavFormat::u8: return {1, 8};
+    case WavFormat::i16: return {1, 16};
+    case WavFormat::i24: return {1, 24};
+    case WavFormat::i32: return {1, 32};
+    case WavFormat::f32: return {3, 32};
+  }
+  throw ValueError("write_wav: unknown WavFormat " + std::to_string(static_cast<int>(format)));
+}
+
+class LittleEndianBytes {
+ public:
+  void number(std::uint64_t value, int width) {
+    for (int i = 0; i < width; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i) & 0xff));
+  }
+  void name(std::string_view text) {
+    for (const char letter : text) bytes_.push_back(static_cast<std::byte>(letter));
+  }
+  void reserve(std::uint64_t size) { bytes_.reserve(static_cast<std::size_t>(size)); }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// Full scale is two to the power of one bit less, of which the positive end does not exist.
+std::uint64_t integer_of(float sample, int bits) {
+  const double scale = std::ldexp(1.0, bits - 1);
+  const auto level = static_cast<std::int64_t>(std::min(std::nearbyint(sample * scale), scale - 1));
+  return static_cast<std::uint64_t>(bits == 8 ? level + 128 : level);
+}
+
+}  // namespace
+
+std::vector<std::byte> wav_bytes(const HostArrayView& samples, std::int64_t rate, WavFormat format) {
+  const auto [encoding, bits] = layout_of(format);
+  const Shape& shape = samples.shape;
+  if (samples.dtype != DType::f32) {
+    core::throw_error<TypeError>("write_wav: the samples must be f32, not ", samples.dtype,
+                                 "; cast(x, DType::f32) makes them so");
+  }
+  constexpr std::int64_t most_channels = std::numeric_limits<std::uint16_t>::max();
+  const std::int64_t channels = shape.size() == 1 ? 1 : shape.size() == 2 ? shape[1] : 0;
+  if (channels < 1 || channels > most_channels / (bits / 8)) {
+    core::throw_error<ShapeError>("write_wav: the samples must be (frames,) or (frames, channels) with 1 to ",
+                                  most_channels / (bits / 8), " channels, not of shape ", shape);
+  }
+  const auto frame_bytes = static_cast<std::uint64_t>(channels * (bits / 8));
+  if (rate < 1 || static_cast<std::uint64_t>(rate) > largest_field / frame_bytes) {
+    core::throw_error<ValueError>("write_wav: the rate must be 1 to ", largest_field / frame_bytes,
+                                  " frames in a second, not ", rate);
+  }
+  const bool integers = encoding == 1;
+  const std::uint64_t format_size = integers ? 16 : 18;  // numbers that are no integers state that nothing follows
+  const std::uint64_t count_size = integers ? 0 : 12;
+  const auto frames = static_cast<std::uint64_t>(shape[0]);
+  const std::uint64_t before_samples = 4 + 8 + format_size + count_size + 8;
+  if (frames > (largest_field - before_samples - 1) / frame_bytes) {
+    core::throw_error<ValueError>("write_wav: ", frames, " frames of ", frame_bytes,
+                                  " bytes are more than the 4 GiB that a WAV file can state");
+  }
+  const std::uint64_t data_size = frames * frame_bytes, padding = data_size % 2;
+
+  LittleEndianBytes out;
+  out.reserve(8 + before_samples + data_size + padding);
+  out.name("RIFF");
+  out.number(before_samples + data_size + padding, 4);
+  out.name("WAVEfmt ");
+  out.number(format_size, 4);
+  out.number(encoding, 2);
+  out.number(static_cast<std::uint64_t>(channels), 2);
+  out.number(static_cast<std::uint64_t>(rate), 4);
+  out.number(static_cast<std::uint64_t>(rate) * frame_bytes, 4);
+  out.number(frame_bytes, 2);
+  out.number(static_cast<std::uint64_t>(bits), 2);
+  if (!integers) {
+    out.number(0, 2);
+    out.name("fact");
+    out.number(4, 4);
+    out.number(frames, 4);
+  }
+  out.name("data");
+  out.number(data_size, 4);
+  for (std::size_t i = 0; i < samples.bytes.size(); i += sizeof(float)) {
+    float sample = 0;
+    std::memcpy(&sample, samples.bytes.data() + i, sizeof sample);
+    if (integers && !(std::abs(sample) <= 1)) {
+      const auto at = static_cast<std::int64_t>(i / sizeof(float));
+      core::throw_error<ValueError>("write_wav: sample ", sample, " of channel ", at % channels, " in frame ",
+                                    at / channels, " is beyond -1 to 1; clip(x, -1, 1) limits it, and WavFormat::f32 ",
+                                    "keeps it");
+    }
+    out.number(integers ? integer_of(sample, bits) : std::bit_cast<std::uint32_t>(sample), bits / 8);
+  }
+  if (padding != 0) out.number(0, 1);
+  return out.take();
+}
+
+}  // namespace tyto::io
+
+namespace tyto TYTO_API {
+namespace detail {
+
+void write_wav_file(const std::string& path, const HostArrayView& samples, std::int64_t rate, WavFormat format) {
+  const std::vector<std::byte> bytes = io::wav_bytes(samples, rate, format);
+  io::AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace detail
+}  // namespace TYTO_API
