@@ -71,6 +71,12 @@ template <class M, class B>
 const Tensor<M>& loss_of(const std::pair<Tensor<M>, B>& result) {
   return result.first;
 }
+template <class T>
+Tensor<Any> loss_of(const T&) {
+  static_assert(sizeof(T) == 0,
+                "a function whose gradient is taken returns a tensor, or a tuple or pair with one first");
+  return {};
+}
 
 template <class M, class F, std::size_t... i>
 auto call_with(F& f, const std::vector<Value>& inputs, std::index_sequence<i...>) {

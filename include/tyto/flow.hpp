@@ -98,6 +98,107 @@ std::vector<Value> flattened(const T& structure) {
   return values;
 }
 
+/// What loops carry and branches give: a tensor, or a list, tuple or pair of such.
+template <class T>
+inline constexpr bool is_structure = false;
+template <class M>
+inline constexpr bool is_structure<Tensor<M>> = true;
+template <class M>
+inline constexpr bool is_structure<std::vector<Tensor<M>>> = true;
+template <class... T>
+inline constexpr bool is_structure<std::tuple<T...>> = (is_structure<T> && ...);
+template <class A, class B>
+inline constexpr bool is_structure<std::pair<A, B>> = is_structure<A>&& is_structure<B>;
+
+/// What a loop gives, which of anything else is no error beside the one that says so.
+template <class C>
+using Carried = std::conditional_t<is_structure<C>, C, Value>;
+
+/// What a function of these operands gives, which is void for a function that does not take them.
+template <class F, class... T>
+struct ResultOf {
+  using type = void;
+};
+template <class F, class... T>
+requires std::is_invocable_v<F&, T...>
+struct ResultOf<F, T...> {
+  using type = std::decay_t<std::invoke_result_t<F&, T...>>;
+};
+template <class F, class... T>
+using result_of = typename ResultOf<F, T...>::type;
+
+/// The number of an iteration as a body takes it.
+template <class C>
+using IterationNumber =
+    std::conditional_t<region_mode<C> == RegionMode::lazy, Tensor<Lazy>,
+                       std::conditional_t<region_mode<C> == RegionMode::eager, Tensor<Eager>, Tensor<Any>>>;
+
+// What is wrong with the functions that a loop or a branch is given, in a sentence; nothing else is compiled then.
+
+template <class C, class P, class B>
+consteval bool is_while_loop() {
+  static_assert(is_structure<C>,
+                "while_loop(init, go_on, body): init is a tensor, or a list, tuple or pair of tensors");
+  if constexpr (is_structure<C>) {
+    static_assert(std::is_convertible_v<result_of<P, C>, Value>,
+                  "while_loop(init, go_on, body): go_on takes what is carried and gives a tensor of one bool");
+    static_assert(std::is_convertible_v<result_of<B, C>, C>,
+                  "while_loop(init, go_on, body): the body takes what is carried and returns the next, of init's type");
+    return std::is_convertible_v<result_of<P, C>, Value> && std::is_convertible_v<result_of<B, C>, C>;
+  }
+  return false;
+}
+
+template <class C, class B>
+consteval bool is_fori_loop() {
+  static_assert(is_structure<C>,
+                "fori_loop(lower, upper, init, body): init, which stands before the body, is a tensor, "
+                "or a list, tuple or pair of tensors");
+  if constexpr (is_structure<C>) {
+    static_assert(std::is_convertible_v<result_of<B, IterationNumber<C>, C>, C>,
+                  "fori_loop(lower, upper, init, body): the body takes the iteration's number, a tensor, and what is "
+                  "carried, and returns the next, of init's type");
+    return std::is_convertible_v<result_of<B, IterationNumber<C>, C>, C>;
+  }
+  return false;
+}
+
+template <class T, std::size_t size>
+consteval bool gives_results() {
+  if constexpr (requires { std::tuple_size<T>::value; }) return std::tuple_size_v<T> == size;
+  return false;
+}
+template <class F, class C, class X, std::size_t results>
+consteval bool is_scan() {
+  constexpr bool fits = gives_results<result_of<F, C, X>, results>();
+  static_assert(
+      results != 2 || fits,
+      "scan(f, init, xs): f takes what is carried and a row, and returns std::pair(the next carries, a result)");
+  static_assert(
+      results != 3 || fits,
+      "scan_until(f, init, xs): f takes what is carried and a row, and returns std::tuple(the next carries, a "
+      "result, a tensor of one bool that says whether to stop)");
+  if constexpr (fits) {
+    using Next = std::tuple_element_t<0, result_of<F, C, X>>;
+    static_assert(std::is_convertible_v<Next, C>, "scan: the next carries are of the type of init");
+    return std::is_convertible_v<Next, C>;
+  }
+  return false;
+}
+
+template <class F, class G, class... T>
+consteval bool is_cond() {
+  constexpr bool fits = is_structure<result_of<F, const T&...>>;
+  constexpr bool same = std::is_same_v<result_of<F, const T&...>, result_of<G, const T&...>>;
+  static_assert(fits,
+                "cond(condition, then, otherwise, operands...): `then` takes the operands and returns a tensor, or a "
+                "list, tuple or pair of tensors");
+  static_assert(!fits || same,
+                "cond(condition, then, otherwise, operands...): both functions take the operands and return "
+                "the same type");
+  return fits && same;
+}
+
 /// The structure with `count` of the values, from number `first` on.
 template <class T>
 T restored(T structure, const std::vector<Value>& values, std::size_t first) {
@@ -115,17 +216,23 @@ T restored(T structure, const std::vector<Value>& values, std::size_t first) {
 ///     Tensor y = cond(norm > 1.0, [&](Tensor v) { return v / norm; }, [](Tensor v) { return v; }, x);
 template <class P, class F, class G, class... T>
 auto cond(const Tensor<P>& condition, F then, G otherwise, const T&... operands) {
-  using Result = std::decay_t<std::invoke_result_t<F&, const T&...>>;
-  std::optional<Result> structure;
-  const auto arm = [&](auto& function) {
-    return [&] {
-      structure.emplace(function(operands...));
-      return detail::flattened(*structure);
+  if constexpr (detail::is_cond<F, G, T...>()) {
+    using Result = std::decay_t<std::invoke_result_t<F&, const T&...>>;
+    std::optional<Result> structure;
+    const auto arm = [&](auto& function) {
+      return [&] {
+        structure.emplace(function(operands...));
+        return detail::flattened(*structure);
+      };
     };
-  };
-  constexpr detail::RegionMode mode = std::max(detail::region_mode<Tensor<P>>, detail::region_mode<Result>);
-  const std::vector<Value> values = detail::run_branch("cond", mode, condition, true, {arm(then), arm(otherwise)});
-  return detail::restored(std::move(*structure), values, 0);
+    constexpr detail::RegionMode mode = std::max(detail::region_mode<Tensor<P>>, detail::region_mode<Result>);
+    const std::vector<Value> values = detail::run_branch("cond", mode, condition, true, {arm(then), arm(otherwise)});
+    return detail::restored(std::move(*structure), values, 0);
+  }
+}
+template <class F, class G, class... T>
+void cond(bool, F, G, const T&...) {
+  static_assert(sizeof(F) == 0, "cond: the condition is a tensor of one bool; of a bool of C++, `if` decides");
 }
 
 /// `arms[index](operands...)`; an index beyond the ends chooses the first or the last.
@@ -145,40 +252,53 @@ auto switch_case(const Tensor<I>& index, std::vector<F> arms, const T&... operan
   return detail::restored(std::move(*structure), values, 0);
 }
 
+template <class F, class... T>
+void switch_case(std::int64_t, std::vector<F>, const T&...) {
+  static_assert(sizeof(F) == 0,
+                "switch_case: the index is an integer tensor; of a number of C++, arms[i](...) is the result");
+}
+
 /// Applies `body` to the carries while `go_on` of them holds. Carries are a tensor, or a tuple, pair or vector of them,
 /// and keep their shapes and types.
 ///
 ///     Tensor root = while_loop(x, [&](Tensor y) { return abs(y * y - x) > 1e-6; },
 ///                              [&](Tensor y) { return (y + x / y) * 0.5; }, {.most = 50});
 template <class C, class P, class B>
-C while_loop(const C& init, P go_on, B body, const LoopOptions& options = {}) {
-  detail::LoopCall call{.name = "while_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
-  call.condition = [&](const std::vector<Value>& carries) -> Value {
-    return go_on(detail::restored(init, carries, 0));
-  };
-  call.body = [&](const std::vector<Value>& given) {
-    return detail::flattened(static_cast<C>(body(detail::restored(init, given, 0))));
-  };
-  call.options = options;
-  return detail::restored(init, detail::run_loop(call).carries, 0);
+detail::Carried<C> while_loop(const C& init, P go_on, B body, const LoopOptions& options = {}) {
+  if constexpr (detail::is_while_loop<C, P, B>()) {
+    detail::LoopCall call{.name = "while_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
+    call.condition = [&](const std::vector<Value>& carries) -> Value {
+      return go_on(detail::restored(init, carries, 0));
+    };
+    call.body = [&](const std::vector<Value>& given) {
+      return detail::flattened(static_cast<C>(body(detail::restored(init, given, 0))));
+    };
+    call.options = options;
+    return detail::restored(init, detail::run_loop(call).carries, 0);
+  } else {
+    return {};
+  }
 }
 
 /// `carries = body(i, carries)` for i from `lower` to `upper`, which is not reached.
 ///
 ///     Tensor factorial = fori_loop(1, 6, one, [](Tensor i, Tensor product) { return product * i; });
 template <class C, class B>
-C fori_loop(const Count& lower, const Count& upper, const C& init, B body, const LoopOptions& options = {}) {
-  detail::LoopCall call{.name = "fori_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
-  const std::size_t count = call.carries.size();
-  call.range.emplace(lower, upper);
-  call.body = [&, count](const std::vector<Value>& given) {
-    using Number = std::conditional_t<
-        detail::region_mode<C> == detail::RegionMode::lazy, Tensor<Lazy>,
-        std::conditional_t<detail::region_mode<C> == detail::RegionMode::eager, Tensor<Eager>, Tensor<Any>>>;
-    return detail::flattened(static_cast<C>(body(Number(given[count]), detail::restored(init, given, 0))));
-  };
-  call.options = options;
-  return detail::restored(init, detail::run_loop(call).carries, 0);
+detail::Carried<C> fori_loop(const Count& lower, const Count& upper, const C& init, B body,
+                             const LoopOptions& options = {}) {
+  if constexpr (detail::is_fori_loop<C, B>()) {
+    detail::LoopCall call{.name = "fori_loop", .mode = detail::region_mode<C>, .carries = detail::flattened(init)};
+    const std::size_t count = call.carries.size();
+    call.range.emplace(lower, upper);
+    call.body = [&, count](const std::vector<Value>& given) {
+      return detail::flattened(
+          static_cast<C>(body(detail::IterationNumber<C>(given[count]), detail::restored(init, given, 0))));
+    };
+    call.options = options;
+    return detail::restored(init, detail::run_loop(call).carries, 0);
+  } else {
+    return {};
+  }
 }
 
 /// `[carries, y] = f(carries, row)` for each row of `xs` along its first axis; yields the last carries and the stack of
@@ -188,51 +308,61 @@ C fori_loop(const Count& lower, const Count& upper, const C& init, B body, const
 template <class F, class C, class X>
 requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of tyto/reduce.hpp
     auto scan(F f, const C& init, const X& xs, const LoopOptions& options = {}) {
-  using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
-  detail::LoopCall call{.name = "scan",
-                        .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
-                        .carries = detail::flattened(init),
-                        .stacks = detail::flattened(xs)};
-  const std::size_t count = call.carries.size();
-  std::optional<Y> structure;
-  call.body = [&, count](const std::vector<Value>& given) {
-    auto results = f(detail::restored(init, given, 0), detail::restored(xs, given, count));
-    std::vector<Value> values = detail::flattened(static_cast<C>(std::get<0>(results)));
-    structure.emplace(std::get<1>(results));
-    detail::flatten(*structure, values);
-    return values;
-  };
-  call.options = options;
-  detail::LoopResults results = detail::run_loop(call);
-  return std::pair(detail::restored(init, results.carries, 0),
-                   detail::restored(std::move(*structure), results.stacks, 0));
+  if constexpr (detail::is_scan<F, C, X, 2>()) {
+    using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
+    detail::LoopCall call{.name = "scan",
+                          .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
+                          .carries = detail::flattened(init),
+                          .stacks = detail::flattened(xs)};
+    const std::size_t count = call.carries.size();
+    std::optional<Y> structure;
+    call.body = [&, count](const std::vector<Value>& given) {
+      auto results = f(detail::restored(init, given, 0), detail::restored(xs, given, count));
+      std::vector<Value> values = detail::flattened(static_cast<C>(std::get<0>(results)));
+      structure.emplace(std::get<1>(results));
+      detail::flatten(*structure, values);
+      return values;
+    };
+    call.options = options;
+    detail::LoopResults results = detail::run_loop(call);
+    return std::pair(detail::restored(init, results.carries, 0),
+                     detail::restored(std::move(*structure), results.stacks, 0));
+  }
+}
+
+template <class C, class F, class X>
+requires(!std::is_convertible_v<F, std::int64_t> && detail::is_structure<X>) void scan(const Tensor<C>&, F, const X&,
+                                                                                       const LoopOptions& = {}) {
+  static_assert(sizeof(F) == 0, "scan(f, init, xs): the function comes first");
 }
 
 /// The same until the third thing that `f` yields, one bool, holds: that row is the last. Yields the carries, the
 /// stacks, in which later rows are zeros, and how many rows were done.
 template <class F, class C, class X>
 auto scan_until(F f, const C& init, const X& xs, const LoopOptions& options = {}) {
-  using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
-  using Stop = std::decay_t<decltype(std::get<2>(f(init, xs)))>;
-  detail::LoopCall call{.name = "scan_until",
-                        .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
-                        .carries = detail::flattened(init),
-                        .stacks = detail::flattened(xs)};
-  const std::size_t count = call.carries.size();
-  std::optional<Y> structure;
-  call.stops = true;
-  call.body = [&, count](const std::vector<Value>& given) {
-    auto results = f(detail::restored(init, given, 0), detail::restored(xs, given, count));
-    std::vector<Value> values = detail::flattened(static_cast<C>(std::get<0>(results)));
-    values.push_back(std::get<2>(results));
-    structure.emplace(std::get<1>(results));
-    detail::flatten(*structure, values);
-    return values;
-  };
-  call.options = options;
-  detail::LoopResults results = detail::run_loop(call);
-  return std::tuple(detail::restored(init, results.carries, 0),
-                    detail::restored(std::move(*structure), results.stacks, 0), Stop(results.count));
+  if constexpr (detail::is_scan<F, C, X, 3>()) {
+    using Y = std::decay_t<decltype(std::get<1>(f(init, xs)))>;
+    using Stop = std::decay_t<decltype(std::get<2>(f(init, xs)))>;
+    detail::LoopCall call{.name = "scan_until",
+                          .mode = std::max(detail::region_mode<C>, detail::region_mode<X>),
+                          .carries = detail::flattened(init),
+                          .stacks = detail::flattened(xs)};
+    const std::size_t count = call.carries.size();
+    std::optional<Y> structure;
+    call.stops = true;
+    call.body = [&, count](const std::vector<Value>& given) {
+      auto results = f(detail::restored(init, given, 0), detail::restored(xs, given, count));
+      std::vector<Value> values = detail::flattened(static_cast<C>(std::get<0>(results)));
+      values.push_back(std::get<2>(results));
+      structure.emplace(std::get<1>(results));
+      detail::flatten(*structure, values);
+      return values;
+    };
+    call.options = options;
+    detail::LoopResults results = detail::run_loop(call);
+    return std::tuple(detail::restored(init, results.carries, 0),
+                      detail::restored(std::move(*structure), results.stacks, 0), Stop(results.count));
+  }
 }
 
 }  // namespace TYTO_API
