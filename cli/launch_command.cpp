@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -145,14 +146,35 @@ Words command_of(const Launcher& launcher, std::int64_t processes, const std::op
   std::_Exit(refused);
 }
 
+constexpr int killed = 128;  // as shells say it: and the number of the signal
+
+volatile std::sig_atomic_t stopped_by = 0;
+volatile pid_t running = 0;
+
+// The launcher ends the processes. What a terminal sends, it has been sent as well.
+void stop(int signal, siginfo_t* info, void*) {
+  stopped_by = signal;
+  if (running != 0 && info->si_code <= 0) kill(running, signal);
+}
+
+void heed_signals() {
+  struct sigaction action {};
+  action.sa_sigaction = stop;
+  action.sa_flags = SA_SIGINFO;
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
 int status_of_run(const Words& words) {
   const pid_t child = fork();
   if (child < 0) throw DeviceError(std::string("no process can be made: ") + std::strerror(errno));
   if (child == 0) become(words);
+  running = child;
+  if (stopped_by != 0) kill(child, stopped_by);  // that came before there was one
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  constexpr int killed = 128;  // as shells say it
+  running = 0;
+  if (stopped_by != 0) return killed + stopped_by;
   return WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status);
 }
 
@@ -173,8 +195,9 @@ int launch(const Arguments& arguments) {
   std::cout << std::flush;
   const std::int64_t restarts = arguments.number("--restarts", 0).value_or(0);
   if (restarts == 0) become(words);
+  heed_signals();
   int status = status_of_run(words);
-  for (std::int64_t i = 1; status != done && i <= restarts; ++i) {
+  for (std::int64_t i = 1; status != done && stopped_by == 0 && i <= restarts; ++i) {
     std::cerr << "tyto: the processes ended with status " << status << "; restart " << i << " of " << restarts << "\n";
     status = status_of_run(words);
   }

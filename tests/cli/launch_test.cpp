@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tyto launch: what it runs, what it refuses, and starting again. tests/distributed starts groups by it.
+#include <algorithm>
+#include <thread>
+
 #include "tests/cli/program.hpp"
 
 namespace tyto::cli_tests {
@@ -37,11 +40,21 @@ TEST_CASE("launch prints the launcher's command, and leaves the program its own 
 TEST_CASE("launch gives each process its share of the cores, unless somebody chose") {
   for (const char* mpi : {"openmpi", "mpich"}) {
     if (!is_there(mpi)) continue;
-    const std::string start = std::string("launch --mpi ") + mpi + " -n 1 sh -c 'echo threads $TYTO_THREADS'";
-    CHECK(contains(run(start, "TYTO_THREADS=7").output, "threads 7"));
-    const std::string many = std::string("launch --mpi ") + mpi + " -n 1024 --print true";
-    CHECK(run(many).status == 0);
-    CHECK(contains(run(start, "env -u TYTO_THREADS").output, "threads "));
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    const auto told = [&](int processes, const std::string& environment) {
+      const Ran ran = run(std::string("launch --mpi ") + mpi + " -n " + std::to_string(processes) +
+                              " sh -c 'echo threads ${TYTO_THREADS:-none}, ${OMP_WAIT_POLICY:-as usual}.'",
+                          environment);
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+      return ran.output;
+    };
+    const std::string nobody = "env -u TYTO_THREADS -u OMP_WAIT_POLICY";
+    CHECK(contains(told(1, nobody), "threads " + std::to_string(std::min(cores, 1024)) + ", as usual."));
+    CHECK(contains(told(2, nobody), "threads " + std::to_string(std::clamp(cores / 2, 1, 1024)) +
+                                        (cores < 2 ? ", passive." : ", as usual.")));
+    CHECK(contains(told(cores + 1, nobody), "threads 1, passive."));
+    CHECK(contains(told(1, nobody + " TYTO_THREADS=7"), "threads 7, as usual."));
+    CHECK(contains(told(cores + 1, nobody + " TYTO_THREADS=7 OMP_WAIT_POLICY=active"), "threads 7, active."));
   }
 }
 
@@ -58,6 +71,42 @@ TEST_CASE("launch starts all again when one fails, as often as it is told") {
     CHECK(!contains(ran.output, "restart 2"));
     CHECK(run(start + "--restarts 1 sh -c 'exit 5'").status == 5);
     CHECK(run(start + "sh -c 'exit 5'").status == 5);
+  }
+}
+
+TEST_CASE("launch with restarts passes on what is to end it, and starts nothing again") {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
+    const struct {
+      const char* name;
+      int status;
+    } signals[] = {{"TERM", 143}, {"INT", 130}};
+    for (const auto& [name, status] : signals) {
+      CAPTURE(mpi);
+      CAPTURE(name);
+      const Workplace place;
+      const std::string pid = place.path("pid"), out = place.path("out");
+      place.write("stop.sh", "\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) +
+                                 " -n 1 --restarts 3 sh -c 'echo $$ > " + pid + ".part; mv " + pid + ".part " + pid +
+                                 "; exec sleep 100' > " + out +
+                                 " 2>&1 &\n"
+                                 "launcher=$!\n"
+                                 "while ! test -e " +
+                                 pid + "; do sleep 0.1; done\nkill -" + name +
+                                 " $launcher\n"
+                                 "wait $launcher\necho status $?\n"
+                                 "for i in $(seq 100); do kill -0 $(cat " +
+                                 pid + ") 2>/dev/null || { echo gone; break; }; sleep 0.1; done\n");
+      // A shell without jobs has what it starts in the background ignore SIGINT.
+      std::FILE* pipe = popen(("bash -m " + place.path("stop.sh") + " 2>&1").c_str(), "r");
+      REQUIRE(pipe != nullptr);
+      std::string told;
+      for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
+      pclose(pipe);
+      CHECK(contains(told, "status " + std::to_string(status) + "\n"));
+      CHECK(contains(told, "gone"));
+      CHECK(!contains(place.read("out"), "restart"));
+    }
   }
 }
 
