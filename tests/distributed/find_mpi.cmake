@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# An MPI whose compiler's wrapper fails is left out, and said. Usage: cmake -P find_mpi.cmake
+function(check description)
+  if(NOT (${ARGN}))
+    message(FATAL_ERROR "${description}: MPI is '${TYTO_MPI_FLAVOURS}', left out is '${TYTO_LEFT_OUT}'")
+  endif()
+endfunction()
+
+set(work "${CMAKE_CURRENT_BINARY_DIR}/find_mpi")
+file(WRITE "${work}/mpicc.mpich" "#!/bin/sh\necho gcc -I/include/mpich -L/lib/mpich -lmpich\n")
+file(WRITE "${work}/mpicc.openmpi" "#!/bin/sh\necho gcc -I/include/openmpi; exit 1\n")
+file(CHMOD "${work}/mpicc.mpich" "${work}/mpicc.openmpi" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+set(TYTO_MPICC_mpich "${work}/mpicc.mpich")
+set(TYTO_MPICC_openmpi "${work}/mpicc.openmpi")
+set(TYTO_MPI AUTO)
+set(TYTO_LEFT_OUT "")
+include("${CMAKE_CURRENT_LIST_DIR}/../../cmake/TytoMpi.cmake")
+check("a wrapper that fails" TYTO_MPI_FLAVOURS STREQUAL "mpich")
+check("a wrapper that fails" TYTO_LEFT_OUT MATCHES "mpicc.openmpi -show\" fails\\): no group of processes started by openmpi$")
+check("a wrapper that answers" TYTO_MPI_mpich_INCLUDES STREQUAL "/include/mpich")
+check("a wrapper that answers" TYTO_MPI_mpich_FOLDERS STREQUAL "/lib/mpich")
+check("a wrapper that answers" TYTO_MPI_mpich_LIBRARIES STREQUAL "mpich")
