@@ -4,6 +4,9 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace tyto::core {
 
 SharedLibrary::SharedLibrary(std::initializer_list<const char*> names) {
@@ -21,7 +24,14 @@ void* SharedLibrary::address_of(const char* name) const { return handle_ == null
 std::string folder_of_this_library() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&folder_of_this_library), &info) == 0 || info.dli_fname == nullptr) return {};
-  const std::string file = info.dli_fname;
+  std::string file = info.dli_fname;
+  // Of a program the linker knows the word that started it, which may be a name in PATH.
+  if (file.find('/') == std::string::npos) {
+    std::error_code unknown;
+    file = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+  } else {
+    file = std::filesystem::absolute(file).string();
+  }
   const std::size_t slash = file.rfind('/');
   return slash == std::string::npos ? std::string() : file.substr(0, slash);
 }
