@@ -17,6 +17,7 @@ namespace {
 constexpr int gave_up = 75;
 
 std::string listed(const std::vector<std::int32_t>& ranks) {
+  if (ranks.empty()) return "another process";
   std::string out = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size(); ++i) out += core::text(i == 0 ? "" : ", ", ranks[i]);
   return out;
@@ -77,8 +78,8 @@ void Watchdog::end_process(Clock::duration waited) const {
   const std::string message =
       core::text("tyto: rank ", progress_.own_rank, " has waited ",
                  std::chrono::duration_cast<std::chrono::seconds>(waited).count(), " s in ", call_.load(), " (call ",
-                 number, ") for ", missing.empty() ? "a process of another machine" : listed(missing),
-                 missing.size() > 1 ? ", which have" : ", which has", " not come to that call; all processes end\n");
+                 number, ") for ", listed(missing), missing.size() > 1 ? ", which have" : ", which has",
+                 " not come to that call; all processes end\n");
   std::fputs(message.c_str(), stderr);
   std::fflush(stderr);
   std::_Exit(gave_up);

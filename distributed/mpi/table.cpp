@@ -7,9 +7,13 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -30,14 +34,15 @@ MPI_Datatype type_of(std::int32_t type) {
   }
 }
 
-// MPI leaves open what the extreme of NaN is; here it is NaN.
+// As Tyto's minimum and maximum: a NaN if there is one, and of equals, which zeros of both signs are, the first. MPI
+// leaves both open. Ranks come in order, the earlier ones in `in`, as the operation is not commutative.
 template <class T, bool larger>
 void extreme(void* in, void* inout, int* count, MPI_Datatype*) {
   const T* from = static_cast<const T*>(in);
   T* to = static_cast<T*>(inout);
   for (int i = 0; i < *count; ++i) {
-    const bool better = larger ? from[i] > to[i] : from[i] < to[i];
-    if (better || std::isnan(from[i])) to[i] = from[i];
+    const bool first = larger ? from[i] >= to[i] : from[i] <= to[i];
+    if (first || std::isnan(from[i])) to[i] = from[i];
   }
 }
 
@@ -54,18 +59,13 @@ void start() {
   int given = 0;
   // One thread communicates.
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
-  MPI_Op_create(extreme<float, false>, 1, &floating_extremes[0][0]);
-  MPI_Op_create(extreme<double, false>, 1, &floating_extremes[0][1]);
-  MPI_Op_create(extreme<float, true>, 1, &floating_extremes[1][0]);
-  MPI_Op_create(extreme<double, true>, 1, &floating_extremes[1][1]);
+  MPI_Op_create(extreme<float, false>, 0, &floating_extremes[0][0]);
+  MPI_Op_create(extreme<double, false>, 0, &floating_extremes[0][1]);
+  MPI_Op_create(extreme<float, true>, 0, &floating_extremes[1][0]);
+  MPI_Op_create(extreme<double, true>, 0, &floating_extremes[1][1]);
 }
 
-MPI_Win window = MPI_WIN_NULL;
-
-void finish() {
-  if (window != MPI_WIN_NULL) MPI_Win_free(&window);
-  MPI_Finalize();
-}
+void finish() { MPI_Finalize(); }
 
 std::int32_t rank() {
   int own = 0;
@@ -116,6 +116,41 @@ void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
 void abort_all(std::int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
+/// A file that lies in no folder, as other processes of this machine find it: MPI's own shared windows need room in
+/// /dev/shm, without which some processes fail and the others wait for them.
+struct SharedFile {
+  long process = 0;
+  long descriptor = -1;
+  unsigned long device = 0;  // which file it is, wherever the path may lead
+  unsigned long number = 0;
+};
+
+bool identify(int file, SharedFile& shared) {
+  struct stat facts {};
+  if (fstat(file, &facts) != 0) return false;
+  shared.device = facts.st_dev;
+  shared.number = facts.st_ino;
+  return true;
+}
+
+int made(std::size_t bytes, SharedFile& shared) {
+  const int file = memfd_create("tyto", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0 || !identify(file, shared)) return file;
+  shared.process = getpid();
+  shared.descriptor = file;
+  return file;
+}
+
+int opened(const SharedFile& shared) {
+  if (shared.descriptor < 0) return -1;
+  const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.descriptor);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  SharedFile found;
+  if (file >= 0 && identify(file, found) && found.device == shared.device && found.number == shared.number) return file;
+  if (file >= 0) close(file);
+  return -1;
+}
+
 std::uint64_t* shared_words(std::int32_t* count, const std::int32_t** ranks) {
   static std::vector<std::int32_t> members;
   MPI_Comm machine = MPI_COMM_NULL;
@@ -126,18 +161,19 @@ std::uint64_t* shared_words(std::int32_t* count, const std::int32_t** ranks) {
   members.resize(static_cast<std::size_t>(all));
   const std::int32_t own = rank();
   MPI_Allgather(&own, 1, MPI_INT32_T, members.data(), 1, MPI_INT32_T, machine);
-  void* words = nullptr;
-  const MPI_Aint bytes = place == 0 ? static_cast<MPI_Aint>(sizeof(std::uint64_t)) * all : 0;
-  MPI_Win_allocate_shared(bytes, sizeof(std::uint64_t), MPI_INFO_NULL, machine, &words, &window);
-  MPI_Aint whole = 0;
-  int unit = 0;
-  MPI_Win_shared_query(window, 0, &whole, &unit, &words);
-  if (place == 0 && words != nullptr) std::memset(words, 0, sizeof(std::uint64_t) * static_cast<std::size_t>(all));
-  MPI_Barrier(machine);
-  MPI_Comm_free(&machine);
   *count = all;
   *ranks = members.data();
-  return static_cast<std::uint64_t*>(words);
+  const std::size_t bytes = sizeof(std::uint64_t) * members.size();
+  SharedFile shared;
+  int file = place == 0 ? made(bytes, shared) : -1;
+  MPI_Bcast(&shared, sizeof shared, MPI_BYTE, 0, machine);
+  if (place != 0) file = opened(shared);
+  void* const words = file < 0 ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  int there = words != MAP_FAILED;
+  MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, machine);
+  MPI_Comm_free(&machine);
+  if (file >= 0) close(file);
+  return there != 0 ? static_cast<std::uint64_t*>(words) : nullptr;
 }
 
 const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size,      name,        all_reduce,

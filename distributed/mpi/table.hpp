@@ -41,8 +41,8 @@ struct TytoMpi {
   void (*broadcast)(void* data, std::int32_t bytes, std::int32_t root);
   void (*barrier)();
   void (*abort)(std::int32_t status);
-  /// A word of memory for each process of this machine, seen by all of them; null where there is none. `count` and
-  /// `first` say how many processes that are, and `ranks` which.
+  /// A word of memory for each process of this machine, seen by all of them; null where there is none. `count` says how
+  /// many processes that are, and `ranks` which.
   std::uint64_t* (*shared_words)(std::int32_t* count, const std::int32_t** ranks);
 };
 
