@@ -7,7 +7,6 @@ foreach(target IN LISTS TYTO_OBJECT_TARGETS)
 endforeach()
 set(TYTO_LINKED OpenMP::OpenMP_CXX ZLIB::ZLIB ${TYTO_ONEDNN_TARGETS} ${TYTO_OPENCL_TARGETS} ${TYTO_IMAGE_TARGETS} ${CMAKE_DL_LIBS})
 
-file(RELATIVE_PATH bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
 set(TYTO_INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 
 add_library(tyto ${objects})

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Joining the group that a launcher started, and leaving it.
+#include <cxxabi.h>
 #include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <thread>
+#include <typeinfo>
 #include <utility>
 
 #include "core/device/process_group.hpp"
+#include "core/system/backtrace.hpp"
 #include "core/value/text.hpp"
 #include "distributed/mpi_group.hpp"
 #include "distributed/transport.hpp"
@@ -24,15 +29,28 @@ namespace {
 int rank_for_messages = 0;
 std::terminate_handler outer_handler = nullptr;
 
+void say(const std::string& message) {
+  std::fprintf(stderr, "tyto: rank %d: %s\n", rank_for_messages, message.c_str());
+  std::fflush(stderr);
+}
+
+std::string reason_to_terminate() {
+  const std::exception_ptr error = std::current_exception();
+  if (!error) return "std::terminate was called";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    return core::text("an exception of type ", type == nullptr ? "unknown" : core::demangled(type->name()),
+                      " was not caught");
+  }
+}
+
 // The launcher ends the others when this process does; what went wrong is said first, and where.
 void say_rank_and_terminate() {
-  try {
-    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tyto: rank %d: %s\n", rank_for_messages, error.what());
-  } catch (...) {
-  }
-  std::fflush(stderr);
+  say(reason_to_terminate());
   constexpr int aborted = 134;  // as shells say it
   std::_Exit(aborted);
 }
@@ -44,10 +62,8 @@ void warn_of_bound_threads() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return;
   if (const int cores = CPU_COUNT(&set); cores < threads()) {
-    std::fprintf(stderr,
-                 "tyto: rank %d computes on %d threads, but its launcher bound it to %d %s; bind to none, or set "
-                 "TYTO_THREADS\n",
-                 rank_for_messages, threads(), cores, cores == 1 ? "core" : "cores");
+    say(core::text("it computes on ", threads(), " threads, but its launcher bound it to ", cores,
+                   cores == 1 ? " core" : " cores", "; bind to none, or set TYTO_THREADS"));
   }
 #endif
 }
@@ -76,7 +92,12 @@ class Group::Connection {
     core::set_process_group(nullptr);
     std::set_terminate(outer_handler);
     // Left by an exception, the process ends without MPI's consent: its launcher ends the others.
-    if (std::uncaught_exceptions() == 0) mpi_->finish();
+    if (std::uncaught_exceptions() != 0) return;
+    if (std::this_thread::get_id() != thread_) {
+      say("the group ends on another thread than the one that called start(), which alone can tell MPI");
+    } else {
+      mpi_->finish();
+    }
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -89,6 +110,7 @@ class Group::Connection {
  private:
   const TytoMpi* mpi_ = nullptr;
   std::string transport_ = "single";
+  std::thread::id thread_ = std::this_thread::get_id();
 };
 
 Group::Group(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -105,8 +127,7 @@ void Group::barrier() const {
 }
 
 void Group::abort(const std::string& message, int status) const {
-  std::fprintf(stderr, "tyto: rank %d: %s\n", rank(), message.c_str());
-  std::fflush(stderr);
+  say(message);
   connection_->abort(status);
   std::_Exit(status);
 }
@@ -130,6 +151,14 @@ Group start(const StartOptions& options) {
                                          flavour->title, " started this process; run it by tyto launch --mpi ",
                                          each.name));
     }
+    if (flavour == nullptr) refuse_other_launcher();
+  }
+  if (const std::string_view call = core::first_call_alone(); flavour != nullptr && !call.empty()) {
+    if (processes_started(*flavour) > 1) {
+      throw GraphError(core::text("distributed: ", call,
+                                  " was called before start(), for this process alone, and what "
+                                  "was recorded or loaded then would go on alone; start() comes first"));
+    }
   }
   auto connection = flavour == nullptr ? std::make_shared<Group::Connection>()
                                        : std::make_shared<Group::Connection>(*flavour, options);
@@ -146,7 +175,7 @@ std::vector<std::string> backends() {
 }
 
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
-  if (core::process_group().size() == 1) return;
+  if (core::processes_of_call("broadcast_states") == 1) return;
   // At once: whether a process reads a state later, and which, may depend on its rank.
   for (const Tensor<Any>& state : states) {
     assign(state, distributed::broadcast(state, root));
@@ -155,6 +184,7 @@ void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
 }
 
 void separate_draws() {
+  (void)core::processes_of_call("separate_draws");
   const int rank = core::process_group().rank();
   if (rank == 0) return;
   const RandomState now = random_state();

@@ -3,6 +3,7 @@
 #include "distributed/mpi_group.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -46,7 +47,15 @@ SharedProgress progress_of(const TytoMpi& mpi) {
   std::uint64_t* const words = mpi.shared_words(&count, &ranks);
   SharedProgress progress;
   progress.own_rank = mpi.rank();
-  if (words == nullptr) return progress;
+  if (words == nullptr) {
+    if (ranks[0] == progress.own_rank) {
+      std::fprintf(stderr,
+                   "tyto: rank %d: the processes of this machine share no memory, so that the "
+                   "watchdog names none that hangs\n",
+                   progress.own_rank);
+    }
+    return progress;
+  }
   progress.begun = {words, static_cast<std::size_t>(count)};
   progress.ranks.assign(ranks, ranks + count);
   return progress;
@@ -129,6 +138,12 @@ void MpiGroup::barrier() {
 }
 
 void MpiGroup::agree(const core::CollectiveCalls& calls) {
+  if (std::this_thread::get_id() != thread_) {
+    throw GraphError(core::text("distributed: ", calls.calls().front(),
+                                " is called on another thread than start(); "
+                                "MPI serves that one alone, so make all calls of a group there"));
+  }
+  (void)core::processes_of_call(calls.calls().front());
   const auto [known, fresh] = agreed_.try_emplace(calls.hash());
   if (fresh) known->second = calls.calls();
   current_ = &known->second;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -13,8 +14,8 @@
 
 namespace tyto::distributed {
 
-/// Its calls come from one thread at a time. All of one executable are agreed on before the first, so that no process
-/// waits for what another never does.
+/// Its calls come from the thread that made it. All of one executable are agreed on before the first, so that no
+/// process waits for what another never does.
 class MpiGroup final : public core::ProcessGroup {
  public:
   MpiGroup(const TytoMpi& mpi, double timeout_seconds);
@@ -38,6 +39,7 @@ class MpiGroup final : public core::ProcessGroup {
   const TytoMpi& mpi_;
   int rank_;
   int size_;
+  std::thread::id thread_ = std::this_thread::get_id();                 // that MPI serves
   std::unordered_map<std::uint64_t, std::vector<std::string>> agreed_;  // by hash
   const std::vector<std::string>* current_ = nullptr;                   // that were agreed on last
   std::size_t next_ = 0;                                                // of them

@@ -15,15 +15,16 @@ namespace {
 
 std::string file_of(const Flavour& flavour) { return core::text("libtyto-", flavour.name, ".so"); }
 
-/// Where it may lie, by the folder of the shared library or, linked statically, of the program: as it is built, and as
-/// it is installed.
-std::vector<std::string> places_of(const Flavour& flavour) {
+/// The file of the first place that has it; empty where none has. By the folder of the shared library, or of the
+/// program where Tyto is linked into it: as installed and as built beside the library, then as installed and as built
+/// for a program in bin.
+std::string found(const Flavour& flavour) {
   const std::string folder = core::folder_of_this_library();
-  std::vector<std::string> places;
-  for (const char* place : {"/", "/tyto/", "/../lib/", "/../lib/tyto/"}) {
-    places.push_back(folder + place + file_of(flavour));
+  for (const char* place : {"/tyto/", "/", "/" TYTO_BIN_TO_LIB "/tyto/", "/../lib/"}) {
+    std::string file = folder + place + file_of(flavour);
+    if (std::filesystem::exists(file)) return file;
   }
-  return places;
+  return {};
 }
 
 int number_in(const char* variable) {
@@ -33,33 +34,35 @@ int number_in(const char* variable) {
 
 }  // namespace
 
+int processes_started(const Flavour& flavour) { return number_in(flavour.size); }
+
 const Flavour* launched_by() {
   for (const Flavour& flavour : flavours) {
-    if (number_in(flavour.size) > 0) return &flavour;
+    if (processes_started(flavour) > 0) return &flavour;
   }
   return nullptr;
 }
 
-bool is_there(const Flavour& flavour) {
-  for (const std::string& place : places_of(flavour)) {
-    if (std::filesystem::exists(place)) return true;
-  }
-  return false;
+void refuse_other_launcher() {
+  const bool slurm = std::getenv("SLURM_PROCID") != nullptr && number_in("SLURM_NTASKS") > 1;
+  if (!slurm && std::getenv("PMIX_RANK") == nullptr) return;
+  throw DeviceError(core::text(
+      "distributed: ", slurm ? "SLURM_NTASKS" : "PMIX_RANK",
+      " says that a launcher started several processes, but neither Open MPI's nor MPICH's did, so that each would be "
+      "a group of one; start them by tyto launch, mpirun or mpiexec, or ask for Backend::single"));
 }
 
+bool is_there(const Flavour& flavour) { return !found(flavour).empty(); }
+
 const TytoMpi& load(const Flavour& flavour) {
-  const std::vector<std::string> places = places_of(flavour);
-  const std::string file = file_of(flavour);
   static const TytoMpi* loaded[std::size(flavours)] = {};
   const TytoMpi*& table = loaded[&flavour - flavours];
   if (table != nullptr) return *table;
-  std::string found;
-  for (const std::string& place : places) {
-    if (std::filesystem::exists(place)) found = place;
-  }
-  const core::SharedLibrary library{found.empty() ? file.c_str() : found.c_str()};
+  const std::string file = file_of(flavour);
+  const std::string place = found(flavour);
+  const core::SharedLibrary library{place.empty() ? file.c_str() : place.c_str()};
   if (!library.is_loaded()) {
-    throw DeviceError(found.empty()
+    throw DeviceError(place.empty()
                           ? core::text("distributed: this copy of Tyto has no ", file, ", which it needs under ",
                                        flavour.title, "'s launcher; build Tyto where ", flavour.title,
                                        " is installed (Debian: lib", flavour.name, "-dev), or use another launcher")

@@ -26,6 +26,10 @@ inline constexpr Flavour flavours[] = {
 
 /// The flavour whose launcher started this process; null for none.
 const Flavour* launched_by();
+/// How many processes its launcher says that it started.
+int processes_started(const Flavour& flavour);
+/// Throws DeviceError where another launcher, as of a cluster, started this process: each would be a group of one.
+void refuse_other_launcher();
 
 /// Tyto's library for the MPI, loaded. Throws DeviceError saying what is missing.
 const TytoMpi& load(const Flavour& flavour);

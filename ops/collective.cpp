@@ -21,6 +21,8 @@ const CollectiveAttributes& checked(std::string_view op, const Attributes& attri
   const auto& collective = get<CollectiveAttributes>(attributes);
   (void)reduction_named(op, collective.reduction);
   if (collective.processes < 1) throw ValueError(text(op, ": ", collective.processes, " processes are no group"));
+  // Rules remove it, whatever group there is when it runs; the graph may be from a file.
+  if (collective.processes == 1 && processes_of_call(op) != 1) require_group_of(1, op);
   if (collective.root < 0 || collective.root >= collective.processes) {
     throw IndexError(text(op, ": there is no process ", collective.root, " to hand out its value; there are ",
                           collective.processes, ", from 0 on"));
@@ -155,7 +157,7 @@ std::span<const OpDef> collective_operators() {
 namespace {
 
 Value call(OpId op, CollectiveAttributes attributes, const Value& x) {
-  attributes.processes = process_group().size();
+  attributes.processes = processes_of_call(definition(op).name);
   return emit(op, std::move(attributes), {x});
 }
 
@@ -255,7 +257,7 @@ std::vector<core::AnyTensor> averages_of(const std::vector<core::AnyTensor>& own
     throw TypeError(
         core::text("average: the mean of ", each.dtype(), " is no ", each.dtype(), "; cast it to f32 or f64"));
   }
-  if (core::process_group().size() == 1 || own.empty()) return own;
+  if (core::processes_of_call("average") == 1 || own.empty()) return own;
   const core::AnyTensor count = core::full_like(own[0], {}, static_cast<double>(samples), DType::f64);
   const core::AnyTensor share = count / core::AnyTensor(core::reduced(count, Reduce::sum));
   std::vector<core::AnyTensor> averages(own.size());

@@ -2,6 +2,8 @@
 // The group of one process, and which group there is.
 #include "core/device/process_group.hpp"
 
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "core/value/copy_bytes.hpp"
@@ -33,6 +35,12 @@ std::shared_ptr<ProcessGroup>& current() {
   return group;
 }
 
+std::atomic<bool> called_alone = false;
+std::once_flag first_is_noted;
+std::string_view first_alone;
+
+thread_local constinit const char* barred_by = nullptr;
+
 }  // namespace
 
 Reduction reduction_named(std::string_view op, std::string_view name) {
@@ -54,5 +62,34 @@ ProcessGroup& process_group() { return *current(); }
 void set_process_group(std::shared_ptr<ProcessGroup> group) {
   current() = group ? std::move(group) : std::make_shared<SingleProcess>();
 }
+
+int processes_of_call(std::string_view call) {
+  if (barred_by != nullptr) {
+    throw GraphError(
+        text(barred_by, ": ", call, " works on what processes have as a whole; call it outside of ", barred_by));
+  }
+  const int processes = process_group().size();
+  if (processes == 1 && !called_alone.load(std::memory_order_acquire)) {
+    std::call_once(first_is_noted, [&] {
+      first_alone = call;
+      called_alone.store(true, std::memory_order_release);
+    });
+  }
+  return processes;
+}
+
+std::string_view first_call_alone() {
+  return called_alone.load(std::memory_order_acquire) ? first_alone : std::string_view();
+}
+
+void require_group_of(std::int64_t processes, std::string_view call) {
+  const int size = process_group().size();
+  if (processes == size) return;
+  throw GraphError(text(call, ": recorded for a group of ", processes, ", but this group has ", size,
+                        size == 1 ? " process" : " processes", "; record it again"));
+}
+
+CollectivesBarred::CollectivesBarred(const char* where) : outer_(std::exchange(barred_by, where)) {}
+CollectivesBarred::~CollectivesBarred() { barred_by = outer_; }
 
 }  // namespace tyto::core

@@ -60,4 +60,25 @@ ProcessGroup& process_group();
 /// From now on that group, or, for null, this process alone.
 void set_process_group(std::shared_ptr<ProcessGroup> group);
 
+/// Of how many processes a call is recorded. One that is recorded for this process alone is noted, since no larger
+/// group can be joined after it. Throws GraphError under a CollectivesBarred. `call` names it, for the program's
+/// lifetime.
+int processes_of_call(std::string_view call);
+/// The first call that was recorded for this process alone; empty while there is none.
+std::string_view first_call_alone();
+/// Throws GraphError for a call that was recorded for a group of another size.
+void require_group_of(std::int64_t processes, std::string_view call);
+
+/// While it lives, this thread calls nothing that processes do together: `where` makes many calls of one.
+class CollectivesBarred {
+ public:
+  explicit CollectivesBarred(const char* where);
+  ~CollectivesBarred();
+  CollectivesBarred(const CollectivesBarred&) = delete;
+  CollectivesBarred& operator=(const CollectivesBarred&) = delete;
+
+ private:
+  const char* outer_;
+};
+
 }  // namespace tyto::core

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/device/process_group.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/shape.hpp"
@@ -61,10 +62,6 @@ class BatchRule {
 
   std::optional<Value> apply() const {
     const core::OpDef& def = core::definition(node_);
-    if (std::holds_alternative<core::CollectiveAttributes>(node_.attributes())) {
-      throw GraphError(
-          core::text("vmap: ", def.name, " works on what processes have as a whole; call it outside of vmap"));
-    }
     if (def.is(core::Traits::elementwise)) return elementwise();
     const core::Attributes& attributes = node_.attributes();
     switch (node_.op()) {
@@ -215,7 +212,8 @@ std::vector<Value> one_by_one(const Node& node, std::span<const Operand> operand
 
 }  // namespace
 
-/// What the recorded function assigns to states is seen by that function alone, until it has returned.
+/// What the recorded function assigns to states is seen by that function alone, until it has returned. Other processes
+/// know nothing of its examples.
 class Batch::States {
  public:
   struct Assigned {
@@ -260,11 +258,13 @@ class Batch::States {
   void restore() {
     if (!observation_) return;
     observation_.reset();
+    barred_.reset();
     for (Used& each : used_) each.state->end_stand_in(std::move(each.before));
   }
 
   std::vector<Used> used_;
   std::optional<run::StateObservation> observation_;
+  std::optional<core::CollectivesBarred> barred_{std::in_place, "vmap"};
 };
 
 Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std::int64_t>> axes) {

@@ -179,7 +179,7 @@ void apply_unwatched(Node& node) {
     apply_view(node, def, *inputs[0]);
     return;
   }
-  if (def.is(core::Traits::effect)) [[unlikely]]
+  if (def.is(core::Traits::effect) && core::process_group().size() > 1) [[unlikely]]
     core::process_group().agree(core::collective_call(node));
   core::Device& home = device_for(inputs);
   if (apply_lowered(node, def, inputs, home)) return;

@@ -48,7 +48,9 @@ class TYTO_API Group {
 };
 
 /// Joins the group of the processes that were started together, as by `tyto launch -n 4 program`. Throws DeviceError
-/// where the launcher's MPI cannot be used. A program that no launcher started is a group of one, and needs no MPI.
+/// where the launcher's MPI cannot be used, or is unknown, and GraphError where an operator below was already called
+/// for this process alone. A program that no launcher started is a group of one, and needs no MPI. All calls of the
+/// group come from the thread that called this.
 ///
 ///     const auto group = tyto::distributed::start();
 Group start(const StartOptions& options = {});
@@ -61,7 +63,8 @@ enum class Reduce : std::uint8_t { sum, mean, min, max };
 
 // Operators. Every process calls the same ones, in the same order, on tensors of the same type and shape; a difference
 // is a GraphError on all of them. In a compiled function each runs, in the order written, whether its result is used or
-// not; outside of one, lazy mode runs what is read. The body of a loop or branch cannot call them.
+// not; outside of one, lazy mode runs what is read. The body of a loop or branch cannot call them, nor can vmap's
+// function.
 
 /// The elements of all processes combined, on every process. The mean of integers is f32.
 template <class M>

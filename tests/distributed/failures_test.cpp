@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <exception>
 #include <stdexcept>
 #include <thread>
 #include <tyto/distributed.hpp>
@@ -31,7 +32,7 @@ TEST_CASE("rank: hangs" * doctest::skip(true)) {
 TEST_CASE("a process that hangs is named, and the call that waits for it") {
   with_each_mpi([](const std::string& mpi) {
     const Ran ran = run_case(mpi, 2, "rank: hangs");
-    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(ran.status == 75, ran.output);
     CHECK_MESSAGE(contains(ran.output, "tyto: rank 0 has waited "), ran.output);
     CHECK_MESSAGE(contains(ran.output, " s in all_reduce(sum) of f64(2,) (call "), ran.output);
     CHECK_MESSAGE(contains(ran.output, ") for rank 1, which has not come to that call"), ran.output);
@@ -109,6 +110,20 @@ TEST_CASE("rank: throws" * doctest::skip(true)) {
   }).join();
 }
 
+TEST_CASE("rank: throws a number" * doctest::skip(true)) {
+  std::thread([] {
+    const d::Group group = d::start({.timeout_seconds = 0});
+    if (group.rank() == 1) throw 7;
+    group.barrier();
+  }).join();
+}
+
+TEST_CASE("rank: terminates" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 0});
+  if (group.rank() == 1) std::terminate();
+  group.barrier();
+}
+
 TEST_CASE("rank: leaves" * doctest::skip(true)) {
   try {
     const d::Group group = d::start({.timeout_seconds = 0});
@@ -127,13 +142,20 @@ TEST_CASE("rank: aborts" * doctest::skip(true)) {
 
 TEST_CASE("an exception on one process ends all, with its message and rank") {
   with_each_mpi([](const std::string& mpi) {
+    constexpr int aborted = 134;
     Ran ran = run_case(mpi, 2, "rank: throws");
-    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(ran.status == aborted, ran.output);
     CHECK_MESSAGE(contains(ran.output, "tyto: rank 1: no more data"), ran.output);
+    ran = run_case(mpi, 2, "rank: throws a number");
+    CHECK_MESSAGE(ran.status == aborted, ran.output);
+    CHECK_MESSAGE(contains(ran.output, "tyto: rank 1: an exception of type int was not caught"), ran.output);
+    ran = run_case(mpi, 2, "rank: terminates");
+    CHECK_MESSAGE(ran.status == aborted, ran.output);
+    CHECK_MESSAGE(contains(ran.output, "tyto: rank 1: std::terminate was called"), ran.output);
     ran = run_case(mpi, 2, "rank: leaves");
-    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(ran.status == 3, ran.output);
     ran = run_case(mpi, 2, "rank: aborts");
-    CHECK_MESSAGE((ran.status != 0 && ran.status != 124), ran.output);
+    CHECK_MESSAGE(ran.status == 5, ran.output);
     CHECK_MESSAGE(contains(ran.output, "tyto: rank 1: the disk is full"), ran.output);
   });
 }

@@ -56,18 +56,11 @@ void barrier(const Collective& c, Addresses inputs, Addresses outputs) {
   core::process_group().barrier();
 }
 
-void require_group_of(std::int64_t processes, std::string_view name) {
-  const int size = core::process_group().size();
-  if (processes == size) return;
-  throw GraphError(core::text(name, ": recorded for a group of ", processes, ", but this group has ", size,
-                              size == 1 ? " process" : " processes", "; record it again"));
-}
-
 template <void (*run)(const Collective&, Addresses, Addresses)>
 std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
   const std::string_view name = core::definition(step.op).name;
   const auto& attributes = std::get<core::CollectiveAttributes>(*step.attributes);
-  require_group_of(attributes.processes, name);
+  core::require_group_of(attributes.processes, name);
   const core::Operand& operand = step.inputs[0];
   const auto element = static_cast<std::int64_t>(size_of(operand.dtype));
   const std::int64_t count = operand.view.count();
@@ -79,7 +72,7 @@ std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
                               static_cast<int>(attributes.root),
                               attributes.processes};
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    require_group_of(collective.processes, name);  // a group may have ended since
+    core::require_group_of(collective.processes, name);  // a group may have ended since
     run(collective, inputs, outputs);
   });
 }
