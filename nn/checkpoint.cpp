@@ -7,8 +7,11 @@
 #include <cstring>
 #include <map>
 
+#include "core/device/process_group.hpp"
+#include "core/graph/label.hpp"
 #include "core/value/text.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/distributed.hpp"
 #include "tyto/io.hpp"
 
 namespace tyto TYTO_API {
@@ -18,6 +21,16 @@ namespace {
 
 // Names of the project's own arrays hold a space, which names of parameters need not avoid but rarely have.
 constexpr const char* random_name = "random sequence";
+
+/// The bytes of rank 0, on all processes.
+std::vector<std::byte> bytes_of_first(std::span<const std::byte> own) {
+  const Tensor<Any> length = distributed::broadcast(Tensor<Any>(static_cast<std::int64_t>(own.size())));
+  std::vector<std::byte> bytes(own.begin(), own.end());
+  bytes.resize(static_cast<std::size_t>(length.item<std::int64_t>()));
+  const auto count = static_cast<std::int64_t>(bytes.size());
+  const Tensor<Any> sent = distributed::broadcast(Tensor<Any>::from_bytes(bytes.data(), count, {count}, DType::u8));
+  return {sent.bytes().begin(), sent.bytes().end()};
+}
 
 }  // namespace
 
@@ -95,6 +108,28 @@ void Checkpoint::save(const std::string& path) const {
 }
 
 void Checkpoint::load(const std::string& path) {
+  if (core::processes_of_call("Checkpoint::load") == 1) return load_here(path);
+  // File systems need not be shared, and other machines may hold older files.
+  const core::LabelScope called("Checkpoint::load");
+  std::string refusal;
+  try {
+    if (core::process_group().rank() == 0) load_here(path);
+  } catch (const Error& error) {
+    refusal = error.what();
+  }
+  const std::vector<std::byte> told = bytes_of_first(std::as_bytes(std::span(refusal)));
+  if (!told.empty()) throw IoError(std::string(reinterpret_cast<const char*>(told.data()), told.size()));
+  std::vector<Tensor<Any>> states;
+  for (const Named<Tensor<Any>>& state : states_) states.push_back(state.value);
+  distributed::broadcast_states(states);
+  for (const Item& item : with_random_state().items_) {
+    const Tensor<Any> now = item.get();
+    std::vector<std::byte> bytes = bytes_of_first(now.bytes());
+    item.set({now.dtype(), item.any_length ? Shape{static_cast<std::int64_t>(bytes.size())} : now.shape(), bytes});
+  }
+}
+
+void Checkpoint::load_here(const std::string& path) {
   std::map<std::string, HostArray> found;
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
   const auto take = [&](const std::string& name, const Tensor<Any>& now, bool any_length) -> const HostArray& {
@@ -139,7 +174,10 @@ void Checkpoint::load(const std::string& path) {
 }
 
 bool Checkpoint::load_if_present(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) return false;
+  (void)core::processes_of_call("Checkpoint::load_if_present");
+  const core::LabelScope called("Checkpoint::load_if_present");
+  const bool is_there = ::access(path.c_str(), F_OK) == 0;
+  if (!distributed::broadcast(Tensor<Any>(is_there)).item<bool>()) return false;
   load(path);
   return true;
 }

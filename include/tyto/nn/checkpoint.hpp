@@ -38,9 +38,10 @@ class TYTO_API Checkpoint {
   /// Writes all of it; the file appears whole or the old one stays.
   void save(const std::string& path) const;
   /// Restores all of it. Throws IoError, and changes nothing, when the file lacks something, holds something else, or
-  /// holds it in another shape or type.
+  /// holds it in another shape or type. In a group of processes all call it, and go on from what rank 0 has in its
+  /// file.
   void load(const std::string& path);
-  /// As load; false when there is no such file.
+  /// As load; false when there is no such file, on rank 0 where there are several processes.
   bool load_if_present(const std::string& path);
 
  private:
@@ -56,6 +57,7 @@ class TYTO_API Checkpoint {
   Checkpoint& add_numbers(const std::string& name, std::function<std::vector<std::int64_t>()> get,
                           std::function<void(std::span<const std::int64_t>)> set);
   Checkpoint with_random_state() const;
+  void load_here(const std::string& path);
 
   NamedList<Tensor<Any>> states_;
   std::vector<Item> items_;
