@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tyto/nn/averages.hpp"
+#include "tyto/nn/batch_means.hpp"
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/checkpoint.hpp"
 #include "tyto/nn/class_losses.hpp"
