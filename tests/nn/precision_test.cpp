@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Mixed precision: products in 16 bits under parameters in f32, and the loss scale against PyTorch's.
+#include <limits>
 #include <tyto/nn.hpp>
 
 #include "tests/nn/goldens_of.hpp"
@@ -88,6 +89,46 @@ TEST_CASE_TEMPLATE("gradients that overflow are not used, and the scale falls an
   goldens::check_near(stack(values), goldens::array<Eager>(file, "scale/weights"), "the weights after each update");
   CHECK(descent.count() == 6);
   CHECK(scale.state()[0].name == "scale");
+}
+
+TEST_CASE_TEMPLATE("gradients are clipped as those of the loss, and a skipped update changes no state", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  // The loss is 3 a + 4 b with gradients 3 and 4 of the norm 5: clipped to 1 they are 0.6 and 0.8.
+  const T a = T::variable(T{0.0}, "a"), b = T::variable(T{0.0}, "b");
+  Descent descent = sgd({.rate = 1.0, .momentum = 0.5});
+  LossScale scale({.first = 1024});
+  auto step = compile([&](T factor) {
+    const auto objective = [&](const T& by) { return scale.scaled(sum((3 * a + 4 * b) * by)); };
+    auto [loss, gradients] = value_and_grad(objective, std::vector{a, b})(factor);
+    scale.step(descent, std::vector{a, b}, gradients,
+               [](const auto& values) { return clip_by_global_norm(values, 1.0); });
+    return loss;
+  });
+  const auto states = [&] {
+    std::vector<float> all;
+    for (const auto& state : descent.state({{"a", Tensor<Any>(a.value())}, {"b", Tensor<Any>(b.value())}})) {
+      all.push_back(cast(state.value, DType::f32).template item<float>());
+    }
+    return all;
+  };
+  CHECK(step(T{1.0}).template item<float>() == 0);
+  CHECK(a.template item<float>() == doctest::Approx(-0.6));
+  CHECK(b.template item<float>() == doctest::Approx(-0.8));
+  const std::vector<float> before = states();
+  REQUIRE(before.size() >= 2);
+  const float was_a = a.template item<float>(), was_b = b.template item<float>();
+  for (const float overflow : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    (void)step(T{overflow});
+    CHECK(states() == before);
+    CHECK(a.template item<float>() == was_a);
+    CHECK(b.template item<float>() == was_b);
+    CHECK(descent.count() == 1);
+  }
+  CHECK(scale.current() == 256);
+  (void)step(T{0.1});  // a norm of 0.5 stays as it is, whatever the scale; the momentum adds half of the step before
+  CHECK(a.template item<float>() == doctest::Approx(-0.6 - (0.3 + 0.3)));
+  CHECK(b.template item<float>() == doctest::Approx(-0.8 - (0.4 + 0.4)));
 }
 
 TEST_CASE_TEMPLATE("a scale stops growing before it is infinite, as PyTorch's", M, Eager, Lazy) {

@@ -3,6 +3,7 @@
 // f16 do not vanish.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -59,13 +60,18 @@ class TYTO_API LossScale {
   Tensor<M> unscaled(const Tensor<M>& x) const {
     return detail::with_mode<M>(over_scale(detail::modeless(x)));
   }
-  /// Updates by the gradients over the scale where all of them are finite, else changes the scale alone.
-  template <class P, class G>
-  void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
+  /// Updates by the gradients over the scale where all of them are finite, else changes the scale alone. `change` is
+  /// given the gradients over the scale, and what it returns is used, so that limits hold for gradients of the loss:
+  ///
+  ///     scale.step(descent, parameters, gradients, [](const auto& g) { return nn::clip_by_global_norm(g, 1.0); });
+  template <class P, class G, class F = std::identity>
+  void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients,
+            F&& change = {}) {
     std::vector<Tensor<Any>> values;
     for (const Tensor<G>& gradient : gradients) values.push_back(over_scale(detail::modeless(gradient)));
     const Tensor<Any> finite = all_finite(values);
-    descent.update_where(finite, parameters, values);
+    const std::vector<Tensor<Any>> changed = change(values);
+    descent.update_where(finite, parameters, changed);
     adjust(finite);
   }
 
