@@ -107,7 +107,18 @@ Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& ed
 }
 
 template <class M>
-Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high) {
+Histogram<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges,
+                       const HistogramOptions& options) {
+  const Tensor<M> counts = histogram(x, edges);
+  if (!options.density) return {counts, edges};
+  const DType type = edges.dtype() == DType::f32 ? DType::f32 : DType::f64;
+  const Tensor<M> limits = cast(edges, type), heights = cast(counts, type);
+  return {heights / diff(limits) / sum(heights), edges};
+}
+
+template <class M>
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high,
+                       const HistogramOptions& options) {
   core::require("histogram", x);
   if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
   if (!std::isfinite(low) || !std::isfinite(high)) {
@@ -116,22 +127,23 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double
   if (!(low < high)) throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is empty"));
   const DType type = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Tensor<M> edges = Tensor<M>::linspace(low, high, bins + 1, type);
-  return {histogram(x, edges), edges};
+  return histogram(x, edges, options);
 }
 
 template <class M>
-Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins) {
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, const HistogramOptions& options) {
   core::require("histogram", x);
   if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
   // Integers up to 2^53, and their edges, are exact in f64.
   const Tensor<M> numbers = is_floating(x.dtype()) && size_of(x.dtype()) > 2 ? x : cast(x, DType::f64);
   Tensor<M> low = Tensor<M>::full({}, 0.0, numbers.dtype()), high = Tensor<M>::full({}, 1.0, numbers.dtype());
   if (x.size() > 0) {
-    const Tensor<M> least = min(numbers), most = max(numbers);
+    const Tensor<M> least = options.ignore_nan ? nanmin(numbers) : min(numbers);
+    const Tensor<M> most = options.ignore_nan ? nanmax(numbers) : max(numbers);
     if (core::holds_now(isfinite(least) && isfinite(most)) == false) {
       throw ValueError(core::text("histogram: the elements' range, from ", least.item().as_double(), " to ",
                                   most.item().as_double(), ", is not finite; give one: histogram(x, ", bins,
-                                  ", low, high)"));
+                                  ", low, high), or pass over NaN: {.ignore_nan = true}"));
     }
     const Tensor<M> margin = where(least == most, 0.5, 0.0);
     low = least - margin;
@@ -139,7 +151,7 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins) {
   }
   const Tensor<M> steps = Tensor<M>::arange(0, bins, 1, numbers.dtype());
   const Tensor<M> edges = concat({low + steps * ((high - low) / static_cast<double>(bins)), reshape(high, {1})});
-  return {histogram(numbers, edges), edges};
+  return histogram(numbers, edges, options);
 }
 
 template <class M>
@@ -176,11 +188,14 @@ TYTO_INSTANTIATE(histogram2d)
 template Tensor<Eager> histogramdd(const Tensor<Eager>&, const std::vector<Tensor<Eager>>&);
 template Tensor<Lazy> histogramdd(const Tensor<Lazy>&, const std::vector<Tensor<Lazy>>&);
 template Tensor<Any> histogramdd(const Tensor<Any>&, const std::vector<Tensor<Any>>&);
-template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t);
-template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t);
-template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t);
-template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t, double, double);
-template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t, double, double);
-template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t, double, double);
+template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t, const HistogramOptions&);
+template Histogram<Eager> histogram(const Tensor<Eager>&, std::int64_t, double, double, const HistogramOptions&);
+template Histogram<Eager> histogram(const Tensor<Eager>&, const Tensor<Eager>&, const HistogramOptions&);
+template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t, const HistogramOptions&);
+template Histogram<Lazy> histogram(const Tensor<Lazy>&, std::int64_t, double, double, const HistogramOptions&);
+template Histogram<Lazy> histogram(const Tensor<Lazy>&, const Tensor<Lazy>&, const HistogramOptions&);
+template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t, const HistogramOptions&);
+template Histogram<Any> histogram(const Tensor<Any>&, std::int64_t, double, double, const HistogramOptions&);
+template Histogram<Any> histogram(const Tensor<Any>&, const Tensor<Any>&, const HistogramOptions&);
 
 }  // namespace TYTO_API

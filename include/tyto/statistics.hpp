@@ -96,12 +96,29 @@ struct Histogram {
   Tensor<M> counts;  ///< of each interval
   Tensor<M> edges;   ///< of the intervals, one more than there are
 };
+/// Options of `histogram`.
+struct HistogramOptions {
+  /// Frequencies in place of counts: over the sum of all counts and the width of the interval, so that the integral
+  /// is 1.
+  bool density = false;
+  /// Whether the range of elements of which some are NaN is that of the others; else they have none. In a given range
+  /// NaN is never counted, as in NumPy.
+  bool ignore_nan = false;
+};
 /// Counts of x's elements in `bins` intervals of one width from `low` to `high`.
+///
+///     const auto [density, edges] = histogram(x, 50, -3, 3, {.density = true});
 template <class M>
-Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high);
-/// The same from the smallest to the largest element, or half a unit to both sides of them where they are equal.
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high,
+                       const HistogramOptions& options = {});
+/// The same from the smallest to the largest element, or half a unit to both sides of them where they are equal. Throws
+/// ValueError where that range is not finite; a graph, which cannot, gives edges that are not.
 template <class M>
-Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins);
+Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, const HistogramOptions& options = {});
+/// The same between ascending edges.
+template <class M>
+Histogram<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges,
+                       const HistogramOptions& options);
 /// Counts of points (x, y) in the fields between the edges of both.
 template <class M>
 Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y,

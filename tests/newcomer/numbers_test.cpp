@@ -49,8 +49,41 @@ BOTH_MODES("histogram refuses a given range that is not finite, and in eager mod
   if constexpr (std::is_same_v<Mode, Eager>) {
     CHECK_THROWS_WITH_AS(histogram(T{1.0, inf}, 4),
                          "histogram: the elements' range, from 1 to inf, is not finite; give one: histogram(x, 4, low, "
-                         "high)",
+                         "high), or pass over NaN: {.ignore_nan = true}",
                          ValueError);
+  }
+}
+
+// np.histogram(v, bins, range, density=True), NumPy 1.24.
+BOTH_MODES("a histogram of densities has the integral 1") {
+  using T = Tensor<Mode>;
+  const T v{1.0, 2.0, 2.0, 3.0, 9.0};
+  CHECK(numbers(histogram(v, 4, {.density = true}).counts) == numbers(T{0.3, 0.1, 0.0, 0.1}));
+  CHECK(numbers(histogram(v, 2, 0, 4, {.density = true}).counts) == Numbers{0.125, 0.375});
+  const Histogram<Mode> uneven = histogram(v, T{0.0, 2.0, 3.0, 11.0}, {.density = true});
+  CHECK(numbers(uneven.counts) == numbers(T{0.1, 0.4, 0.05}));
+  CHECK(numbers(uneven.edges) == Numbers{0, 2, 3, 11});
+  const Histogram<Mode> of_integers = histogram(T{3, 1, 4, 1, 5, 9, 2, 6}, T{0, 4, 16}, {.density = true});
+  CHECK(of_integers.counts.dtype() == DType::f64);
+  CHECK(numbers(of_integers.counts) == Numbers{4 / 4. / 8, 4 / 12. / 8});
+  CHECK(std::isnan(numbers(histogram(v, 1, 20, 30, {.density = true}).counts)[0]));  // nothing lies there
+  CHECK(numbers(histogram(v, T{0.0, 2.0, 3.0}, {}).counts) == Numbers{1, 3});
+}
+
+BOTH_MODES("NaN is not counted in a given range, and has none unless it is passed over") {
+  using T = Tensor<Mode>;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const T v{nan, 1.0, 2.0, nan, 5.0};
+  CHECK(numbers(histogram(v, 2, 0, 4).counts) == Numbers{1, 1});
+  CHECK(numbers(histogram(v, 2, 0, 4, {.density = true}).counts) == Numbers{0.25, 0.25});
+  CHECK(numbers(histogram(v, T{0.0, 2.0, 8.0}, {}).counts) == Numbers{1, 2});
+  const Histogram<Mode> of_others = histogram(v, 2, {.ignore_nan = true});
+  CHECK(numbers(of_others.counts) == Numbers{2, 1});
+  CHECK(numbers(of_others.edges) == Numbers{1, 3, 5});
+  if constexpr (std::is_same_v<Mode, Eager>) {
+    CHECK_THROWS_WITH_AS(histogram(v, 2), doctest::Contains("is not finite; give one: histogram(x, 2, low, high)"),
+                         ValueError);
+    CHECK_THROWS_AS(histogram(T{nan, nan}, 2, {.ignore_nan = true}), ValueError);
   }
 }
 
