@@ -211,10 +211,27 @@ std::vector<T> read_onnx_tensors(const std::string& path, const ModelTensor& lik
   return tensors;
 }
 
+/// What a written model calls its parts.
+struct OnnxNames {
+  std::vector<std::string> outputs = {};  ///< one for each output; left out: "output:0", ...
+  std::string open_axis = "batch";        ///< the length that a model of several graphs leaves open
+};
+
 /// A graph as an ONNX file (operator set 21) with its constants and the values that its states have now; inputs keep
-/// their names, outputs are called "output:0", ... Throws GraphError that names all operators for which ONNX has no
-/// words, and for a graph that updates states.
-void write_onnx(const std::string& path, const Graph& graph);
+/// their names. Throws GraphError that names all operators for which ONNX has no words, and for a graph that updates
+/// states.
+void write_onnx(const std::string& path, const Graph& graph, const OnnxNames& names = {});
+/// The same with one length left open, such as that of the batch: `graph_of` makes the graph of a length, and is called
+/// with several. What differs between its graphs must be linear in the length, as lengths and offsets are; otherwise
+/// GraphError says what is not.
+///
+///     const auto graph_of = [&](std::int64_t batch) {
+///       const auto x = Tensor<Lazy>::placeholder({batch, 28, 28, 1}, DType::f32, "image");
+///       return Graph{{.inputs = {x}, .outputs = {model(x)}}};
+///     };
+///     write_onnx("model.onnx", graph_of, {.outputs = {"logits"}});
+void write_onnx(const std::string& path, const std::function<Graph(std::int64_t)>& graph_of,
+                const OnnxNames& names = {});
 
 /// A model in memory, which is copied; `name` is what errors call it. Weights in other files are refused.
 template <class T = Tensor<Eager>>

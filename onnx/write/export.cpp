@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The model message around the nodes, and the parts that every operator needs.
+// Nodes, constants and ends of a written graph, and the parts that every operator needs.
 #include "onnx/write/export.hpp"
 
 #include <algorithm>
@@ -42,11 +42,19 @@ ProtobufWriter tensor_message(const std::string& name, const Tensor<Eager>& valu
   return message;
 }
 
-ProtobufWriter value_message(const std::string& name, const ListedTensor& of) {
+/// `open` tells which lengths depend on that of the open axis, whose symbol they get; more than once is another one.
+ProtobufWriter value_message(const std::string& name, const ListedTensor& of, const std::string& symbol,
+                             const std::vector<LinearLength>* open) {
   ProtobufWriter shape, tensor, type, message;
-  for (const std::int64_t length : of.shape) {
+  for (std::size_t axis = 0; axis < of.shape.size(); ++axis) {
     ProtobufWriter dimension;
-    dimension.integer(1, length);
+    if (open == nullptr || !(*open)[axis].is_open()) {
+      dimension.integer(1, of.shape[axis]);
+    } else {
+      const auto [offset, factor] = (*open)[axis];
+      const std::string product = factor == 1 ? symbol : core::text(factor, "*", symbol);
+      dimension.text(2, offset == 0 ? product : core::text(product, offset < 0 ? "" : "+", offset));
+    }
     shape.message(1, dimension);
   }
   tensor.integer(1, element_type_of(of.dtype));
@@ -64,11 +72,11 @@ Names::Names(std::initializer_list<Name> list) : list_(list) {}
 void Names::push_back(Name name) { list_.push_back(name); }
 
 Name GraphExport::named(std::string word) {
-  words_.push_back(std::move(word));
-  return static_cast<Name>(words_.size() - 1);
+  shared_.words.push_back(std::move(word));
+  return static_cast<Name>(shared_.words.size() - 1);
 }
 
-Name GraphExport::fresh() { return named(core::text("t", words_.size())); }
+Name GraphExport::fresh() { return named(core::text("t", shared_.words.size())); }
 
 Names GraphExport::nodes(const char* op, Operands inputs, std::size_t results, Attributes attributes) {
   ProtobufWriter message;
@@ -85,9 +93,18 @@ Names GraphExport::nodes(const char* op, Operands inputs, std::size_t results, A
   } else {
     message.text(4, whole.substr(dot + 1));
     message.text(7, whole.substr(0, dot));
-    domains_.emplace(whole.substr(0, dot));
+    shared_.domains.emplace(whole.substr(0, dot));
   }
   for (const Written& attribute : attributes) message.message(5, attribute_message(attribute));
+  if (shared_.parts != nullptr) {
+    std::string line = core::text(op, ' ', results);
+    for (const Name input : inputs) line += ' ' + (input == Name::none ? "-" : word(input));
+    for (const Written& attribute : attributes) {
+      const bool is_graph = attribute.kind == Written::Kind::graph;  // its nodes have lines of their own
+      line += ' ' + (is_graph ? attribute.name : attribute_message(attribute).bytes());
+    }
+    shared_.parts->nodes.push_back(std::move(line));
+  }
   nodes_.message(1, message);
   return names;
 }
@@ -96,10 +113,30 @@ Name GraphExport::node(const char* op, Operands inputs, Attributes attributes) {
   return nodes(op, inputs, 1, attributes)[0];
 }
 
-Name GraphExport::constant(const Tensor<Eager>& value) {
+Name GraphExport::initialiser(const Tensor<Eager>& value) {
   const Name name = fresh();
   initialisers_.message(5, tensor_message(word(name), value));
   return name;
+}
+
+Name GraphExport::constant(const Tensor<Eager>& value) {
+  const std::size_t number = shared_.constants++;
+  if (shared_.parts != nullptr) {
+    shared_.parts->constants.push_back(value);
+    return fresh();
+  }
+  if (shared_.open != nullptr && shared_.open->constants[number]) {
+    return open_constant(value, *shared_.open->constants[number]);
+  }
+  return initialiser(value);
+}
+
+void GraphExport::add_end(std::uint32_t field, const std::string& name, const ListedTensor& of) {
+  const std::size_t number = shared_.shapes++;
+  if (shared_.parts != nullptr) shared_.parts->shapes.push_back(of.shape);
+  const OpenAxis* open = shared_.open;
+  ends_.message(field, open == nullptr ? value_message(name, of, "", nullptr)
+                                       : value_message(name, of, open->symbol, &open->shapes[number]));
 }
 
 Name GraphExport::integers(const IntList& list) {
@@ -141,7 +178,7 @@ Name GraphExport::name_of(std::size_t number) {
 
 Name GraphExport::add_input(const ListedTensor& type) {
   const Name name = fresh();
-  ends_.message(11, value_message(word(name), type));
+  add_end(11, word(name), type);
   return name;
 }
 
@@ -167,7 +204,8 @@ Name ExportedNode::reshaped(Name x, const Shape& shape) const {
 
 // An output has a name of its own, also where it is an input or comes twice.
 void GraphExport::add_output(Name name, const ListedTensor& type) {
-  ends_.message(12, value_message(word(node("Identity", {name})), type));
+  const Name output = node("Identity", {name});
+  add_end(12, word(output), type);
 }
 
 ProtobufWriter GraphExport::graph() const {
@@ -214,68 +252,6 @@ void GraphExport::write_nodes() {
     for (std::size_t i = 0; i < results.size(); ++i) names_[each.results[i]] = results[i];
     for (std::size_t i = results.size(); i < each.results.size(); ++i) unwritten_[each.results[i]] = each.op;
   }
-}
-
-namespace {
-
-void list_problems(const GraphListing& listing, std::set<std::string>& problems) {
-  for (const ListedNode& each : listing.nodes) {
-    if (find_export(each.op) == nullptr) problems.insert(each.op);
-    for (const std::vector<std::size_t>* tensors : {&each.inputs, &each.results}) {
-      for (const std::size_t number : *tensors) {
-        if (is_complex(listing.tensors[number].dtype)) problems.insert(core::text(each.op, " (of complex numbers)"));
-      }
-    }
-    for (const GraphListing& region : each.regions) list_problems(region, problems);
-  }
-}
-
-}  // namespace
-
-std::string GraphExport::model() {
-  if (!listing_.updates.empty()) {
-    throw GraphError(core::text("write_onnx: the graph gives '", listing_.updates[0],
-                                "' a new value in each run; ONNX has no states"));
-  }
-  std::set<std::string> problems;
-  list_problems(listing_, problems);
-  if (!problems.empty()) {
-    std::string list;
-    for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
-    throw GraphError(core::text("write_onnx: ONNX has no operators for these of the graph: ", list));
-  }
-  for (const std::size_t number : listing_.inputs) {
-    const std::string& given = tensor(number).name;
-    // Names that are made begin with a t; a colon keeps those of users apart.
-    std::string input = given.empty() ? core::text("input:", ends_.bytes().size()) : given;
-    if (input[0] == 't') input = core::text("input:", input);
-    ends_.message(11, value_message(input, tensor(number)));
-    names_[number] = named(std::move(input));
-  }
-  write_nodes();
-  for (std::size_t i = 0; i < listing_.outputs.size(); ++i) {
-    ProtobufWriter message;
-    const std::string name = core::text("output:", i);
-    message.text(1, word(output(i)));
-    message.text(2, name);
-    message.text(4, "Identity");
-    nodes_.message(1, message);
-    ends_.message(12, value_message(name, tensor(listing_.outputs[i])));
-  }
-  ProtobufWriter set, model;
-  set.text(1, "");
-  set.integer(2, written_operator_set);
-  model.integer(1, 10);
-  model.text(2, "Tyto");
-  model.message(7, graph());
-  model.message(8, set);
-  for (const std::string& domain : domains_) {
-    ProtobufWriter other;
-    other.text(1, domain);
-    other.integer(2, 1);
-    model.message(8, other);
-  }
-  return model.bytes();
 }
 
 const IntList& ExportedNode::list(const char* name) const { return std::get<IntList>(node_.attributes[name].value()); }

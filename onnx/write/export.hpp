@@ -14,6 +14,7 @@
 
 #include "core/value/text.hpp"
 #include "onnx/file/message.hpp"
+#include "onnx/write/open_axis.hpp"
 #include "onnx/write/protobuf_writer.hpp"
 #include "tyto/graph_listing.hpp"
 
@@ -91,19 +92,35 @@ struct Written {
 };
 using Attributes = Listed<Written>;
 
+/// What the graphs of one model share while they are written.
+struct SharedExport {
+  std::vector<std::string> words;  // what names read
+  std::set<std::string> domains;   // of operators that are not the standard's
+  WrittenParts* parts = nullptr;   // where they are noted, in place of being written
+  const OpenAxis* open = nullptr;  // what depends on the length of an open axis
+  std::size_t constants = 0;       // written so far
+  std::size_t shapes = 0;          // likewise
+  Name open_length = Name::none;   // a vector of one number
+};
+
 /// Collects the nodes and constants of a graph to be written. Tensors are called by name.
 class GraphExport {
  public:
   explicit GraphExport(const GraphListing& listing)
-      : listing_(listing), names_(listing.tensors.size()), words_(own_words_), domains_(own_domains_) {}
+      : listing_(listing), names_(listing.tensors.size()), shared_(own_) {}
   /// A region of it, with names that are no others'.
   GraphExport(const GraphListing& region, GraphExport& outer)
-      : listing_(region), names_(region.tensors.size()), words_(outer.words_), domains_(outer.domains_) {}
+      : listing_(region), names_(region.tensors.size()), shared_(outer.shared_) {}
   GraphExport(const GraphExport&) = delete;
   GraphExport& operator=(const GraphExport&) = delete;
 
-  /// The whole model; throws GraphError that lists everything that ONNX has no words for.
-  std::string model();
+  /// The whole model; throws GraphError that lists everything that ONNX has no words for. Without names outputs are
+  /// called "output:0", ...
+  std::string model(const std::vector<std::string>& output_names);
+  /// The same, of which only the parts are noted.
+  WrittenParts parts(std::int64_t length, const std::vector<std::string>& output_names);
+  /// The same, whose length is left open.
+  std::string model(const OpenAxis& open, const std::vector<std::string>& output_names);
 
   /// What a region calls its input number `input`: a tensor of the graph around it, or one of the region's graph.
   void name_input(std::size_t input, Name name) { names_[listing_.inputs[input]] = name; }
@@ -131,11 +148,16 @@ class GraphExport {
   Name transposed(Name x, const IntList& order);
 
  private:
-  const std::string& word(Name name) const { return words_[static_cast<std::size_t>(name)]; }
+  const std::string& word(Name name) const { return shared_.words[static_cast<std::size_t>(name)]; }
   Name name_of(std::size_t number);
   Name fresh();
   Name named(std::string word);
   Names written(const ListedNode& each, Names inputs);
+  void add_end(std::uint32_t field, const std::string& name, const ListedTensor& of);
+  Name initialiser(const Tensor<Eager>& value);
+  void write_open_length();
+  Name linear(const std::vector<LinearLength>& lengths);
+  Name open_constant(const Tensor<Eager>& value, const OpenConstant& open);
 
   const GraphListing& listing_;
   Names names_;                                          // of tensors, once they are written
@@ -144,10 +166,8 @@ class GraphExport {
   ProtobufWriter nodes_;
   ProtobufWriter initialisers_;
   ProtobufWriter ends_;  // inputs and outputs
-  std::vector<std::string> own_words_;
-  std::vector<std::string>& words_;  // what names read, shared with the graph around a region
-  std::set<std::string> own_domains_;
-  std::set<std::string>& domains_;  // of operators that are not the standard's, shared likewise
+  SharedExport own_;
+  SharedExport& shared_;  // with the graph around a region
 };
 
 class ExportedNode;

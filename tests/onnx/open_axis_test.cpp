@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Models written with an open batch axis and outputs with names: read again with batches of several sizes.
+#include <tyto/nn.hpp>
+#include <tyto/onnx.hpp>
+
+#include "tests/onnx/written.hpp"
+
+namespace tyto::onnx_tests {
+namespace {
+
+using L = Tensor<Lazy>;
+using Network = std::function<L(const L&)>;
+
+/// Writes `network` with its first axis open, and compares what both modes read with what it gives, batch by batch.
+void check_open(const std::string& name, const Network& network, const Shape& sample) {
+  CAPTURE(name);
+  const testing::TemporaryFolder folder;
+  const auto batch_of = [&](std::int64_t batch) {
+    Shape shape = sample;
+    shape.insert(0, batch);
+    return shape;
+  };
+  const auto graph_of = [&](std::int64_t batch) {
+    const L x = L::placeholder(batch_of(batch), DType::f32, "tokens");
+    return Graph{{.inputs = {x}, .outputs = {network(x), x + 1}}};
+  };
+  const std::string path = folder / (name + ".onnx");
+  write_onnx(path, graph_of, {.outputs = {"logits", "next"}, .open_axis = "n"});
+  OnnxModel<L> lazy = read_onnx<L>(path);
+  OnnxModel<Tensor<Eager>> eager = read_onnx(path);
+  REQUIRE(lazy.inputs().size() == 1);
+  CHECK(lazy.inputs()[0].name == "tokens");
+  CHECK((*lazy.inputs()[0].shape)[0].symbol == "n");
+  CHECK(!(*lazy.inputs()[0].shape)[0].length);
+  CHECK(lazy.outputs()[0].name == "logits");
+  CHECK((*lazy.outputs()[1].shape)[0].symbol == "n");
+  for (const std::int64_t batch : {1, 2, 4, 7}) {
+    CAPTURE(batch);
+    const Tensor<Eager> given = Tensor<Eager>::uniform(batch_of(batch), {.low = -1, .high = 1, .key = Key{7, 0}});
+    const L x = L::from_bytes(given.bytes().data(), given.size(), given.shape(), given.dtype());
+    const std::vector<float> wanted = network(x).to_vector<float>();
+    const auto check = [&](const auto& results) {
+      const std::vector<float> got = results["logits"].template to_vector<float>();
+      REQUIRE(got.size() == wanted.size());
+      for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(wanted[i]).epsilon(1e-4));
+      CHECK(results["next"].template to_vector<float>() == (given + 1).template to_vector<float>());
+    };
+    check(lazy({{"tokens", x}}));
+    check(eager({{"tokens", given}}));
+  }
+  if (const char* keep = std::getenv("TYTO_WRITTEN_OPEN")) {
+    write_onnx(std::string(keep) + "/" + name + ".onnx", graph_of, {.outputs = {"logits", "next"}});
+    for (const std::int64_t batch : {1, 4}) {
+      const L x = L::uniform(batch_of(batch), {.low = -1, .high = 1, .key = Key{7, 0}});
+      write_npz<Lazy>(core::text(keep, "/", name, ".", batch, ".npz"), {{"tokens", x}, {"logits", network(x)}});
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("networks written with an open batch axis take batches of any size") {
+  seed(11);
+  const nn::Sequential digits{nn::Conv2d({.in = 1, .out = 4, .window = 3}),
+                              nn::ReLU(),
+                              nn::MaxPool(2),
+                              nn::Flatten(),
+                              nn::Linear({.in = 36, .out = 5}),
+                              nn::Softmax()};
+  check_open("digits", digits, {8, 8, 1});
+  const nn::Sequential normalised{nn::Conv2d({.in = 2, .out = 4, .padding = 1}), nn::BatchNorm2d({.channels = 4}),
+                                  nn::GlobalAveragePool(), nn::Linear({.in = 4, .out = 3})};
+  check_open("normalised", normalised, {6, 6, 2});
+  const nn::TransformerEncoderLayer encoder({.features = 8, .heads = 2, .hidden = 16});
+  check_open("encoder", [&](const L& x) { return encoder(x); }, {5, 8});
+  const nn::LSTM recurrent({.in = 3, .hidden = 4});
+  check_open("lstm", [&](const L& x) { return recurrent(x); }, {6, 3});
+}
+
+TEST_CASE("lengths, fills and offsets of an open axis are computed in the model") {
+  check_open("flat", [](const L& x) { return reshape(x, {-1}); }, {2, 3});
+  check_open("halves", [](const L& x) { return concat({x, flip(x, {0})}, 0); }, {3});
+  check_open("filled", [](const L& x) { return x + L::full(x.shape(), 2.5); }, {3});
+  check_open("last", [](const L& x) { return x(slice(-1, std::nullopt)) * 2; }, {3});
+  check_open("outer", [](const L& x) { return sum(x, {0}); }, {3});
+  check_open("count", [](const L& x) { return x * L::arange(3, 2 * x.shape()[0] + 3, 2).reshape({-1, 1}); }, {1});
+}
+
+TEST_CASE("what an open axis cannot be is refused, and so are names that are no names") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "m.onnx";
+  const auto writes = [&](const auto& f, const OnnxNames& names = {}) {
+    write_onnx(
+        path,
+        [&](std::int64_t n) {
+          const L x = L::placeholder({n, 2}, DType::f32, "x");
+          return Graph{{.inputs = {x}, .outputs = {f(x, n)}}};
+        },
+        names);
+  };
+  CHECK_THROWS_WITH_AS(
+      writes([](const L& x, std::int64_t n) { return x * (1.0 / double(n)); }),
+      doctest::Contains("write_onnx: the axis cannot be left open: a constant of type f32 and shape () "
+                        "with length 2 is neither the same for length 3 nor linear in it"),
+      GraphError);
+  CHECK_THROWS_WITH_AS(writes([](const L& x, std::int64_t n) { return n == 2 ? sin(x) : cos(x); }),
+                       doctest::Contains("the graphs of lengths 2 and 3 differ at node 0, Sin and Cos"), GraphError);
+  CHECK_THROWS_WITH_AS(
+      write_onnx(path,
+                 [](std::int64_t) {
+                   const L x = L::placeholder({4, 2}, DType::f32, "x");
+                   return Graph{{.inputs = {x}, .outputs = {x + 1}}};
+                 }),
+      "write_onnx: no input has an axis of the length with which the graph is made, so it cannot be open", GraphError);
+
+  const L x = L::placeholder({4}, DType::f32, "x"), t = L::placeholder({4}, DType::f32, "t3");
+  const Graph graph{{.inputs = {x, t}, .outputs = {x + t, x - t}}};
+  CHECK_THROWS_WITH_AS(write_onnx(path, graph, {.outputs = {"sum"}}), "write_onnx: 1 names for 2 outputs", ValueError);
+  CHECK_THROWS_WITH_AS(write_onnx(path, graph, {.outputs = {"sum", "sum"}}),
+                       "write_onnx: 'sum' is the name of two inputs or outputs", ValueError);
+  CHECK_THROWS_WITH_AS(write_onnx(path, graph, {.outputs = {"sum", "x"}}),
+                       "write_onnx: 'x' is the name of two inputs or outputs", ValueError);
+  for (const char* name : {"", "t12"}) {
+    CHECK_THROWS_WITH_AS(write_onnx(path, graph, {.outputs = {"sum", name}}),
+                         doctest::Contains("write_onnx: an output cannot be called '"), ValueError);
+  }
+  CHECK(!std::filesystem::exists(path));
+  write_onnx(path, graph, {.outputs = {"total", "t"}});
+  OnnxModel<L> model = read_onnx<L>(path);
+  CHECK(model.inputs()[1].name == "input:t3");
+  const L a{1.0, 2.0, 3.0, 4.0}, b{1.0, 1.0, 1.0, 2.0};
+  const NamedList<L> results = model({{"x", a}, {"input:t3", b}});
+  CHECK(results["total"].to_vector<float>() == std::vector<float>{2, 3, 4, 6});
+  CHECK(results["t"].to_vector<float>() == std::vector<float>{0, 1, 2, 2});
+}
+
+}  // namespace tyto::onnx_tests
