@@ -130,8 +130,15 @@ ProgramHandle ProgramCache::compile(const ProgramSource& source, const std::stri
   return program;
 }
 
+std::string ProgramCache::notice_of(cl_device_id device) {
+  return core::text("tyto: OpenCL compiles kernels for ", text_of(device, CL_DEVICE_NAME),
+                    ", which takes a while the first time");
+}
+
 std::vector<ProgramHandle> ProgramCache::compile(std::span<const ProgramSource* const> sources,
-                                                 const std::string& options) const {
+                                                 const std::string& options) {
+  if (sources.empty()) return {};
+  const SlowBuildNotice::Build build(notice_);
   std::vector<ProgramHandle> programs(sources.size());
   std::vector<std::exception_ptr> faults(sources.size());
   std::atomic<std::size_t> next{0};

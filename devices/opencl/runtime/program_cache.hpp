@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "devices/opencl/runtime/api.hpp"
+#include "devices/opencl/runtime/slow_build_notice.hpp"
 
 namespace tyto::opencl {
 
@@ -36,7 +37,11 @@ class ProgramCache {
 
   /// `identity` names all that a binary depends on beside its source: device, driver, our version.
   ProgramCache(cl_context context, cl_device_id device, std::string identity, std::filesystem::path directory)
-      : context_(context), device_(device), identity_(std::move(identity)), directory_(std::move(directory)) {}
+      : context_(context),
+        device_(device),
+        identity_(std::move(identity)),
+        directory_(std::move(directory)),
+        notice_(notice_of(device)) {}
 
   /// The built programs, owned by the cache. Those that neither memory nor disk has are compiled side by side.
   std::vector<cl_program> get(std::span<const ProgramSource> sources, const std::string& options);
@@ -52,7 +57,8 @@ class ProgramCache {
   ProgramHandle load(const std::string& key, const std::string& options) const;
   void save(const std::string& key, cl_program program) const;
   ProgramHandle compile(const ProgramSource& source, const std::string& options) const;
-  std::vector<ProgramHandle> compile(std::span<const ProgramSource* const> sources, const std::string& options) const;
+  std::vector<ProgramHandle> compile(std::span<const ProgramSource* const> sources, const std::string& options);
+  static std::string notice_of(cl_device_id device);
 
   cl_context context_;
   cl_device_id device_;
@@ -63,6 +69,7 @@ class ProgramCache {
   std::vector<const std::string*> unsaved_;  // keys in programs_
   std::atomic<bool> has_unsaved_{false};
   Counts counts_;
+  SlowBuildNotice notice_;
 };
 
 }  // namespace tyto::opencl
