@@ -124,7 +124,7 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_
   endif()
 endif()
 
-# Decoders of picture files (docs/adr/0041). One source each asks whether there is one.
+# Coders of picture files (docs/adr/0041). One source each asks whether there is one, and the one that tells of the build.
 set(TYTO_IMAGE_TARGETS "")
 foreach(format IN ITEMS PNG JPEG)
   string(TOLOWER ${format} name)
@@ -137,7 +137,8 @@ foreach(format IN ITEMS PNG JPEG)
   find_package(${format} QUIET)
   if(${format}_FOUND)
     set(TYTO_HAVE_${format} TRUE)
-    set_source_files_properties(io/${name}.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_HAVE_${format}=1)
+    set_property(SOURCE io/${name}.cpp engine/prepare/build_info.cpp APPEND
+                 PROPERTY COMPILE_DEFINITIONS TYTO_HAVE_${format}=1)
     list(APPEND TYTO_IMAGE_TARGETS ${format}::${format})
   elseif(NOT TYTO_${format} STREQUAL "AUTO")
     tyto_require(${format} ${library}-dev)
@@ -151,7 +152,7 @@ include(TytoMpi)
 # The sources that ask whether there is Eigen.
 if(TYTO_HAVE_EIGEN)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/numerics/eigen/*.cpp")
-  set_source_files_properties(${sources} engine/prepare/build_info.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_HAVE_EIGEN=1)
+  set_property(SOURCE ${sources} engine/prepare/build_info.cpp APPEND PROPERTY COMPILE_DEFINITIONS TYTO_HAVE_EIGEN=1)
 endif()
 
 # What every internal folder may ask by #if; the macros stay undefined where the answer is no.

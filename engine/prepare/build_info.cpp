@@ -28,6 +28,16 @@ constexpr bool has_cbc = true;
 #else
 constexpr bool has_cbc = false;
 #endif
+#if TYTO_HAVE_PNG
+constexpr bool has_png = true;
+#else
+constexpr bool has_png = false;
+#endif
+#if TYTO_HAVE_JPEG
+constexpr bool has_jpeg = true;
+#else
+constexpr bool has_jpeg = false;
+#endif
 
 const char* in_words(bool is_built) { return is_built ? "built in" : "not built in"; }
 
@@ -40,7 +50,9 @@ std::vector<BuildPart> build_info() {
           {"Eigen", in_words(has_eigen)},
           {"OpenCL", in_words(has_opencl)},
           {"CLBlast", in_words(has_clblast)},
-          {"Cbc", in_words(has_cbc)}};
+          {"Cbc", in_words(has_cbc)},
+          {"PNG", in_words(has_png)},
+          {"JPEG", in_words(has_jpeg)}};
 }
 
 }  // namespace TYTO_API

@@ -142,7 +142,7 @@ TEST_CASE("the version comes with what was built in") {
   const Ran ran = run("--version");
   CHECK(ran.status == 0);
   CHECK(ran.output.starts_with("tyto "));
-  for (const char* part : {"instruction sets", "JIT", "oneDNN", "OpenCL", "CLBlast", "Cbc"}) {
+  for (const char* part : {"instruction sets", "JIT", "oneDNN", "OpenCL", "CLBlast", "Cbc", "PNG", "JPEG"}) {
     CHECK_MESSAGE(contains(ran.output, "\n  " + std::string(part) + " "), part);
   }
   CHECK(contains(run("--version", "TYTO_JIT=0").output, "built in, not used here") ==
