@@ -131,6 +131,12 @@ set(TYTO_OUTPUT_OF_README "^y = 3 x [+] 0.5\n$")
 set(TYTO_OUTPUT_OF_docs_guide
   "^[(]600,2[)] i64, 52% in the first class\ntrained in 600 steps: right\nloaded: the same\nplanned: yes\nprofiled: every step\n$")
 set(TYTO_OUTPUT_OF_docs_own_parts "^3 parameters, learnt\n$")
+# Brackets of arrays are dots here.
+set(TYTO_OUTPUT_OF_docs_from_numpy
+  "^..0 1 2.\n .3 4 5.. .2,3. i64\n.3 4 5..2 5...1 2.\n .4 5...3,1.\n..0 0 0.\n .3 4 5....2 0.\n .5 3..\n.. 1 12 23.\n .31 42 53...3 5 7.2[.]5.2 2.\n.. 5 14.\n .14 50...3 5 7.\n..8 1 1.\n .8 5 6...0 1 2.\nbell .-2[.] -1[.]  0[.]  1[.]  2[.].\n1\n.2[.] 4[.].5[.]0\n$")
+set(TYTO_OUTPUT_OF_docs_from_pytorch "^400 steps: learnt\n$")
+set(TYTO_OUTPUT_OF_docs_from_owl
+  "^. 3[.] 12[.]..1[.] 4[.].\n.0[.]..2[.].\n.2[.] 2[.] 2[.]..4[.] 4[.] 4[.].\n.5,1.\n$")
 file(GLOB pages CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/*.md")
 file(GLOB_RECURSE further CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/include/*.hpp")
