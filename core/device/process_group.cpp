@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include "core/value/copy_bytes.hpp"
@@ -39,7 +41,14 @@ std::atomic<bool> called_alone = false;
 std::once_flag first_is_noted;
 std::string_view first_alone;
 
-thread_local constinit const char* barred_by = nullptr;
+// A list, as the system keeps few bytes of each thread for libraries that are loaded late.
+std::mutex barred_mutex;
+std::multiset<std::thread::id> barred_threads;
+
+bool is_barred() {
+  const std::lock_guard lock(barred_mutex);
+  return barred_threads.contains(std::this_thread::get_id());
+}
 
 }  // namespace
 
@@ -64,10 +73,8 @@ void set_process_group(std::shared_ptr<ProcessGroup> group) {
 }
 
 int processes_of_call(std::string_view call) {
-  if (barred_by != nullptr) {
-    throw GraphError(
-        text(barred_by, ": ", call, " works on what processes have as a whole; call it outside of ", barred_by));
-  }
+  if (is_barred())
+    throw GraphError(text("vmap: ", call, " works on what processes have as a whole; call it outside of vmap"));
   const int processes = process_group().size();
   if (processes == 1 && !called_alone.load(std::memory_order_acquire)) {
     std::call_once(first_is_noted, [&] {
@@ -89,7 +96,14 @@ void require_group_of(std::int64_t processes, std::string_view call) {
                         size == 1 ? " process" : " processes", "; record it again"));
 }
 
-CollectivesBarred::CollectivesBarred(const char* where) : outer_(std::exchange(barred_by, where)) {}
-CollectivesBarred::~CollectivesBarred() { barred_by = outer_; }
+CollectivesBarred::CollectivesBarred() {
+  const std::lock_guard lock(barred_mutex);
+  barred_threads.insert(std::this_thread::get_id());
+}
+
+CollectivesBarred::~CollectivesBarred() {
+  const std::lock_guard lock(barred_mutex);
+  barred_threads.erase(barred_threads.find(std::this_thread::get_id()));
+}
 
 }  // namespace tyto::core

@@ -69,16 +69,13 @@ std::string_view first_call_alone();
 /// Throws GraphError for a call that was recorded for a group of another size.
 void require_group_of(std::int64_t processes, std::string_view call);
 
-/// While it lives, this thread calls nothing that processes do together: `where` makes many calls of one.
+/// While it lives, this thread calls nothing that processes do together: vmap makes many calls of one.
 class CollectivesBarred {
  public:
-  explicit CollectivesBarred(const char* where);
+  CollectivesBarred();
   ~CollectivesBarred();
   CollectivesBarred(const CollectivesBarred&) = delete;
   CollectivesBarred& operator=(const CollectivesBarred&) = delete;
-
- private:
-  const char* outer_;
 };
 
 }  // namespace tyto::core

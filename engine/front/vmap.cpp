@@ -264,7 +264,7 @@ class Batch::States {
 
   std::vector<Used> used_;
   std::optional<run::StateObservation> observation_;
-  std::optional<core::CollectivesBarred> barred_{std::in_place, "vmap"};
+  std::optional<core::CollectivesBarred> barred_{std::in_place};
 };
 
 Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std::int64_t>> axes) {
