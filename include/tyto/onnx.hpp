@@ -226,8 +226,8 @@ void write_onnx(const std::string& path, const Graph& graph, const OnnxNames& na
 /// GraphError says what is not.
 ///
 ///     const auto graph_of = [&](std::int64_t batch) {
-///       const auto x = Tensor<Lazy>::placeholder({batch, 28, 28, 1}, DType::f32, "image");
-///       return Graph{{.inputs = {x}, .outputs = {model(x)}}};
+///       const Tensor image = Tensor::placeholder({batch, 28, 28, 1}, DType::f32, "image");
+///       return Graph{{.inputs = {image}, .outputs = {network(image)}}};
 ///     };
 ///     write_onnx("model.onnx", graph_of, {.outputs = {"logits"}});
 void write_onnx(const std::string& path, const std::function<Graph(std::int64_t)>& graph_of,

@@ -8,5 +8,6 @@ namespace context {
 
 extern tyto::Tensor<tyto::Lazy> x;
 extern tyto::OnnxModel<tyto::Tensor<tyto::Lazy>> model;
+tyto::Tensor<tyto::Lazy> network(const tyto::Tensor<tyto::Lazy>& image);
 
 }  // namespace context
