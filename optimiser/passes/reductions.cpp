@@ -27,9 +27,7 @@ const Shape& shape_of_node(const Match& m, std::size_t node) {
 // The result of one element is that element.
 bool keeps_one(const OpDef& def) {
   switch (def.id) {
-    case OpId::sum:
     case OpId::prod:
-    case OpId::mean:
     case OpId::min:
     case OpId::max:
     case OpId::any:
@@ -37,6 +35,13 @@ bool keeps_one(const OpDef& def) {
     default: return false;
   }
 }
+// A sum begins with 0, so that of -0 it is 0.
+bool begins_with_zero(const OpDef& def) { return def.id == OpId::sum || def.id == OpId::mean; }
+Port plus_zero(Match& m, Port x) {
+  if (!is_floating(m.dtype())) return x;
+  return m.editor.add(m.root, OpId::add, {}, {x, m.editor.add_scalar(m.root, 0.0, m.dtype())});
+}
+Port one_plus_zero(Match& m) { return plus_zero(m, reshaped_operand(m)); }
 const Condition over_unit_axes{"over axes of length 1", [](const Match& m) {
                                  return m.editor.dtype(m.tensor('x')) == m.dtype() &&
                                         element_count(m.editor.shape(m.tensor('x'))) == element_count(m.shape()) &&
@@ -46,7 +51,7 @@ const Condition over_unit_axes{"over axes of length 1", [](const Match& m) {
                                }};
 
 // The result of equal elements is that element.
-bool keeps_equal(const OpDef& def) { return keeps_one(def) && def.id != OpId::sum && def.id != OpId::prod; }
+bool keeps_equal(const OpDef& def) { return def.id == OpId::mean || (keeps_one(def) && def.id != OpId::prod); }
 
 /// x as stretched by the broadcast, with ones in front so that it has all axes.
 Shape padded(const Match& m) {
@@ -63,10 +68,14 @@ const Condition stretched_along_axes{"all axes were stretched from 1, none is em
                                        });
                                      }};
 /// x without the axes reduced over; it then stretches to the root's shape.
-Port without_axes(Match& m) {
+Port reshaped_without_axes(Match& m) {
   const AxesAttributes& axes = axes_of(m, 0);
   const Shape shape = core::reduced_shape(padded(m), axes.axes, axes.keepdims);
   return reshaped(m.editor, m.root, m.tensor('x'), shape);
+}
+Port one_of_equal(Match& m) {
+  const Port x = reshaped_without_axes(m);
+  return m.editor.node(m.root).op == OpId::mean ? plus_zero(m, x) : x;
 }
 
 std::int64_t repetitions(const Match& m) {
@@ -83,7 +92,7 @@ const Condition count_is_exact{
     }};
 Port times_count(Match& m) {
   const Port count = m.editor.add_scalar(m.root, static_cast<double>(repetitions(m)), m.dtype());
-  return m.editor.add(m.root, OpId::multiply, {}, {without_axes(m), count});
+  return plus_zero(m, m.editor.add(m.root, OpId::multiply, {}, {reshaped_without_axes(m), count}));
 }
 
 // Sums of sums add in another order, which rounds differently; extremes and truth values do not round.
@@ -154,8 +163,9 @@ Port sum_of_products(Match& m) {
 // clang-format off
 const Rule reduction_table[] = {
     {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped_operand, keeps_one},
-    {"reduction_of_equal",     "op(broadcast_to(x))",     "reshape(x)",                  {&stretched_along_axes}, without_axes, keeps_equal},
-    {"sum_of_equal",           "sum(broadcast_to(x))",    "multiply(reshape(x), count)", {&stretched_along_axes, &count_is_exact}, times_count},
+    {"sum_of_one",             "op(x)",                   "add(reshape(x), 0)",          {&over_unit_axes}, one_plus_zero, begins_with_zero},
+    {"reduction_of_equal",     "op(broadcast_to(x))",     "reshape(x)",                  {&stretched_along_axes}, one_of_equal, keeps_equal},
+    {"sum_of_equal",           "sum(broadcast_to(x))",    "add(multiply(reshape(x), count), 0)", {&stretched_along_axes, &count_is_exact}, times_count},
     {"extreme_of_extremes",    "op(op(x)!)",              "op(x)",                       {}, single_reduction, order_is_free},
     {"sum_of_sums",            "op(op(x)!)",              "op(x)",                       {&integral_or_fast}, single_reduction, adds_up},
     {"inner_product",          "matmul(x, y)",            "reshape(sum(multiply(reshape(x), reshape(y))))", {&one_row_and_column, &wide_floating, &operand_by_element}, sum_of_products},
