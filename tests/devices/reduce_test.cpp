@@ -306,7 +306,7 @@ TEST_CASE("sums of few adjoining columns are right, and have the same bits in ev
         const auto sums = [&](cpu::InstructionSet set) {
           std::vector<std::uint64_t> results(static_cast<std::size_t>(width));
           cpu::sum_loops(set, cpu::Fold::sum, dtype)
-              .columns(x.memory.data(), rows, width, width, 1, results.data(), nullptr, 0);
+              .columns(x.memory.data(), rows, width, width, results.data(), nullptr, 0);
           return results;
         };
         const std::vector<std::uint64_t> got = sums(cpu::widest_instruction_set());

@@ -2,6 +2,8 @@
 // Softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the interpreter runs it each
 // way.
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
@@ -23,9 +25,8 @@ namespace {
 
 using core::OpId;
 
-/// Rows that machine code reduces in the order in which a reduction alone would: that takes shorter rows as columns,
-/// and cuts longer ones.
-constexpr std::int64_t shortest_row = 16, longest_row = 16384;
+/// Rows that machine code reduces in the order in which a reduction alone would, which cuts longer ones.
+constexpr std::int64_t longest_row = 16384;
 /// So many rows occupy the threads, however long they are.
 constexpr std::int64_t enough_rows = 32;
 
@@ -55,8 +56,8 @@ bool reduces_last_axes(const core::LoopAttributes& loop) {
 }
 
 /// Whether machine code reduces the rows of a loop that ends in its only reduction, as it computes them.
-bool folds_rows(const core::BoundLoop& bound, std::int64_t length) {
-  if (length < shortest_row || length > longest_row) return false;
+bool folds_rows(const core::BoundLoop& bound, std::int64_t length, std::int64_t rows) {
+  if (taken_as_columns(length, rows) || length > longest_row) return false;
   const core::LoopInstruction& fold = bound.loop.program.instructions.back();
   const std::vector<DType> types = core::value_types(bound.loop.program, bound.input_types());
   return jit::is_available() && jit::partial_type(fold.op, types[fold.operands[0]]).has_value();
@@ -67,6 +68,33 @@ bool writes_dense(const core::BoundLoop& bound) {
   return std::ranges::all_of(bound.outputs, [](const core::Operand& result) {
     return core::is_dense(result.view) && result.view.offset == 0;
   });
+}
+
+/// The loop with its reduced axes in front and, behind them, the longest of the others.
+core::BoundLoop as_columns(core::BoundLoop bound) {
+  const auto rank = static_cast<std::size_t>(bound.loop.shape.rank());
+  const auto reduced = [&](std::int64_t axis) {
+    return std::ranges::find(bound.loop.axes, axis) != bound.loop.axes.end();
+  };
+  const auto length = [&](std::int64_t axis) { return bound.loop.shape[static_cast<std::size_t>(axis)]; };
+  std::vector<std::int64_t> order(rank);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_partition(order, reduced);
+  const auto others = order.begin() + static_cast<std::ptrdiff_t>(bound.loop.axes.size());
+  const auto longest = std::max_element(others, order.end(), [&](auto a, auto b) { return length(a) < length(b); });
+  std::rotate(others, longest, longest + 1);
+
+  const IntList axes(order);
+  const auto permute = [&](Shape& shape) {
+    while (shape.size() < rank) shape.insert(0, 1);
+    shape = core::permute(core::View::dense(shape), axes).shape;
+  };
+  for (core::Operand& input : bound.inputs) input.view = core::permute(input.view, axes);
+  for (core::Operand& output : bound.outputs) output.view = core::permute(output.view, axes);
+  for (Shape& shape : bound.given) permute(shape);
+  permute(bound.loop.shape);
+  for (std::size_t i = 0; i < bound.loop.axes.size(); ++i) bound.loop.axes[i] = static_cast<std::int64_t>(i);
+  return bound;
 }
 
 std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
@@ -82,8 +110,9 @@ std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   const std::int64_t length = rows == 0 ? 0 : element_count(loop.shape) / rows;
   const bool last = reduces_last_axes(loop);
   if (core::ends_in_its_only_reduction(loop.program)) {
-    return last && folds_rows(bound, length) ? prepare_rows(bound) : prepare_fold(bound);
+    return last && folds_rows(bound, length, rows) ? prepare_rows(bound) : prepare_fold(bound);
   }
+  if (last && taken_as_columns(length, rows)) return prepare_staged(as_columns(bound));
   const bool in_rows = last && length != 0 && (length <= longest_row || rows >= enough_rows) && writes_dense(bound);
   if (rows == 0 || in_rows) return prepare_rows(bound);
   return prepare_staged(bound);

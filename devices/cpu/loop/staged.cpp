@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/loop/loop_levels.hpp"
 #include "core/loop/loop_rows.hpp"
@@ -11,6 +12,7 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 #include "devices/cpu/loop/interpreter/translation.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -58,6 +60,34 @@ struct Stages {
   }
 };
 
+/// Copies elements that lie apart to memory where they do not, or back.
+class CopyKernel final : public core::Kernel {
+ public:
+  CopyKernel(const core::Operand& from, const core::Operand& to, int threads)
+      : copy_(from.view, to.view, size_of(from.dtype)) {
+    team_.count = threads > 0 ? threads : threads_to_move(copy_.bytes());
+  }
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address) const override {
+    run_team(team_, [&](Team team) {
+      copy_.run(inputs[0].pointer(), outputs[0].pointer(), share(copy_.units(), team.member, team.size));
+    });
+  }
+
+ private:
+  StridedCopy copy_;
+  TeamRequest team_;
+};
+
+/// Whether neighbours along the last axis lie apart, each element once: stages would gather or scatter them.
+bool lies_apart(const core::View& view) {
+  if (std::ranges::find(view.strides, 0) != view.strides.end()) return false;
+  for (std::size_t axis = view.shape.size(); axis-- > 0;) {
+    if (view.shape[axis] != 1) return view.strides[axis] != 1;
+  }
+  return false;
+}
+
 class StageBuilder {
  public:
   /// `threads`: of each kernel; 0 as many as its work is worth.
@@ -72,6 +102,8 @@ class StageBuilder {
     places_.resize(program_.values());
     stored_.assign(program_.values(), false);
     output_in_use_.assign(program_.outputs.size(), false);
+    results_ = bound.outputs;
+    for (std::size_t i = 0; i < results_.size(); ++i) result_places_.push_back({Place::Kind::output, i});
     for (std::size_t v = 0; v < program_.values(); ++v) {
       operands_[v] = {types[v], core::View::dense(whole_[v] ? bound.loop.shape : reduced_)};
       if (v >= program_.inputs) continue;
@@ -82,6 +114,12 @@ class StageBuilder {
   }
 
   Stages build() {
+    copy_inputs();
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (!whole_[program_.outputs[i]] || !lies_apart(results_[i].view)) continue;
+      results_[i].view = core::View::dense(bound_.loop.shape);
+      result_places_[i] = buffer_for(results_[i]);
+    }
     levels_ = core::plan_levels(program_, whole_).levels;
     for (std::size_t depth = 0; depth < levels_.size(); ++depth) add_level(depth);
     add_whole_results();
@@ -91,6 +129,10 @@ class StageBuilder {
       if (whole_[result]) continue;
       add_program(core::part_of(program_, {&result, 1}, stored_), {&bound_.outputs[i], 1}, {{Place::Kind::output, i}},
                   reduced_);
+    }
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (result_places_[i].kind != Place::Kind::output)
+        add_copy(results_[i], result_places_[i], bound_.outputs[i], {Place::Kind::output, i});
     }
     std::size_t scratch = 0;
     for (const StageKernel& stage : stages_.kernels) scratch = std::max(scratch, stage.kernel->workspace());
@@ -102,8 +144,26 @@ class StageBuilder {
  private:
   void store(Value value) {
     stored_[value] = true;
-    const auto count = static_cast<std::size_t>(operands_[value].view.count());
-    places_[value] = {Place::Kind::buffer, layout_.reserve(count * size_of(operands_[value].dtype))};
+    places_[value] = buffer_for(operands_[value]);
+  }
+
+  Place buffer_for(const core::Operand& operand) {
+    const auto count = static_cast<std::size_t>(operand.view.count());
+    return {Place::Kind::buffer, layout_.reserve(count * size_of(operand.dtype))};
+  }
+
+  void add_copy(const core::Operand& from, Place place, const core::Operand& to, Place target) {
+    stages_.kernels.push_back({std::make_shared<CopyKernel>(from, to, choice_.threads), {place}, {target}});
+  }
+
+  void copy_inputs() {
+    for (std::size_t v = 0; v < program_.inputs; ++v) {
+      if (!whole_[v] || !lies_apart(operands_[v].view)) continue;
+      const core::Operand from =
+          std::exchange(operands_[v], {operands_[v].dtype, core::View::dense(bound_.loop.shape)});
+      const Place place = std::exchange(places_[v], buffer_for(operands_[v]));
+      add_copy(from, place, operands_[v], places_[v]);
+    }
   }
 
   /// Whether levels behind this one read elements of inputs, over which results may be laid.
@@ -127,13 +187,13 @@ class StageBuilder {
   bool store_in_output(Value value) {
     const bool is_result = std::ranges::find(program_.outputs, value) != program_.outputs.end();
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
-      const bool fits = size_of(bound_.outputs[i].dtype) == size_of(operands_[value].dtype);
+      const bool fits = size_of(results_[i].dtype) == size_of(operands_[value].dtype);
       if (!whole_[program_.outputs[i]] || !fits || output_in_use_[i]) continue;
       // A result may lie in its own place only: in another's it would be lost when both are copied to theirs.
       if (is_result && program_.outputs[i] != value) continue;
       output_in_use_[i] = stored_[value] = true;
-      operands_[value].view = bound_.outputs[i].view;
-      places_[value] = {Place::Kind::output, i};
+      operands_[value].view = results_[i].view;
+      places_[value] = result_places_[i];
       return true;
     }
     return false;
@@ -190,8 +250,8 @@ class StageBuilder {
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       if (!whole_[program_.outputs[i]]) continue;
       wanted.push_back(program_.outputs[i]);
-      results.push_back(bound_.outputs[i]);
-      places.push_back({Place::Kind::output, i});
+      results.push_back(results_[i]);
+      places.push_back(result_places_[i]);
     }
     if (wanted.empty()) return;
     add_program(core::part_of(program_, wanted, stored_), results, std::move(places), bound_.loop.shape);
@@ -229,6 +289,8 @@ class StageBuilder {
   std::vector<core::Operand> operands_;  // by value, as all that follows
   std::vector<Place> places_;
   std::vector<bool> whole_, stored_;
+  std::vector<core::Operand> results_;  // where they are made: in buffers if their elements lie apart
+  std::vector<Place> result_places_;
   std::vector<bool> output_in_use_;  // by result
   std::vector<core::LoopLevel> levels_;
   WorkspaceLayout layout_;
@@ -252,6 +314,8 @@ class StagedKernel final : public core::Kernel {
     // At least a cache line of each row.
     const std::int64_t least = std::min<std::int64_t>(64 / element, shape[behind]);
     piece_ = std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(width * element, 1), least, shape[behind]);
+    pieces_ = (shape[behind] + piece_ - 1) / piece_;
+    piece_ = (shape[behind] + pieces_ - 1) / pieces_;
     pieces_ = (shape[behind] + piece_ - 1) / piece_;
     lengths_ = Shape(std::vector<std::int64_t>(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(first)));
     for (const core::Operand& input : bound.inputs) inputs_.push_back(steps_of(input, first, behind));

@@ -103,13 +103,26 @@ auto interleave_function(std::int64_t planes) {
   return planes == 2 ? interleave_range<U, 2> : planes == 3 ? interleave_range<U, 3> : interleave_range<U, 4>;
 }
 
+// Pairs to two planes.
 template <class U>
-auto copy_function(const CopyBlock& block) {
+void part_pairs(const std::byte* from, std::byte* to, const CopyBlock& block) {
+  const auto* __restrict x = reinterpret_cast<const U*>(from);
+  auto* __restrict first = reinterpret_cast<U*>(to);
+  auto* __restrict second = first + block.to_row;
+  for (std::int64_t i = 0; i < block.columns; ++i) {
+    first[i] = x[2 * i];
+    second[i] = x[2 * i + 1];
+  }
+}
+
+template <class U>
+CopyFunction function_for(const CopyBlock& block) {
   if (block.rows > 1 && block.from_row == 1 && block.to_row == block.columns && block.to_column == 1) {
     if (block.columns == 2) return interleave<U, 2>;
     if (block.columns == 3) return interleave<U, 3>;
     if (block.columns == 4) return interleave<U, 4>;
   }
+  if (block.rows == 2 && block.from_row == 1 && block.from_column == 2 && block.to_column == 1) return part_pairs<U>;
   if (block.rows > 1 && block.columns >= short_row) {
     if constexpr (sizeof(U) <= 8) {
       if (block.from_row == 1 && block.to_column == 1) return transpose_block<U>;
@@ -129,6 +142,16 @@ void copy_transposed(const std::byte* from, std::byte* to, const CopyBlock& bloc
     case 4: return transpose_block<std::uint32_t>(from, to, block);
     case 8: return transpose_block<std::uint64_t>(from, to, block);
     default: return copy_rectangle<WideElement>(from, to, block);
+  }
+}
+
+CopyFunction copy_function(const CopyBlock& block, std::size_t element) {
+  switch (element) {
+    case 1: return function_for<std::uint8_t>(block);
+    case 2: return function_for<std::uint16_t>(block);
+    case 4: return function_for<std::uint32_t>(block);
+    case 8: return function_for<std::uint64_t>(block);
+    default: return function_for<WideElement>(block);
   }
 }
 
@@ -167,13 +190,7 @@ StridedCopy::StridedCopy(const core::View& from, const core::View& to, std::size
   outer_ = StridedIterator<2>(std::move(views));
   chunk_ = block_.rows == 1 ? run_length : block_.columns < short_row ? rows_together : block_side;
   chunks_ = ((block_.rows > 1 ? block_.rows : block_.columns) + chunk_ - 1) / chunk_;
-  switch (element) {
-    case 1: copy_ = copy_function<std::uint8_t>(block_); break;
-    case 2: copy_ = copy_function<std::uint16_t>(block_); break;
-    case 4: copy_ = copy_function<std::uint32_t>(block_); break;
-    case 8: copy_ = copy_function<std::uint64_t>(block_); break;
-    default: copy_ = copy_function<WideElement>(block_); break;
-  }
+  copy_ = copy_function(block_, element);
 }
 
 void StridedCopy::run(const std::byte* from, std::byte* to, Range units) const {

@@ -21,6 +21,10 @@ struct CopyBlock {
 /// A block whose rows lie side by side where they come from, and whose columns do where they go.
 void copy_transposed(const std::byte* from, std::byte* to, const CopyBlock& block, std::size_t element);
 
+using CopyFunction = void (*)(const std::byte* from, std::byte* to, const CopyBlock& block);
+/// What copies a block laid out like this one fastest.
+CopyFunction copy_function(const CopyBlock& block, std::size_t element);
+
 /// Chosen once from the layouts; then run any number of times, from and to any address.
 class StridedCopy {
  public:
@@ -49,8 +53,6 @@ class StridedCopy {
   bool in_place(const std::byte* from, const std::byte* to) const { return same_layout_ && from + shift_ == to; }
 
  private:
-  using CopyFunction = void (*)(const std::byte* from, std::byte* to, const CopyBlock& block);
-
   StridedIterator<2> outer_;  // what the blocks leave over
   CopyBlock block_;
   CopyFunction copy_ = nullptr;

@@ -38,9 +38,9 @@ struct FoldLoops {
   /// Folds `count` elements, `stride` apart, into one partial result.
   void (*line)(const void* x, std::int64_t count, std::int64_t stride, void* first, void* second,
                std::int64_t before) = nullptr;
-  /// Folds `count` rows, `step` apart, of `width` elements, `stride` apart, into `width` partial results.
-  void (*columns)(const void* x, std::int64_t count, std::int64_t step, std::int64_t width, std::int64_t stride,
-                  void* first, void* second, std::int64_t before) = nullptr;
+  /// Folds `count` rows, `step` apart, of `width` elements into `width` partial results.
+  void (*columns)(const void* x, std::int64_t count, std::int64_t step, std::int64_t width, void* first, void* second,
+                  std::int64_t before) = nullptr;
   /// The most columns whose results stay in registers where rows follow one another, the same for all instruction sets;
   /// 0 where none do.
   std::int64_t register_width = 0;

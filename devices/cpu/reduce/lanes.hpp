@@ -235,30 +235,4 @@ template <class C, class T, class Use>
   }
 }
 
-/// Columns that do not lie side by side are folded from dense copies of this many rows and columns, which halves the
-/// code; sums, the cheapest to fold, have loops over strided elements instead. The rows are a multiple of what the
-/// loops over columns fold before they round, so a copy changes no bits.
-inline constexpr std::int64_t copied_rows = 32, copied_columns = 128;
-
-/// Calls fold(x, rows, step, width, first column, rows before it) for `count` rows, `step` apart, of `width` elements,
-/// `stride` apart: for all of them at once where the elements of a row lie side by side, else for dense copies of
-/// parts.
-template <class T, class FoldRows>
-[[gnu::always_inline]] inline void each_dense(const T* x, std::int64_t count, std::int64_t step, std::int64_t width,
-                                              std::int64_t stride, const FoldRows& fold) {
-  if (stride == 1) return fold(x, count, step, width, std::int64_t{0}, std::int64_t{0});
-  T copy[copied_rows * copied_columns];
-  for (std::int64_t column = 0; column < width; column += copied_columns) {
-    const std::int64_t columns = width - column < copied_columns ? width - column : copied_columns;
-    for (std::int64_t row = 0; row < count; row += copied_rows) {
-      const std::int64_t rows = count - row < copied_rows ? count - row : copied_rows;
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const T* const from = x + (row + i) * step + column * stride;
-        for (std::int64_t j = 0; j < columns; ++j) copy[i * columns + j] = from[j * stride];
-      }
-      fold(copy, rows, columns, columns, column, row);
-    }
-  }
-}
-
 }  // namespace tyto::cpu::TYTO_ISA

@@ -10,6 +10,7 @@
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/reduce/sorted_axes.hpp"
@@ -122,7 +123,9 @@ class ReduceKernel final : public core::Kernel {
 
   // Columns are kept elements side by side that are folded together, row by row.
   void choose_columns(SortedAxes& axes) {
-    if (axes.kept.empty() || axes.folded.empty()) return;
+    if (axes.kept.empty()) return;
+    // Rows of one element are no lines, but elements side by side.
+    if (axes.folded.empty()) axes.folded.push_back({1, 1, 0});
     std::size_t densest = 0;
     for (std::size_t i = 0; i < axes.kept.size(); ++i) {
       const std::int64_t best = axes.kept[densest].in, stride = axes.kept[i].in;
@@ -130,11 +133,8 @@ class ReduceKernel final : public core::Kernel {
     }
     const Axis column = axes.kept[densest];
     const Axis line = axes.folded.back();
-    // Lines shorter than this cost more to begin than to fold; columns serve them better even when they lie apart.
-    constexpr std::int64_t shortest_line = 16;
     const bool nearer = column.in != 0 && (line.in == 0 || column.in < (line.in < 0 ? -line.in : line.in));
-    const bool short_lines = line.length < shortest_line && column.length > 4 * line.length;
-    if (!(nearer && column.length > 1) && !short_lines) return;
+    if (!(nearer && column.length > 1) && !taken_as_columns(line.length, column.length)) return;
     in_columns_ = true;
     width_ = column.length;
     column_stride_ = column.in;
@@ -162,7 +162,7 @@ class ReduceKernel final : public core::Kernel {
   void choose_groups() {
     constexpr std::int64_t wide_enough = 64, grouped_width = 256;
     const bool adjoin = in_columns_ && line_stride_ == width_ * column_stride_ && around_.count() == 1;
-    if (!adjoin || index_from_start_ || width_ >= wide_enough) return;
+    if (!adjoin || index_from_start_ || width_ >= wide_enough || extent_.count < shortest_line) return;
     group_ = (width_ <= loops_.register_width ? loops_.register_width : grouped_width) / width_;
     if (group_ > 1) source_rows_ = source_rows * std::max<std::int64_t>(grouped_width / (group_ * width_), 1);
   }
@@ -191,6 +191,29 @@ class ReduceKernel final : public core::Kernel {
 
   Range columns_of(std::int64_t chunk) const { return {chunk * chunk_, std::min(width_, (chunk + 1) * chunk_)}; }
 
+  /// Folds rows, `step` apart, of `width` columns. Columns that lie apart are folded from dense copies of as many rows
+  /// as the loops add up before they round, so that a copy changes no bits.
+  void fold_columns_of(const std::byte* from, std::int64_t count, std::int64_t step, std::int64_t width, void* first,
+                       void* second, std::int64_t before) const {
+    if (column_stride_ == 1) return loops_.columns(from, count, step, width, first, second, before);
+    alignas(64) std::byte copy[own_buffer];
+    CopyBlock block{std::min(count, source_rows), 0, step, column_stride_, 0, 1};
+    const std::int64_t most =
+        static_cast<std::int64_t>(own_buffer) / (std::max<std::int64_t>(block.rows, 1) * in_size_);
+    for (std::int64_t column = 0; column < width; column += block.columns) {
+      block.to_row = block.columns = std::min(width - column, most);
+      for (std::int64_t row = 0; row < count; row += block.rows) {
+        block.rows = std::min(count - row, source_rows);
+        const CopyFunction copies = copy_function(block, static_cast<std::size_t>(in_size_));
+        copies(from + (row * step + column * column_stride_) * in_size_, copy, block);
+        loops_.columns(copy, block.rows, block.columns, block.columns,
+                       static_cast<std::byte*>(first) + static_cast<std::size_t>(column) * rules_.first_size,
+                       static_cast<std::byte*>(second) + static_cast<std::size_t>(column) * rules_.second_size,
+                       before + row);
+      }
+    }
+  }
+
   /// Folds the elements with the given numbers, in the order of the iteration, into `width` partial results, which have
   /// room for fold_columns.
   void fold_range(const Elements& in, std::int64_t origin, Range elements, std::int64_t width, void* first,
@@ -204,7 +227,7 @@ class ReduceKernel final : public core::Kernel {
       const std::byte* from = in.memory + (origin + around_.at(at / line_)[0] + within * line_stride_) * in_size_;
       const std::int64_t before = index_from_start_ ? at : at - elements.begin;
       if (in_columns_) {
-        loops_.columns(from, count, line_stride_, width, column_stride_, first, second, before);
+        fold_columns_of(from, count, line_stride_, width, first, second, before);
       } else {
         loops_.line(from, count, line_stride_, first, second, before);
       }
@@ -232,8 +255,7 @@ class ReduceKernel final : public core::Kernel {
     }
     if (line_stride_ == 1) {  // short lines side by side, folded as columns
       produce(origin, width * column_stride_, 0);
-      loops_.columns(in.buffer + elements.begin * in_size_, elements.size(), 1, width, column_stride_, first, second,
-                     0);
+      fold_columns_of(in.buffer + elements.begin * in_size_, elements.size(), 1, width, first, second, 0);
       return;
     }
     for (std::int64_t at = elements.begin; at < elements.end; at += source_rows) {
@@ -243,7 +265,7 @@ class ReduceKernel final : public core::Kernel {
       } else {
         for (std::int64_t row = 0; row < rows; ++row) produce(origin + (at + row) * line_stride_, width, row * width);
       }
-      loops_.columns(in.buffer, rows, width, width, 1, first, second, at - elements.begin);
+      loops_.columns(in.buffer, rows, width, width, first, second, at - elements.begin);
     }
   }
 
@@ -254,13 +276,13 @@ class ReduceKernel final : public core::Kernel {
     rules_.start(first, second, width * group_);
     if (source_ == nullptr) {
       const std::byte* from = in.memory + begin * in_size_;
-      loops_.columns(from, rows, row_size, width * group_, column_stride_, first, second, 0);
+      fold_columns_of(from, rows, row_size, width * group_, first, second, 0);
       from += rows * row_size * in_size_;
-      loops_.columns(from, rest, line_stride_, width, column_stride_, first, second, rows);
+      fold_columns_of(from, rest, line_stride_, width, first, second, rows);
     } else {
       const auto fold = [&](std::int64_t at, std::int64_t count, std::int64_t step, std::int64_t before) {
         source_->produce(in.inputs, {begin + at, begin + at + count * step}, in.buffer);
-        loops_.columns(in.buffer, count, step, step, 1, first, second, before);
+        loops_.columns(in.buffer, count, step, step, first, second, before);
       };
       for (std::int64_t row = 0; row < rows; row += source_rows_) {
         fold(row * row_size, std::min(source_rows_, rows - row), row_size, row);

@@ -19,6 +19,15 @@ struct Reduction {
 
 Reduction reduction_of(core::OpId op);
 
+/// Lines shorter than this cost more to begin than to fold.
+inline constexpr std::int64_t shortest_line = 32;
+
+/// Whether short lines are folded as columns, many at a time, even where that makes elements lie apart. The order of
+/// additions depends on it.
+constexpr bool taken_as_columns(std::int64_t length, std::int64_t lines) {
+  return length < shortest_line && lines > 4 * length;
+}
+
 /// The kernel of a reduction. With a source, over neighbouring axes of a dense tensor whose elements the source
 /// computes from the inputs given at launch; gives the bits that reducing the tensor itself would.
 std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
