@@ -262,6 +262,29 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
 
 }  // namespace
 
+namespace {
+
+// A view of what is computed, or a view of such a view, needs no graph. False where it is something else.
+bool apply_views(Node& node) {
+  std::vector<Node*> views;
+  for (Node* at = &node; !at->evaluated(); at = at->inputs()[0].node()) {
+    const bool view = core::definition(*at).is(core::Traits::view) && at->op() != OpId::read;
+    if (!view || at->symbolic() || at->inputs().size() != 1) return false;
+    views.push_back(at);
+  }
+  // What a state holds may be written over.
+  const Node& source = *views.back()->inputs()[0].node();
+  if (source.op() == OpId::state || source.op() == OpId::read) return false;
+  for (std::size_t i = views.size(); i-- > 0;) {
+    Node& view = *views[i];
+    apply_view(view, core::definition(view), core::result_of(view.inputs()[0]).array);
+    if (!view.tracked()) view.drop_inputs();
+  }
+  return true;
+}
+
+}  // namespace
+
 void evaluate(std::span<const Value> values) {
   std::vector<Value> roots;
   for (const Value& value : values) {
@@ -271,7 +294,7 @@ void evaluate(std::span<const Value> values) {
     // Numbers of no mode and lone eager nodes need no plan.
     if (current.node()->mode() != core::Mode::lazy) {
       apply(*current.node());
-    } else {
+    } else if (!apply_views(*current.node())) {
       roots.push_back(current);
     }
   }
