@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "core/graph/op_ids.hpp"
 #include "ops/window.hpp"
@@ -232,63 +234,140 @@ T sampled(const Value& input, const Value& places, const GridSampleOptions& opti
 
 // roi_align
 
+/// A number that is the same for all boxes, or one for each, (boxes, 1).
+template <class E>
+T for_boxes(const std::vector<E>& of_levels, const T& levels, DType type) {
+  if (!levels.defined()) return of_levels.front();
+  return expand_dims(take(T(cast_to(numbers(of_levels), type)), levels, 0), 1);
+}
+
 /// Two neighbours along one axis of places (boxes, samples); beyond the image's edge by more than an element nothing.
-std::vector<Tap> neighbours(const T& place, std::int64_t length) {
-  const auto last = static_cast<double>(length - 1);
-  const T inside = cast(place >= -1.0 && place <= static_cast<double>(length), place.dtype());
-  const T at = clip(place, 0.0, last);
+std::vector<Tap> neighbours(const T& place, const T& length) {
+  const T last = length - 1.0;
+  const T inside = cast(place >= -1.0 && place <= length, place.dtype());
+  const T at = minimum(maximum(place, 0.0), last);
   const T low = floor(at);
   const T beyond = at - low;
   return {{cast(low, DType::i64), (1.0 - beyond) * inside},
           {cast(minimum(low + 1.0, last), DType::i64), beyond * inside}};
 }
 
-T cut_out(const Value& input, const Value& given_boxes, const Value& given_images, const RoiAlignOptions& options) {
-  constexpr std::string_view op = "roi_align";
-  const auto cut = [&](const T& wide) { return cut_out(wide, given_boxes, given_images, options); };
-  if (const auto found = in_f32(cut, T(input))) return *found;
-  T x = as_floating(input);
-  if (x.ndim() != 4)
-    throw ShapeError(text(op, ": images (batch, height, width, channels) are needed, not ", x.shape()));
-  if (options.layout == Layout::nchw) x = transpose(x, channels_last(4));
-  const T boxes = cast_to(as_floating(given_boxes), x.dtype());
+void check_regions(std::string_view op, const std::vector<T>& pyramid, const T& boxes, const T& images, const T& levels,
+                   const RoiAlignOptions& options) {
+  if (pyramid.empty()) throw ShapeError(text(op, ": a pyramid of no levels"));
+  for (const T& x : pyramid) {
+    if (x.ndim() != 4) {
+      throw ShapeError(text(op, ": images (batch, height, width, channels) are needed, not ", x.shape()));
+    }
+    if (x.shape()[0] != pyramid[0].shape()[0] || x.shape()[3] != pyramid[0].shape()[3]) {
+      throw ShapeError(text(op, ": levels of one batch and as many channels are needed, not ", pyramid[0].shape(),
+                            " and ", x.shape()));
+    }
+    if (x.shape()[1] == 0 || x.shape()[2] == 0) {
+      throw ShapeError(text(op, ": images of shape ", x.shape(), " have no elements"));
+    }
+  }
   if (boxes.ndim() != 2 || boxes.shape()[1] != 4) {
     throw ShapeError(text(op, ": boxes (count, 4) are needed, not ", boxes.shape()));
   }
   const std::int64_t count = boxes.shape()[0];
-  if (given_images.shape() != Shape{count}) {
-    throw ShapeError(text(op, ": ", count, " numbers of images are needed, not shape ", given_images.shape()));
+  if (images.shape() != Shape{count}) {
+    throw ShapeError(text(op, ": ", count, " numbers of images are needed, not shape ", images.shape()));
+  }
+  if (levels.defined() && levels.shape() != Shape{count}) {
+    throw ShapeError(text(op, ": ", count, " numbers of levels are needed, not shape ", levels.shape()));
+  }
+  if (options.scales.size() != (levels.defined() ? pyramid.size() : 0)) {
+    throw ShapeError(text(op, ": ", options.scales.size(), " scales for ", pyramid.size(), " levels",
+                          levels.defined() ? "" : "; a single image has one, named scale"));
   }
   if (options.size.size() != 2) throw ShapeError(text(op, ": a size (height, width) is needed, not ", options.size));
   if (options.samples < 1 || options.size[0] < 1 || options.size[1] < 1) {
     throw ValueError(text(op, ": size ", options.size, " and samples ", options.samples,
                           " must be at least 1; a count of samples that hangs on the boxes has no fixed shape"));
   }
-  if (x.shape()[1] == 0 || x.shape()[2] == 0) {
-    throw ShapeError(text(op, ": images of shape ", input.shape(), " have no elements"));
+}
+
+/// Regions of the levels of a pyramid; `given_levels` is undefined where there is but one image size.
+T cut_out(const std::vector<T>& given, const T& given_boxes, const T& given_images, const T& given_levels,
+          const RoiAlignOptions& options) {
+  constexpr std::string_view op = "roi_align";
+  const auto cut = [&](const std::vector<T>& wide) {
+    return cut_out(wide, given_boxes, given_images, given_levels, options);
+  };
+  if (const auto found = in_f32(cut, given)) return *found;
+  std::vector<T> pyramid;
+  for (const T& x : given) {
+    const T floating = as_floating(x);
+    const bool moved = options.layout == Layout::nchw && floating.ndim() == 4;
+    pyramid.push_back(moved ? transpose(floating, channels_last(4)) : floating);
   }
-  const T scaled = boxes * options.scale - (options.aligned ? 0.5 : 0.0);
-  std::vector<std::vector<Tap>> taps;
+  check_regions(op, pyramid, given_boxes, given_images, given_levels, options);
+  const T& x = pyramid[0];
+  const DType type = x.dtype();
+  const std::int64_t count = given_boxes.shape()[0], channels = x.shape()[3];
+  T levels = given_levels;
+  if (levels.defined()) {
+    const auto most = static_cast<std::int64_t>(pyramid.size()) - 1;
+    levels = cast(check_bounds(levels, {.high = most, .caller = "roi_align", .subject = "level", .range = "levels"}),
+                  DType::i64);
+  }
+  // Pixels of all levels as the rows of one matrix.
+  std::vector<T> rows;
+  std::vector<std::int64_t> first, size[2];
+  std::int64_t before = 0;
+  for (const T& level : pyramid) {
+    first.push_back(before);
+    for (const std::size_t axis : {0, 1}) size[axis].push_back(level.shape()[axis + 1]);
+    rows.push_back(reshape(level, {level.size() / std::max<std::int64_t>(channels, 1), channels}));
+    before += rows.back().shape()[0];
+  }
+  const T pixels = rows.size() == 1 ? rows[0] : T(concat<Any>(rows, 0));
+  const T scale = for_boxes(levels.defined() ? options.scales : std::vector{options.scale}, levels, type);
+  const T scaled = T(cast_to(as_floating(given_boxes), type)) * scale - (options.aligned ? 0.5 : 0.0);
+  // Of each sample of a cell in turn, the taps along an axis for all boxes and cells.
+  std::vector<std::vector<Tap>> taps[2];
   for (std::size_t axis = 0; axis < 2; ++axis) {  // height: y1, y2; width: x1, x2
     const auto corner = static_cast<std::int64_t>(1 - axis);
     const T begin = part_along(scaled, 1, corner, 1), end = part_along(scaled, 1, corner + 2, 1);
     const T length = options.aligned ? end - begin : maximum(end - begin, 1.0);
-    const std::int64_t samples = options.size[axis] * options.samples;
-    const T step = cast(counted(x, samples, 1), x.dtype()) + 0.5;
-    const T place = begin + length * reshape(step, {1, samples}) / static_cast<double>(samples);
-    std::vector<Tap> along = neighbours(place, x.shape()[axis + 1]);
-    const Shape shape = axis == 0 ? Shape{count, samples, 1} : Shape{count, 1, samples};
-    for (Tap& tap : along) tap = {reshape(tap.element, shape), reshape(tap.weight, shape)};
-    taps.push_back(std::move(along));
+    const T cell = reshape(cast(counted(x, options.size[axis], 1), type), {1, options.size[axis]});
+    const Shape shape = axis == 0 ? Shape{count, options.size[axis], 1} : Shape{count, 1, options.size[axis]};
+    for (std::int64_t sample = 0; sample < options.samples; ++sample) {
+      const double within = (static_cast<double>(sample) + 0.5) / static_cast<double>(options.samples);
+      const T place = begin + length * (cell + within) / static_cast<double>(options.size[axis]);
+      taps[axis].push_back(neighbours(place, for_boxes(size[axis], levels, type)));
+      for (Tap& tap : taps[axis].back()) tap = {reshape(tap.element, shape), reshape(tap.weight, shape)};
+    }
   }
-  const T numbers =
-      check_bounds(T(given_images),
-                   {.high = x.shape()[0] - 1, .caller = std::string(op), .subject = "image number", .range = "images"});
-  const T images = reshape(cast(numbers, DType::i64), {count, 1, 1});
-  const T samples = weighted_sum(x, images, taps);
-  const T cells =
-      reshape(samples, {count, options.size[0], options.samples, options.size[1], options.samples, x.shape()[3]});
-  const T found = options.maximum ? max(cells, {2, 4}) : mean(cells, {2, 4});
+  const T images = cast(
+      check_bounds(given_images,
+                   {.high = x.shape()[0] - 1, .caller = std::string(op), .subject = "image number", .range = "images"}),
+      DType::i64);
+  const auto whole = [&](const std::vector<std::int64_t>& of_levels) {
+    const T each = for_boxes(of_levels, levels, DType::i64);
+    return levels.defined() ? expand_dims(each, -1) : each;
+  };
+  const T height = whole(size[0]), width = whole(size[1]), base = whole(first);
+  // Sample by sample, so that a mean stores nothing larger than itself.
+  const T image_rows = reshape(images, {count, 1, 1}) * height;
+  std::vector<T> samples;
+  T sum;
+  for (const std::vector<Tap>& down : taps[0]) {
+    for (const std::vector<Tap>& right : taps[1]) {
+      if (options.maximum) sum = {};
+      for (const Tap& y : down) {
+        const T line = base + (image_rows + y.element) * width;
+        for (const Tap& along : right) {
+          const T part = take(pixels, line + along.element, 0) * expand_dims(y.weight * along.weight, -1);
+          sum = sum.defined() ? sum + part : part;
+        }
+      }
+      if (options.maximum) samples.push_back(sum);
+    }
+  }
+  const T found =
+      options.maximum ? max(T(stack<Any>(samples)), 0) : sum / static_cast<double>(options.samples * options.samples);
   return options.layout == Layout::nhwc ? found : transpose(found, channels_first(4));
 }
 
@@ -347,7 +426,19 @@ template <class M>
 Tensor<M> roi_align(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& boxes,
                     const std::type_identity_t<Tensor<M>>& images, const RoiAlignOptions& options) {
   TYTO_ONCE(roi_align, x, boxes, images, options);
-  return core::cut_out(core::given("roi_align", x), core::given("roi_align", boxes), core::given("roi_align", images),
+  return core::cut_out({Tensor<Any>(core::given("roi_align", x))}, Tensor<Any>(core::given("roi_align", boxes)),
+                       Tensor<Any>(core::given("roi_align", images)), {}, options)
+      .value();
+}
+template <class M>
+Tensor<M> roi_align(const std::vector<Tensor<M>>& pyramid, const std::type_identity_t<Tensor<M>>& boxes,
+                    const std::type_identity_t<Tensor<M>>& images, const std::type_identity_t<Tensor<M>>& levels,
+                    const RoiAlignOptions& options) {
+  TYTO_ONCE(roi_align, pyramid, boxes, images, levels, options);
+  std::vector<Tensor<Any>> given;
+  for (const Tensor<M>& level : pyramid) given.emplace_back(core::given("roi_align", level));
+  return core::cut_out(given, Tensor<Any>(core::given("roi_align", boxes)),
+                       Tensor<Any>(core::given("roi_align", images)), Tensor<Any>(core::given("roi_align", levels)),
                        options)
       .value();
 }
@@ -355,10 +446,32 @@ template <class M>
 Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& scores, const NmsOptions& options) {
   TYTO_ONCE(nms, boxes, scores, options);
   const Value given[] = {core::given("nms", boxes), core::given("nms", scores)};
+  if (options.count < 0) throw ValueError(core::text("nms: the count ", options.count, " is negative"));
+  const std::size_t rank = boxes.shape().size();
+  if (rank > 2) {
+    const Shape batch(std::span(boxes.shape().data(), rank - 2));
+    if (scores.shape() != Shape(std::span(boxes.shape().data(), rank - 1))) {
+      throw ShapeError(
+          core::text("nms: a score for each of the boxes ", boxes.shape(), " is needed, not shape ", scores.shape()));
+    }
+    const std::int64_t count = boxes.shape()[rank - 2];
+    const std::int64_t sets = std::accumulate(batch.begin(), batch.end(), std::int64_t{1}, std::multiplies<>());
+    const Tensor<M> each_boxes = reshape(boxes, {sets, count, boxes.shape()[rank - 1]});
+    const Tensor<M> each_scores = reshape(scores, {sets, count});
+    std::vector<Tensor<M>> indices, counts;
+    for (std::int64_t i = 0; i < sets; ++i) {
+      const Kept<M> kept = nms<M>(each_boxes(i), each_scores(i), options);
+      indices.push_back(kept.indices);
+      counts.push_back(kept.count);
+    }
+    if (sets == 0) throw ShapeError(core::text("nms: boxes ", boxes.shape(), " are none"));
+    Shape shape = batch;
+    shape.push_back(indices[0].shape()[0]);
+    return {reshape(stack(indices), shape), reshape(stack(counts), batch)};
+  }
   const DType common = core::common_type(given);
   const DType type = common == DType::f64 ? DType::f64 : DType::f32;
-  if (options.count < 0) throw ValueError(core::text("nms: the count ", options.count, " is negative"));
-  const std::int64_t all_of_them = boxes.ndim() == 0 ? 0 : boxes.shape()[0];
+  const std::int64_t all_of_them = rank == 0 ? 0 : boxes.shape()[0];
   const core::NmsAttributes attributes{options.count == 0 ? all_of_them : options.count, options.overlap,
                                        options.score};
   const Value found =
@@ -368,7 +481,13 @@ Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& score
 
 TYTO_INSTANTIATE(resize)
 TYTO_INSTANTIATE(grid_sample)
-TYTO_INSTANTIATE(roi_align)
+#define TYTO_INSTANTIATE_REGIONS(M)                                                                                 \
+  template Tensor<M> roi_align(const Tensor<M>&, const Tensor<M>&, const Tensor<M>&, const RoiAlignOptions&);       \
+  template Tensor<M> roi_align(const std::vector<Tensor<M>>&, const Tensor<M>&, const Tensor<M>&, const Tensor<M>&, \
+                               const RoiAlignOptions&);
+TYTO_INSTANTIATE_REGIONS(Eager)
+TYTO_INSTANTIATE_REGIONS(Lazy)
+TYTO_INSTANTIATE_REGIONS(Any)
 TYTO_INSTANTIATE(nms)
 
 }  // namespace TYTO_API

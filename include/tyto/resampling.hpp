@@ -53,12 +53,13 @@ Tensor<M> grid_sample(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>&
 
 /// Options of `roi_align`.
 struct RoiAlignOptions {
-  IntList size = {1, 1};     ///< of what is cut out of each box
-  double scale = 1;          ///< of boxes to elements of x
-  std::int64_t samples = 2;  ///< along each axis of each element of the result
-  bool aligned = true;       ///< whether centres of elements lie at halves
-  bool maximum = false;      ///< the largest of the samples, not their mean
-  Layout layout = nhwc;      ///< order of axes
+  IntList size = {1, 1};            ///< of what is cut out of each box
+  double scale = 1;                 ///< of boxes to elements of x
+  std::int64_t samples = 2;         ///< along each axis of each element of the result
+  bool aligned = true;              ///< whether centres of elements lie at halves
+  bool maximum = false;             ///< the largest of the samples, not their mean
+  Layout layout = nhwc;             ///< order of axes
+  std::vector<double> scales = {};  ///< of boxes to elements of each level, where x is a pyramid
 };
 
 /// What lies in boxes (count, 4: x1, y1, x2, y2) of the images `x` (batch, height, width, channels) that `images`
@@ -66,6 +67,12 @@ struct RoiAlignOptions {
 template <class M>
 Tensor<M> roi_align(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& boxes,
                     const std::type_identity_t<Tensor<M>>& images, const RoiAlignOptions& options = {});
+/// The same in images of several sizes: box i is cut out of image `images[i]` of `pyramid[levels[i]]` alone, whose
+/// elements are `options.scales[levels[i]]` times as many.
+template <class M>
+Tensor<M> roi_align(const std::vector<Tensor<M>>& pyramid, const std::type_identity_t<Tensor<M>>& boxes,
+                    const std::type_identity_t<Tensor<M>>& images, const std::type_identity_t<Tensor<M>>& levels,
+                    const RoiAlignOptions& options);
 
 /// Options of `nms`.
 struct NmsOptions {
@@ -77,10 +84,10 @@ struct NmsOptions {
 template <class M>
 struct Kept {
   Tensor<M> indices;  ///< best first, -1 behind the last one
-  Tensor<M> count;    ///< how many were kept, 0-d
+  Tensor<M> count;    ///< how many were kept
 };
-/// Non-maximum suppression: the boxes (count, 4: x1, y1, x2, y2) that overlap no better one too much. The result has a
-/// fixed size, so it works in both modes.
+/// Non-maximum suppression: the boxes (..., count, 4: x1, y1, x2, y2) that overlap no better one too much, in each of a
+/// batch by itself. The result has a fixed size, so it works in both modes.
 template <class M>
 Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& scores, const NmsOptions& options = {});
 

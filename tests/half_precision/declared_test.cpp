@@ -40,7 +40,8 @@ const Excuse excuses[] = {
      "argsort searchsorted histogram categorical argmin argmax any array_equal allclose nms isin nonzero flatnonzero "
      "isclose isposinf isneginf signbit check_bounds bitwise_count bitwise_left_shift bitwise_right_shift "
      "bitwise_invert nanargmin "
-     "nanargmax count_nonzero digitize histogram2d histogramdd matrix_rank"},
+     "nanargmax count_nonzero digitize histogram2d histogramdd matrix_rank assign_boxes match_detections "
+     "pyramid_levels mask_boxes"},
     {"the result is complex, and computed in f32",
      "complex fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn stft istft"},
     {"what several processes have, summed in f32 or moved: tests/distributed/operators_test.cpp",
@@ -61,7 +62,7 @@ const Excuse excuses[] = {
     {"layers of several products, each of which rounds",
      "Convolution Conv1d Conv2d Conv3d TransposedConvolution ConvTranspose1d ConvTranspose2d ConvTranspose3d "
      "DepthwiseConv2d SeparableConv2d Linear Bilinear MultiheadAttention Recurrent RNN LSTM GRU "
-     "TransformerEncoderLayer TransformerDecoderLayer"},
+     "TransformerEncoderLayer TransformerDecoderLayer FeaturePyramid"},
     {"no arithmetic",
      "in_any_mode loss_of to_dlpack to_versioned_dlpack restore kind_of_mode KindOfArgument as_lazy lay_out as_value "
      "known delay find_nan metric_value view_of "

@@ -195,11 +195,42 @@ std::vector<Case> clipping() {
   };
 }
 
+/// Lower corners from 0 to 1 and upper ones from 1.5 to 3.
+template <class T>
+T box_of(const T& low, const T& high) {
+  return concat({low, high}, -1);
+}
+
+std::vector<Case> boxes() {
+  const Operand low = between(0, 1, {3, 2}), high = between(1.5, 3, {3, 2});
+  const Terms terms{.scales = {1}};
+  return {
+      of(
+          "box_iou", {low, high, low, high},
+          [](const auto& x) { return nn::box_iou(box_of(x[0], x[1]), box_of(x[2], x[3])); }, terms),
+      of(
+          "encode_boxes", {low, high, low, high},
+          [](const auto& x) { return nn::encode_boxes(box_of(x[0], x[1]), box_of(x[2], x[3])); }, terms),
+      of("decode_boxes", {any({3, 4}), low, high},
+         [](const auto& x) { return nn::decode_boxes(x[0], box_of(x[1], x[2])); }, {.scales = {1, 1e-4}}),
+      of(
+          "clip_boxes", {low, high}, [](const auto& x) { return nn::clip_boxes(box_of(x[0], x[1]), 2, 1); }, terms),
+      of(
+          "mask_iou", {positive({2, 3, 3}), positive({4, 3, 3})},
+          [](const auto& x) { return nn::mask_iou(x[0], x[1]); }, terms),
+      of("paste_masks", {positive({3, 3, 3}), low, high},
+         [](const auto& x) { return nn::paste_masks(x[0], box_of(x[1], x[2]), 3, 3); },
+         {.condition = 256, .scales = {1}}),
+      of("average_precision", {any({12}), labels(2, {12})},
+         [](const auto& x) { return nn::average_precision(x[0], x[1], 9); }, {.derivatives = 0}),
+  };
+}
+
 }  // namespace
 
 std::vector<Case> cases_of_networks() {
   std::vector<Case> all;
-  for (const auto& family : {losses(), activations(), layers(), weighted_layers(), clipping()}) {
+  for (const auto& family : {losses(), activations(), layers(), weighted_layers(), clipping(), boxes()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the goldens of layers, losses and rules of descent: what PyTorch computes, in double precision.
+"""Writes the goldens of layers, losses, boxes and rules of descent: what PyTorch computes, in double precision.
 
 Run it from anywhere, with NumPy >= 2 and PyTorch >= 2.13 (the CPU build is enough):
 
@@ -21,12 +21,14 @@ import zipfile
 import numpy
 import torch
 
+import box_cases
 import descent_cases
 import layer_cases
 import loss_cases
 import saved_networks
 
-ARCHIVES = {"layers.npz": layer_cases.fill, "losses.npz": loss_cases.fill, "descent.npz": descent_cases.fill}
+ARCHIVES = {"boxes.npz": box_cases.fill, "layers.npz": layer_cases.fill, "losses.npz": loss_cases.fill,
+            "descent.npz": descent_cases.fill}
 
 
 # What torch.save writes may change with its version: these are written where they are missing, and not compared.

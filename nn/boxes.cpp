@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Boxes of objects: their overlap, their coding, anchors, and which object each of them is trained for.
+#include "tyto/nn/boxes.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "nn/box_parts.hpp"
+#include "nn/layer_parts.hpp"
+#include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+namespace detail {
+
+namespace {
+
+using T = Tensor<Any>;
+
+/// Centres and lengths along both axes, (..., 2).
+struct Placed {
+  T centre, length;
+};
+Placed placed(const T& boxes) {
+  const T low = boxes(ellipsis, slice(0, 2)), high = boxes(ellipsis, slice(2, 4));
+  return {(low + high) * 0.5, high - low};
+}
+
+T area(const T& boxes) {
+  const T length = placed(boxes).length;
+  return length(ellipsis, 0) * length(ellipsis, 1);
+}
+
+T weights_of(const BoxCoding& coding, std::size_t first, DType type) {
+  return cast(T::from(std::vector<double>{coding.weights[first], coding.weights[first + 1]}, {2}), type);
+}
+
+}  // namespace
+
+T box_iou(const T& a, const T& b) {
+  check_boxes("box_iou", a, 2);
+  check_boxes("box_iou", b, 2);
+  if (const auto found = core::in_f32(&box_iou, a, b)) return *found;
+  const T each = expand_dims(a, -2), other = expand_dims(b, -3);
+  const auto shared = [&](int axis) {
+    return maximum(minimum(each(ellipsis, axis + 2), other(ellipsis, axis + 2)) -
+                       maximum(each(ellipsis, axis), other(ellipsis, axis)),
+                   0.0);
+  };
+  return part_of(shared(0) * shared(1), area(each), area(other));
+}
+
+T encode_boxes(const T& boxes, const T& from, const BoxCoding& coding) {
+  check_boxes("encode_boxes", boxes, 1);
+  check_boxes("encode_boxes", from, 1);
+  if (const auto found = core::in_f32(&encode_boxes, boxes, from, coding)) return *found;
+  const auto [centre, length] = placed(boxes);
+  const auto [from_centre, from_length] = placed(from);
+  const T unit = maximum(from_length, coding.smallest);
+  return concat<Any>({weights_of(coding, 0, boxes.dtype()) * ((centre - from_centre) / unit),
+                      weights_of(coding, 2, boxes.dtype()) * log(maximum(length, coding.smallest) / unit)},
+                     -1);
+}
+
+T decode_boxes(const T& offsets, const T& from, const BoxCoding& coding) {
+  check_boxes("decode_boxes", offsets, 1);
+  check_boxes("decode_boxes", from, 1);
+  if (const auto found = core::in_f32(&decode_boxes, offsets, from, coding)) return *found;
+  const auto [centre, length] = placed(from);
+  const T shift = offsets(ellipsis, slice(0, 2)) / weights_of(coding, 0, offsets.dtype());
+  const T growth = offsets(ellipsis, slice(2, 4)) / weights_of(coding, 2, offsets.dtype());
+  const T middle = shift * length + centre, half = exp(minimum(growth, coding.largest)) * length * 0.5;
+  return concat<Any>({middle - half, middle + half}, -1);
+}
+
+T clip_boxes(const T& boxes, std::int64_t height, std::int64_t width) {
+  check_boxes("clip_boxes", boxes, 1);
+  if (const auto found = core::in_f32(&clip_boxes, boxes, height, width)) return *found;
+  const auto x = static_cast<double>(width), y = static_cast<double>(height);
+  return minimum(maximum(boxes, 0.0), cast(T::from(std::vector<double>{x, y, x, y}, {4}), boxes.dtype()));
+}
+
+HostArray anchors(std::int64_t height, std::int64_t width, const AnchorOptions& o) {
+  if (o.strides.size() != o.sizes.size()) {
+    throw ValueError(core::text("anchors: ", o.sizes.size(), " sizes for ", o.strides.size(), " strides"));
+  }
+  if (height < 1 || width < 1) throw ValueError(core::text("anchors: a picture of ", height, " x ", width, " pixels"));
+  std::vector<float> numbers;
+  for (std::size_t level = 0; level < o.strides.size(); ++level) {
+    const std::int64_t stride = o.strides[level];
+    if (stride < 1) throw ValueError(core::text("anchors: the stride ", stride, " is not above 0"));
+    for (std::int64_t row = 0; row * stride < height; ++row) {
+      for (std::int64_t column = 0; column * stride < width; ++column) {
+        const double x = (static_cast<double>(column) + o.offset) * static_cast<double>(stride);
+        const double y = (static_cast<double>(row) + o.offset) * static_cast<double>(stride);
+        for (const double ratio : o.ratios) {
+          const double half_width = o.sizes[level] / std::sqrt(ratio) / 2,
+                       half_height = o.sizes[level] * std::sqrt(ratio) / 2;
+          for (const double side : {x - half_width, y - half_height, x + half_width, y + half_height}) {
+            numbers.push_back(static_cast<float>(side));
+          }
+        }
+      }
+    }
+  }
+  HostArray array{DType::f32, {static_cast<std::int64_t>(numbers.size()) / 4, 4}, {}};
+  array.bytes.resize(numbers.size() * sizeof(float));
+  std::memcpy(array.bytes.data(), numbers.data(), array.bytes.size());
+  return array;
+}
+
+Assignment<Any> assign_boxes(const T& iou, const AssignOptions& o) {
+  check_floating("assign_boxes", iou);
+  if (iou.ndim() < 2 || iou.shape().back() == 0) {
+    throw ShapeError(core::text(
+        "assign_boxes: the overlap (..., boxes, objects) of at least one object is needed, not ", iou.shape()));
+  }
+  if (!(o.negative <= o.positive)) {
+    throw ValueError(core::text("assign_boxes: negative = ", o.negative, " must not be above positive = ", o.positive));
+  }
+  const T most = max(iou, -1);
+  T positive = greater_equal(most, o.positive);
+  if (o.best && iou.size() > 0) {
+    // Ties included; an object that nothing overlaps is none.
+    positive = positive || any(equal(iou, max(iou, -2, true)) && greater(iou, 0.0), -1);
+  }
+  return {argmax(iou, -1), positive, less(most, o.negative) && !positive};
+}
+
+}  // namespace detail
+}  // namespace nn
+}  // namespace TYTO_API
