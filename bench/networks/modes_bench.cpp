@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Eager against lazy mode, time and memory, for the networks by which Owl's report compares them (its figure 7, Mask
-// R-CNN apart): InceptionV3 and ResNet-50 on one picture, and training steps of a network for MNIST.
+// Eager against lazy mode, time and memory, for the networks by which Owl's report compares them (its figure 7):
+// InceptionV3, ResNet-50 and Mask R-CNN on one picture, and training steps of a network for MNIST.
 //
 //   modes_bench [SECONDS]
 //
@@ -25,6 +25,7 @@
 
 #include "bench/mnist_network.hpp"
 #include "examples/inception/networks.hpp"
+#include "examples/mask_rcnn/network.hpp"
 
 namespace {
 
@@ -32,7 +33,7 @@ namespace nn = tyto::nn;
 using Host = tyto::Tensor<tyto::Eager>;
 
 constexpr std::int64_t compared_steps = 3, mnist_batch = 100;
-const std::vector<std::string> networks{"inception_v3", "resnet50", "mnist training"};
+const std::vector<std::string> networks{"inception_v3", "resnet50", "mask_rcnn", "mnist training"};
 
 double peak_bytes() {
   rusage usage{};
@@ -99,6 +100,16 @@ Measured<Tensor> run(const std::string& network, double seconds) {
     });
     auto measured = measure<Tensor>(seconds, [&] { return step(images, labels); });
     add_plan(measured.figures, step, lazy);
+    return measured;
+  }
+  if (network == "mask_rcnn") {
+    const MaskRcnnOptions options = full_size();
+    const MaskRcnn model(options);
+    const Tensor picture = Tensor::uniform({1, options.side, options.side, 3}, {.low = -1});
+    auto detect =
+        tyto::compile([&](Tensor x) { return Tensor(model.detect(tyto::Tensor<tyto::Any>(x.value())).masks); });
+    auto measured = measure<Tensor>(seconds, [&] { return detect(picture); });
+    add_plan(measured.figures, detect, lazy);
     return measured;
   }
   const nn::Sequential model = network == "resnet50" ? make_resnet50() : make_inception_v3();

@@ -76,6 +76,12 @@ TEST_CASE("gpt: interrupted at random moments, it goes on to the same bits") {
   check_interrupted(gpt, "--features 16 --heads 2 --layers 1 --batch 32 --steps 100000 --every 100", " --steps-now ");
 }
 
+TEST_CASE("mask_rcnn: interrupted at random moments, it goes on to the same bits") {
+  const Example example("mask_rcnn");
+  if (!example.is_built()) return;
+  check_interrupted(example, "--batch 1 --steps 100000 --every 100000 --test 1", " --steps-now ");
+}
+
 TEST_CASE("char_rnn: interrupted at random moments, it goes on to the same bits") {
   const Example example("char_rnn");
   if (!example.is_built()) return;
