@@ -55,6 +55,25 @@ constexpr const char* pytorch_closing = R"(
 | `utils.vector_to_parameters`, `utils.clip_grads_with_norm_`, `utils.stateless`, `utils.skip_init` | `assign`, a product; layers read the states that they hold, and weights are drawn when they are first read |
 | `utils.fuse_conv_bn_eval`, `utils.fuse_conv_bn_weights`, `utils.fuse_linear_bn_eval`, `utils.fuse_linear_bn_weights`, `utils.convert_conv2d_weight_memory_format`, `utils.convert_conv3d_weight_memory_format` | passes of the optimiser fold norms and lay weights out, whoever wrote the model |
 
+## Around the layers
+
+| PyTorch | as |
+|---|---|
+| `torch.compile`, `torch.jit.script`, `torch.fx` | `compile(f)`, or lazy mode throughout; `Graph`, `list_graph` |
+| `torch.no_grad`, `torch.inference_mode`, `Tensor.requires_grad`, `Tensor.backward`, `Tensor.grad` | nothing is recorded for gradients that nobody asks for: `grad(f)`, `value_and_grad(f, parameters)`; `stop_gradient` |
+| `torch.autograd.Function`, `torch.autograd.gradcheck` | `custom_gradient`, `custom_op` ([own_parts.md](own_parts.md)) |
+| `torch.autograd.set_detect_anomaly` | `TYTO_NAN=1`, `CompileOptions::check_nan`, `nn::find_nan` ([finding_faults.md](finding_faults.md)) |
+| `torch.utils.checkpoint` | `CompileOptions::memory_limit`: what is recomputed is chosen by the planner |
+| `torch.profiler.profile`, `torch.cuda.memory_summary` | `profile()`, `html()`, `chrome_trace()` and `plan()` of a compiled function or graph; `live_tensors()` |
+| `torch.amp.autocast`, `torch.amp.GradScaler` | `nn::Autocast`, `nn::LossScale`, whose `step` takes a function that clips the unscaled gradients |
+| `torch.utils.data.Dataset`, `torch.utils.data.random_split` | a `nn::Samples` of yours, `nn::random_split` |
+| `torchvision.datasets.ImageFolder`, `torchvision.io.read_image`, `torchvision.utils.save_image`, `torchaudio.save` | `list_image_folder` and `nn::Pictures`, `read_image`, `write_png`, `write_jpeg`, `write_wav` |
+| `torch.utils.tensorboard.SummaryWriter` | `nn::TrainingHistory`: a CSV file and a page of curves |
+| `torch.onnx.export` (`dynamic_axes`, `output_names`) | `write_onnx` (a function of the batch, `.outputs`) ([onnx.md](onnx.md)) |
+| `torch.distributed`, `nn.parallel.DistributedDataParallel` | [distributed.md](distributed.md) |
+| `torch.utils.dlpack`, `Tensor.numpy` | `to_dlpack`, `from_dlpack`, `write_npy` ([interop.md](interop.md)) |
+| `Tensor.to`, `torch.cuda` | `DeviceScope`, `astype` |
+
 ## Options
 
 Options that a row above uses are as there; these are the others.
