@@ -5,6 +5,8 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
+namespace lone_views_test {
+
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::all;
 using tyto::slice;
@@ -87,3 +89,5 @@ TEST_CASE("gradients go through lone views that were read") {
   })(x);
   CHECK(slope.to_vector<float>() == Numbers{0, 0, 0, 0, 8, 10, 12, 14, 0, 0, 0, 0});
 }
+
+}  // namespace lone_views_test
