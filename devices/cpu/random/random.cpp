@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The random family: each distribution's loop run over the elements by any number of threads.
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <numeric>
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/kernels.hpp"
@@ -56,7 +58,8 @@ std::byte* start_of(const core::Operand& operand, const Address& address) {
 
 std::shared_ptr<const core::Kernel> prepare_automatic(const core::Step& step) { return prepare_random(step); }
 
-/// The order that sorts a 64-bit word for each element; equal words keep their order.
+/// The order that sorts a 64-bit word for each element; equal words keep their order. Words are spread evenly, so that
+/// their first bits put few into each bucket.
 std::shared_ptr<const core::Kernel> prepare_permutation(const core::Step& step, const RandomLoops& loops) {
   struct Draw {
     std::uint64_t word;
@@ -65,22 +68,39 @@ std::shared_ptr<const core::Kernel> prepare_permutation(const core::Step& step, 
   const core::Operand key = step.inputs[0], result = step.outputs[0];
   const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
   const std::int64_t count = result.view.count();
+  constexpr int bits_of_bucket = 3, most_bits = 20;  // of so many buckets the counts stay in the second-level caches
+  const int bits =
+      std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))) - bits_of_bucket, 0, most_bits);
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(Draw);
+  const std::size_t buckets = std::size_t{1} << bits;
   return make_kernel(
       [=, words = loops.words](Addresses inputs, Addresses outputs, Address workspace) {
         const RandomStream stream = stream_of(key, inputs[0], attributes);
         auto* draws = reinterpret_cast<Draw*>(workspace.pointer());
+        auto* sorted = reinterpret_cast<Draw*>(workspace.pointer() + bytes);
+        auto* ends = reinterpret_cast<std::int64_t*>(workspace.pointer() + 2 * bytes);
+        std::fill_n(ends, buckets, 0);
+        const auto bucket_of = [&](std::uint64_t word) { return word >> 1 >> (63 - bits); };
         std::uint64_t run[random_run];
         for (std::int64_t begin = 0; begin < count; begin += std::int64_t{random_run}) {
           const std::int64_t length = std::min<std::int64_t>(random_run, count - begin);
           words(run, stream, static_cast<std::uint64_t>(begin), static_cast<std::size_t>(length));
-          for (std::int64_t i = 0; i < length; ++i) draws[begin + i] = {run[i], begin + i};
+          for (std::int64_t i = 0; i < length; ++i) {
+            draws[begin + i] = {run[i], begin + i};
+            ++ends[bucket_of(run[i])];
+          }
         }
-        std::sort(draws, draws + count,
-                  [](const Draw& a, const Draw& b) { return a.word != b.word ? a.word < b.word : a.index < b.index; });
+        std::exclusive_scan(ends, ends + buckets, ends, std::int64_t{0});
+        for (std::int64_t i = 0; i < count; ++i) sorted[ends[bucket_of(draws[i].word)]++] = draws[i];
+        for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+          std::sort(
+              sorted + (bucket == 0 ? 0 : ends[bucket - 1]), sorted + ends[bucket],
+              [](const Draw& a, const Draw& b) { return a.word != b.word ? a.word < b.word : a.index < b.index; });
+        }
         auto* out = reinterpret_cast<std::int64_t*>(start_of(result, outputs[0]));
-        for (std::int64_t i = 0; i < count; ++i) out[i] = draws[i].index;
+        for (std::int64_t i = 0; i < count; ++i) out[i] = sorted[i].index;
       },
-      static_cast<std::size_t>(count) * sizeof(Draw));
+      2 * bytes + buckets * sizeof(std::int64_t));
 }
 
 constexpr KernelEntry entries[] = {

@@ -189,7 +189,7 @@ ConvolutionProblem drawn_problem(Draw& draw, DType dtype) {
   p.groups = draw.of({1, 1, 1, 2, 3});
   p.in_channels = p.groups * draw.of({1, 2, 3, 16, 35});
   p.out_channels = p.groups * draw.of({1, 2, 5, 16, 40, 70});
-  if (draw.below(4) == 0) p.in_channels = p.out_channels = p.groups = draw.of({2, 17, 64, 83});  // depthwise
+  if (draw.below(4) == 0) p.in_channels = p.out_channels = p.groups = draw.of({2, 3, 5, 17, 64, 83});  // depthwise
   const std::int64_t rank = 1 + draw.below(3);
   for (std::int64_t axis = 0; axis < rank; ++axis) {
     WindowAxis a;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Convolutions with one channel a group in f32 and f64, all passes: sums of products along the channels.
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "devices/cpu/device/workspace.hpp"
@@ -21,11 +22,19 @@ class DepthwiseConvolution final : public DirectConvolution {
  public:
   DepthwiseConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
       : DirectConvolution(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, 5.0)) {
-    if (problem.pass != ConvolutionPass::backward_kernel) find_runs();
+    if (problem.pass != ConvolutionPass::backward_kernel) {
+      find_runs();
+      find_side_by_side();
+    }
     tables_ = space_.reserve_each(static_cast<std::size_t>(threads_), 2 * most_addresses * sizeof(T*), tables_stride_);
   }
 
   void run(const ConvolutionArguments& arguments) const override {
+    if (side_by_side_ > 1) {
+      repeat(arguments.kernel, at<T>(arguments.workspace, repeated_kernel_), g_.taps());
+      if (problem_.scale) repeat(arguments.scale, at<T>(arguments.workspace, repeated_scale_), 1);
+      if (problem_.bias) repeat(arguments.bias, at<T>(arguments.workspace, repeated_bias_), 1);
+    }
     run_team(threads_, [&](Team team) {
       T** const table = at<T*>(arguments.workspace, tables_ + static_cast<std::size_t>(team.member) * tables_stride_);
       const Addresses addresses{const_cast<const T**>(table), const_cast<const T**>(table + most_addresses)};
@@ -65,6 +74,31 @@ class DepthwiseConvolution final : public DirectConvolution {
     }
   }
 
+  // Few channels leave vectors empty: so many pixels side by side, whose elements follow one another, are taken as one
+  // with as many times the channels, each with its weights. They fill the longest vectors.
+  void find_side_by_side() {
+    constexpr std::int64_t vector = 64;
+    const std::int64_t pixel = g_.in_channels * static_cast<std::int64_t>(sizeof(T));
+    const bool adjoin =
+        x_step_ == 1 && (problem_.pass != ConvolutionPass::forward || g_.result_pitch == g_.out_channels);
+    if (!adjoin || pixel == 0 || pixel >= vector) return;
+    const std::int64_t together = vector / std::gcd(vector, pixel);
+    const auto values = static_cast<std::size_t>(together * pixel);
+    const std::size_t taps = static_cast<std::size_t>(g_.taps()) * values;
+    if (taps > static_cast<std::size_t>(bytes_of_taps)) return;
+    side_by_side_ = together;
+    repeated_kernel_ = space_.reserve(taps);
+    if (problem_.scale) repeated_scale_ = space_.reserve(values);
+    if (problem_.bias) repeated_bias_ = space_.reserve(values);
+  }
+
+  void repeat(const void* values, T* to, std::int64_t rows) const noexcept {
+    const T* from = static_cast<const T*>(values);
+    for (; rows > 0; --rows, from += g_.in_channels) {
+      for (std::int64_t k = 0; k < side_by_side_; ++k) to = std::copy_n(from, g_.in_channels, to);
+    }
+  }
+
   // A part of the channels at a time, whose kernel is read from the first-level cache by all pixels but the first.
   void run_by_pixel(const ConvolutionArguments& arguments, Team team, const Addresses& addresses,
                     const PartLoop& loop) const noexcept {
@@ -85,45 +119,55 @@ class DepthwiseConvolution final : public DirectConvolution {
     const Extents& source = forward ? g_.input : g_.output;
     const std::int64_t channels = g_.in_channels, image_pixels = product_of(target);
     const T* from = static_cast<const T*>(forward ? arguments.input : arguments.output_gradient) + part.begin;
-    const T* kernel = static_cast<const T*>(arguments.kernel) + part.begin;
-    const auto of_channels = [&](const void* values) { return static_cast<const T*>(values) + part.begin; };
+    std::int64_t wide = 1;  // pixels that are taken as one
+    const auto of_channels = [&](const void* values, std::size_t repeated) {
+      return wide > 1 ? at<T>(arguments.workspace, repeated) : static_cast<const T*>(values) + part.begin;
+    };
     const bool in_place = problem_.residual && arguments.residual == arguments.result;
     ChannelArguments<T> t;
     t.x = addresses.x;
     t.y = addresses.y;
-    t.channels = part.size();
-    t.x_step = x_step_ * channels;
-    t.out_step = forward ? g_.result_pitch : channels;
-    t.residual_step = channels;
-    if (problem_.scale) t.scale = of_channels(arguments.scale);
-    for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += t.pixels) {
+    const std::int64_t out_step = forward ? g_.result_pitch : channels;
+    std::int64_t pixels = 0;
+    for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += pixels) {
       const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
       const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
-      t.out = static_cast<T*>(arguments.result) + pixel * t.out_step + part.begin;
+      t.out = static_cast<T*>(arguments.result) + pixel * out_step + part.begin;
       t.count = 0;
-      t.pixels = std::min(runs_[static_cast<std::size_t>(x)], mine.end - pixel);
+      pixels = std::min(runs_[static_cast<std::size_t>(x)], mine.end - pixel);
+      wide = pixels >= side_by_side_ ? side_by_side_ : 1;
+      t.pixels = pixels / wide;
+      pixels = t.pixels * wide;
+      t.channels = part.size() * wide;
+      t.x_step = x_step_ * channels * wide;
+      t.out_step = out_step * wide;
+      t.residual_step = channels * wide;
+      if (problem_.scale) t.scale = of_channels(arguments.scale, repeated_scale_);
+      const T* const weights = of_channels(arguments.kernel, repeated_kernel_);
       t.accumulate = in_place;
       t.bias = nullptr;
       for (const auto [tap_z, at_z] : window_pairs_[0].at(z)) {
         for (const auto [tap_y, at_y] : window_pairs_[1].at(y)) {
           const T* const row = from + ((image * source[0] + at_z) * source[1] + at_y) * source[2] * channels;
-          const T* const taps = kernel + (tap_z * g_.kernel[1] + tap_y) * g_.kernel[2] * channels;
+          const T* const taps = weights + (tap_z * g_.kernel[1] + tap_y) * g_.kernel[2] * channels * wide;
           for (const auto [tap_x, at_x] : window_pairs_[2].at(x)) {
             if (t.count == most_addresses) flush(t);
             addresses.x[t.count] = row + at_x * channels;
-            addresses.y[t.count] = taps + tap_x * channels;
+            addresses.y[t.count] = taps + tap_x * channels * wide;
             ++t.count;
           }
         }
       }
       // The epilogue goes with the last run.
-      if (problem_.bias) t.bias = of_channels(arguments.bias);
-      t.residual = problem_.residual && !in_place ? of_channels(arguments.residual) + pixel * channels : nullptr;
+      if (problem_.bias) t.bias = of_channels(arguments.bias, repeated_bias_);
+      t.residual = problem_.residual && !in_place
+                       ? static_cast<const T*>(arguments.residual) + part.begin + pixel * channels
+                       : nullptr;
       t.limits = problem_.limits.as<T>();
       tiles<T>(set_).channels(t);
       t.residual = nullptr;
       t.limits = {};
-      if (loop) loop({pixel, pixel + t.pixels}, part);
+      if (loop) loop({pixel, pixel + pixels}, part);
     }
   }
 
@@ -168,6 +212,8 @@ class DepthwiseConvolution final : public DirectConvolution {
   int threads_;
   std::vector<std::int64_t> runs_;
   std::int64_t x_step_ = 1;
+  std::int64_t side_by_side_ = 1;
+  std::size_t repeated_kernel_ = 0, repeated_scale_ = 0, repeated_bias_ = 0;
   std::size_t tables_ = 0, tables_stride_ = 0;
 };
 
