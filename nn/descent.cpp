@@ -198,6 +198,7 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
                              const Tensor<Any>& gradient) {
     const DType type = parameter.dtype();
     const DescentRule& rule = rules_[at];
+    const NameScope named(rule.name);
     const Tensor<Any>& rate = rates[at];
     std::vector<Tensor<Any>> states;
     for (const Tensor<Any>& each : own) states.push_back(cast(each, type));
@@ -209,7 +210,8 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     for (std::size_t k = 0; k < states.size(); ++k) give(own[k], states[k]);
     return change;
   };
-  const auto subtract = [&](std::size_t i, const Tensor<Any>& parameter, const Tensor<Any>& change) {
+  const auto subtract = [&](std::size_t i, std::size_t rule, const Tensor<Any>& parameter, const Tensor<Any>& change) {
+    const NameScope named(rules_[rule].name);
     give(parameters[i], cast(parameter - change, parameters[i].dtype()));
   };
   if (is_joint()) {
@@ -219,14 +221,14 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const std::int64_t end = begin + parameters[i].size();
       const Tensor<Any> own = reshape(change(slice(std::exchange(begin, end), end)), parameters[i].shape());
-      subtract(i, cast(parameters[i], type), own);
+      subtract(i, 0, cast(parameters[i], type), own);
     }
   }
   for (std::size_t i = 0; i < parameters.size() && !is_joint(); ++i) {
     const Trained& own = trained_[found[i]];
     const DType type = statistics_type(parameters[i].dtype());
     const Tensor<Any> parameter = cast(parameters[i], type);
-    subtract(i, parameter, change_of(own.rule, own.states, parameter, cast(gradients[i], type)));
+    subtract(i, own.rule, parameter, change_of(own.rule, own.states, parameter, cast(gradients[i], type)));
   }
   give(count_, updates_before + 1);
 }

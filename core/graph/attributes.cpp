@@ -2,10 +2,12 @@
 // Hashing and printing of attributes, written once over each struct's fields.
 #include "core/graph/attributes.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <type_traits>
 
+#include "core/device/array_element.hpp"
 #include "core/graph/custom.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/symbol.hpp"
@@ -54,7 +56,17 @@ std::string show(const IntList& list) { return to_string(list); }
 std::string show(DType type) { return name_of(type); }
 std::string show(PadMode mode) { return name_of(mode); }
 std::string show(const Scalar& value) { return to_string(value); }
-std::string show(const Array& array) { return text(array.dtype, array.view.shape); }
+// "f32(3) {1, 2, 3}"; of longer ones the first numbers.
+std::string show(const Array& array) {
+  constexpr std::int64_t most = 4;
+  const std::int64_t count = element_count(array.view.shape);
+  std::string out = text(array.dtype, array.view.shape);
+  if (!array.buffer) return out;
+  for (std::int64_t i = 0; i < std::min(count, most); ++i) {
+    out += text(i == 0 ? " {" : ", ", to_string(element_of(array, i)));
+  }
+  return count == 0 ? out : out + (count > most ? ", ...}" : "}");
+}
 std::string show(const std::shared_ptr<State>& state) { return state ? state->name() : "none"; }
 std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? op->name : "none"; }
 std::string show(const LoopProgram& program) { return to_string(program); }

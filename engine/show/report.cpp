@@ -3,8 +3,10 @@
 #include "engine/show/report.hpp"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
@@ -12,6 +14,25 @@
 #include "engine/run/packed_weights.hpp"
 
 namespace tyto::run {
+
+namespace {
+
+/// Generators' counters are no states of the user's.
+std::vector<StateUpdate> updates_of(const Executable& executable) {
+  const core::Graph& graph = executable.graph();
+  std::vector<StateUpdate> updates;
+  for (std::size_t i = 0; i < graph.updates().size(); ++i) {
+    const core::GraphUpdate& update = graph.updates()[i];
+    const core::GraphInput& state = graph.inputs()[update.input];
+    if (state.generator) continue;
+    const core::GraphNode& made = graph.nodes()[graph.producer(update.port)];
+    const std::string rule = made.label ? *made.label : std::string(core::definition(made.op).name);
+    updates.push_back({state.name, rule, executable.is_updated_in_place(i)});
+  }
+  return updates;
+}
+
+}  // namespace
 
 GraphReport report_of(const Session& session, double milliseconds) {
   const Executable& executable = session.executable();
@@ -54,6 +75,7 @@ GraphReport report_of(const Session& session, double milliseconds) {
   list_moves(
       executable, "", [](std::size_t, std::size_t) { return false; }, report.moved);
   report.fallbacks.assign(executable.fallbacks().begin(), executable.fallbacks().end());
+  report.updates = updates_of(executable);
   report.collectives = executable.collectives().calls();
   return report;
 }
@@ -162,6 +184,12 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
     if (moved.per_iteration != 0) out << moved.per_iteration << " bytes an iteration";
     else out << moved.per_run << " bytes a run";
     out << " of " << moved.value << ": " << moved.why << '\n';
+  }
+  std::map<std::pair<std::string, bool>, std::size_t> updates;
+  for (const StateUpdate& update : report.updates) ++updates[{update.rule, update.in_place}];
+  for (const auto& [how, count] : updates) {
+    out << "  " << count << (count == 1 ? " state updated by " : " states updated by ") << how.first
+        << (how.second ? ", in place\n" : "\n");
   }
   for (const std::string& call : report.collectives) out << "  with other processes: " << call << '\n';
   for (const std::string& name : report.fallbacks) out << "  on the CPU instead of the device: " << name << '\n';

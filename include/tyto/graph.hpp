@@ -65,6 +65,13 @@ struct GraphSpec {
   std::vector<Update> updates = {};        ///< state := value after each run
 };
 
+/// How a run gives a state its new value.
+struct StateUpdate {
+  std::string state;      ///< its name
+  std::string rule;       ///< what computes it: the rule of descent, layer or NameScope that it is of, else an operator
+  bool in_place = false;  ///< the new value is written where the old one was
+};
+
 /// Bytes that a loop or branch copies beside what its operators compute.
 struct MovedBytes {
   std::string region;             ///< from outside in: "encoder/loop/branch"
@@ -91,6 +98,7 @@ struct GraphReport {
   std::vector<std::string> unplanned_by_node = {};  ///< who made them and how many: "conv1/custom: 2"
   double milliseconds = 0;                          ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};          ///< steps that the device leaves to the CPU
+  std::vector<StateUpdate> updates = {};            ///< of variables and persistent tensors, in the order of the graph
   std::vector<std::string> collectives = {};        ///< what a run does together with other processes, in order
   std::vector<MovedBytes> moved =
       {};  ///< what loops and branches copy; empty when each value stays where it was computed

@@ -136,10 +136,10 @@ void Fuser::add_group(core::GraphBuilder& builder, core::GraphCopy& copy, std::s
   if (!own.axes.empty()) group.fold_over(own.axes);
   for (const Index member : members) add_instruction(group, member, member);
   std::vector<Port> outputs;
-  std::shared_ptr<const std::string> label;
+  std::shared_ptr<const std::string> label;  // of what updates a state, else of the first member that has one
   for (const Index member : members) {
     const Port port = node(member).first_result;
-    if (!label) label = node(member).label;
+    if (node(member).label && (!label || update_of_.contains(port))) label = node(member).label;
     if (!read_outside_[port]) continue;
     group.add_output(port);
     outputs.push_back(port);

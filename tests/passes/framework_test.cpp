@@ -196,6 +196,20 @@ TEST_CASE("what fusing leaves is simplified again") {
   CHECK(agree(results_of(graph), results_of(out)));
 }
 
+TEST_CASE("a graph's text shows the first numbers of its constants") {
+  using T = Tensor<Lazy>;
+  const T x = T::placeholder({2}, DType::f32, "x");
+  const T two = T::constant(T{1.0, 2.0}), part = T::constant(T{{1.5, 2, 3}, {4, 5, 6}}(all, 0));
+  const Graph graph(
+      {.inputs = {x}, .outputs = {x * two + part, T::constant(T{4, 3, 2, 1, 0}), T::constant(T::zeros({0}))}});
+  const std::string text = graph.text();
+  CAPTURE(text);
+  CHECK(text.find("f32(2,) {1, 2}") != std::string::npos);
+  CHECK(text.find("f32(2,) {1.5, 4}") != std::string::npos);
+  CHECK(text.find("i64(5,) {4, 3, 2, 1, ...}") != std::string::npos);
+  CHECK(text.find("array=f32(0,)}") != std::string::npos);
+}
+
 TEST_CASE("the report and the dump name what was done") {
   std::ostringstream text;
   auto twice = compile([](Tensor<Lazy> x) { return sin(x) * sin(x); }, {.passes = "cse", .dump = &text});

@@ -2,7 +2,9 @@
 // Updates of gradient descent as one node each: in place, known by their rule, with the bits of eager mode.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
+#include <sstream>
 
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuse.hpp"
@@ -72,6 +74,26 @@ TEST_CASE("updates of descent in one group each, states written in place, give t
       CHECK(lazy.values == trained<Eager>(each.make(), dtype).values);
       CHECK(lazy.report.passes.fired("state_updates") == 2 * each.states);
     }
+  }
+}
+
+TEST_CASE("reports name the rule of descent that updates each state, fused or not") {
+  for (const char* passes : {"fuse", "", "none"}) {
+    CAPTURE(std::string(passes));
+    const GraphReport report = trained<Lazy>(nn::adagrad({.rate = 0.05}), DType::f32, passes).report;
+    REQUIRE(report.updates.size() == 5);
+    const auto named = [&](const char* state, const char* rule) {
+      return std::ranges::count_if(report.updates, [&](const StateUpdate& update) {
+        return update.state == state && update.rule == rule && update.in_place;
+      });
+    };
+    CHECK(named("w", "adagrad") == 1);
+    CHECK(named("b", "adagrad") == 1);
+    CHECK(named("adagrad squares", "adagrad") == 2);
+    CHECK(named("adagrad count", "add") == 1);
+    std::ostringstream text;
+    text << report;
+    CHECK(text.str().find("\n  4 states updated by adagrad, in place\n") != std::string::npos);
   }
 }
 
