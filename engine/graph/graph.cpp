@@ -226,12 +226,6 @@ std::string Graph::chrome_trace() const {
 
 std::string Graph::formula(FormulaStyle style) const { return run::formula_of(run::held(state_.get())->graph, style); }
 
-std::string formula(const Value& x, FormulaStyle style) {
-  core::require("formula", x);
-  const Value value = core::operand(x);
-  return run::formula_of(run::trace({.outputs = {&value, 1}, .updates = {}, .inputs = {}}).graph, style);
-}
-
 std::string Graph::text() const { return run::graph_to_text(run::held(state_.get())->graph); }
 
 std::vector<std::byte> Graph::to_bytes() const { return run::graph_to_bytes(run::held(state_.get())->graph); }

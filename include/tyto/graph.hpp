@@ -531,12 +531,6 @@ Compiled<F> compile(F function, CompileOptions options = {}) {
   return Compiled<F>(std::move(function), std::move(options));
 }
 
-/// What x is computed by, as mathematics. Placeholders and states stand by their names, numbers as they are.
-///
-///     const auto x = Tensor::placeholder({2}, DType::f32, "x");
-///     formula(sum(square(x) * 3.0));  // "y = sum(x^2 * 3; axes=(0) keepdims=0)\n"
-std::string formula(const Value& x, FormulaStyle style = FormulaStyle::text);
-
 /// The value of x if it is known now: it hangs neither on a placeholder, nor on a state or a draw that may differ in
 /// the next run. What an importer must know before it goes on, such as a shape, is mostly made of constants.
 template <class M>

@@ -15,6 +15,7 @@
 #include "tyto/device.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/expressions.hpp"
 #include "tyto/fft.hpp"
 #include "tyto/flow.hpp"
 #include "tyto/graph.hpp"

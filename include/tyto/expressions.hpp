@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Recorded expressions as mathematics: written out, simplified, and with other operands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tyto/graph.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+
+/// What x is computed by, as mathematics. Placeholders and states stand by their names, numbers as they are.
+///
+///     const auto x = Tensor::placeholder({2}, DType::f32, "x");
+///     formula(sum(square(x) * 3.0));  // "y = sum(x^2 * 3; axes=(0) keepdims=0)\n"
+std::string formula(const Value& x, FormulaStyle style = FormulaStyle::text);
+
+/// The same tensor by fewer operators: constants folded, identities applied, equal parts computed once. `passes`
+/// chooses among graph_passes() as CompileOptions::passes does; "+fast_math" takes numbers for real ones, so that
+/// x + 0 is x and 0 * x is 0. What is computed already, or draws random numbers, stays as it is.
+///
+///     formula(simplify(x * 1.0 + 0.0, "+fast_math"));  // "y = x\n"
+Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes = {});
+
+/// What stands in for what.
+struct Substitution {
+  Tensor<Lazy> from;  ///< a placeholder, a state, or any tensor that an expression is made of
+  Tensor<Lazy> to;    ///< of the same type and shape
+};
+
+/// x computed from other operands: all substitutions are made at once, and what stands in is left as it is. Throws
+/// TypeError or ShapeError where a type or shape differs.
+///
+///     formula(substitute(square(x) + x, {{x, sin(x)}}));  // "t1 = sin(x)\ny = t1^2 + t1\n"
+Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& substitutions);
+
+}  // namespace TYTO_API
