@@ -8,6 +8,7 @@
 
 #include "core/value/text.hpp"
 #include "nn/curves_page.hpp"
+#include "nn/event_file.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -116,6 +117,9 @@ void TrainingHistory::add_row(std::int64_t epoch, const Figures& figures) {
   loss_count_ = 0;
   if (!options_.csv.empty()) write_text(options_.csv, csv());
   if (!options_.page.empty()) write_text(options_.page, html());
+  if (options_.tensorboard.empty()) return;
+  if (!events_) events_ = std::make_shared<const EventFile>(options_.tensorboard);
+  events_->add(rows_.back().step, rows_.back().figures);
 }
 
 std::int64_t TrainingHistory::rows_since_best(const std::string& figure, bool larger_is_better) const {
@@ -186,6 +190,7 @@ void TrainingHistory::restore(const std::string& state) {
     read.rows_.push_back(std::move(row));
   }
   reader.expect_end();
+  read.events_ = std::move(events_);
   *this = std::move(read);
 }
 

@@ -2,7 +2,16 @@
 // The history of a run: its rows, its files, when it ends early, and that a resumed run has the same.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <tyto/elementwise.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/reduce.hpp>
@@ -24,7 +33,104 @@ struct CountingStep {
 
 Batches<Host> six() { return {Host::zeros({6}), Host::zeros({6}), {.size = 2}}; }
 
+/// CRC-32C by the table of its polynomial's multiples.
+std::uint32_t castagnoli(std::string_view bytes) {
+  std::uint32_t table[256];
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? (value >> 1) ^ 0x82f63b78u : value >> 1;
+    table[i] = value;
+  }
+  std::uint32_t crc = 0xffffffffu;
+  for (const char byte : bytes) crc = table[(crc ^ static_cast<std::uint8_t>(byte)) & 0xff] ^ (crc >> 8);
+  return crc ^ 0xffffffffu;
+}
+
+template <class T>
+T number_at(std::string_view bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+/// The events of a file, their checksums seen to.
+std::vector<std::string> events_of(std::string_view file) {
+  const auto check = [](std::string_view bytes, std::uint32_t found) {
+    const std::uint32_t crc = castagnoli(bytes);
+    CHECK(found == ((crc >> 15) | (crc << 17)) + 0xa282ead8u);
+  };
+  std::vector<std::string> events;
+  for (std::size_t at = 0; at < file.size();) {
+    REQUIRE(at + 16 <= file.size());
+    const auto length = number_at<std::uint64_t>(file, at);
+    REQUIRE(at + 16 + length <= file.size());
+    check(file.substr(at, 8), number_at<std::uint32_t>(file, at + 8));
+    events.emplace_back(file.substr(at + 12, length));
+    check(events.back(), number_at<std::uint32_t>(file, at + 12 + length));
+    at += 16 + length;
+  }
+  return events;
+}
+
 }  // namespace
+
+TEST_CASE("a row is an event of TensorBoard, and a run that goes on begins another file in its folder") {
+  REQUIRE(castagnoli("123456789") == 0xe3069283u);  // RFC 3720
+  const testing::TemporaryFolder folder;
+  const std::string at = folder / "events";
+  const auto before = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  std::string state;
+  for (int run = 0; run < 2; ++run) {
+    TrainingHistory history({.tensorboard = at});
+    if (run != 0) history.restore(state);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      for (int i = 0; i < 200; ++i) history.add_loss(0.5);
+      history.add_row(2 * run + epoch, {{"accuracy", 0.25}});
+    }
+    state = history.state();
+  }
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(at)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  REQUIRE(files.size() == 2);
+  for (std::size_t run = 0; run < 2; ++run) {
+    CHECK(files[run].filename().string().starts_with("events.out.tfevents."));
+    const std::vector<std::string> events = events_of(text_of(files[run].string()));
+    REQUIRE(events.size() == 3);
+    for (const std::string& event : events) {
+      CHECK(event[0] == 0x09);  // field 1, eight bytes: the time
+      CHECK(number_at<double>(event, 1) >= before);
+      CHECK(number_at<double>(event, 1) < before + 1e6);
+    }
+    CHECK(events[0].substr(9) ==
+          "\x1a\x0d"
+          "brain.Event:2");
+    // Field 2, the step 200, 400, 600 or 800 in seven bits a byte; field 5, a summary of two values, each of them field
+    // 1 with a tag (1) and a number (2).
+    const char* steps[] = {"\x10\xc8\x01", "\x10\x90\x03", "\x10\xd8\x04", "\x10\xa0\x06"};
+    using namespace std::string_literals;
+    const std::string summary =
+        "\x2a\x20"
+        "\x0a\x0b\x0a\x04loss\x15\0\0\0\x3f"
+        "\x0a\x0f\x0a\x08"
+        "accuracy\x15\0\0\x80\x3e"s;
+    CHECK(events[1].substr(9) == steps[2 * run] + summary);
+    CHECK(events[2].substr(9) == steps[2 * run + 1] + summary);
+  }
+}
+
+TEST_CASE("a folder of events that cannot be made is named") {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder / "file") << "x";
+  TrainingHistory history({.tensorboard = folder / "file/events"});
+  history.add_loss(1);
+  try {
+    history.add_row(0, {});
+    CHECK(false);
+  } catch (const IoError& error) {
+    CHECK(std::string(error.what()).starts_with((folder / "file/events") + ": cannot be made: "));
+  }
+}
 
 TEST_CASE("each epoch gives a row of its mean loss and of what validation yields") {
   TrainingHistory history;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The figures of a training run, a row an epoch: noted, written as CSV, and drawn on one page of curves.
+// The figures of a training run, a row an epoch: noted, written as CSV and for TensorBoard, and drawn
+// on one page of curves.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,8 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+class EventFile;
+
 /// Numbers under names, such as {{"test accuracy", 0.93}}.
 using Figures = NamedList<double>;
 
@@ -18,6 +22,7 @@ using Figures = NamedList<double>;
 struct HistoryOptions {
   std::int64_t every = 0;          ///< a row every so many steps; 0: at the end of each epoch
   std::string csv = {};            ///< file written anew with each row; empty: none
+  std::string tensorboard = {};    ///< folder in which a file of events for TensorBoard begins; empty: none
   std::string page = {};           ///< HTML file written anew with each row; empty: none
   std::string title = "Training";  ///< of the page
 };
@@ -68,6 +73,7 @@ class TYTO_API TrainingHistory {
 
  private:
   HistoryOptions options_;
+  std::shared_ptr<const EventFile> events_;  // since the first row of this object
   std::vector<Row> rows_;
   std::int64_t steps_ = 0;
   double loss_sum_ = 0;  // of the steps since the last row
