@@ -9,6 +9,10 @@ install(TARGETS tyto EXPORT TytoTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT tyto_development)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tyto" "${TYTO_GENERATED_INCLUDE}/tyto"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT tyto_development FILES_MATCHING PATTERN "*.hpp" PATTERN "elementwise_names.def")
+if(BUILD_SHARED_LIBS) # where gdb looks for what belongs to a library
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/libtyto-gdb.py" RENAME "libtyto.so.${PROJECT_VERSION}-gdb.py"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}" COMPONENT tyto_development)
+endif()
 if(NOT TYTO_PACKAGES) # which have them under the system's name for them
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES"
     DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tyto_library)

@@ -2,10 +2,13 @@
 // Bytes of an element, copied from where they are, as a number.
 #include "core/device/array_element.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "core/device/device.hpp"
+#include "core/value/stored_scalar.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::core {
 
@@ -57,6 +60,15 @@ Scalar element_of(const Array& array, std::int64_t index) {
   std::array<std::byte, 16> copy{};
   device.copy_out(copy.data(), array.buffer->at(offset), width);
   return number_at(copy.data(), array.dtype);
+}
+
+std::string first_numbers(const Array& array, std::int64_t most) {
+  const std::int64_t count = array.view.count();
+  std::string out = "{";
+  for (std::int64_t i = 0; i < std::min(count, most); ++i) {
+    out += text(i == 0 ? "" : ", ", to_string(element_of(array, i)));
+  }
+  return out + (count > most ? ", ...}" : "}");
 }
 
 }  // namespace tyto::core

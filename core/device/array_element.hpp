@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Single elements of arrays as numbers.
+// Single elements of arrays as numbers, and the first ones as text.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/value/storage.hpp"
 #include "tyto/scalar.hpp"
@@ -11,5 +12,8 @@ namespace tyto::core {
 
 /// Element number `index`, in row-major order, of contents on any device. Waits for the device.
 Scalar element_of(const Array& array, std::int64_t index);
+
+/// "{1, 2, 3}", or of more than `most` elements the first ones: "{1, 2, ...}".
+std::string first_numbers(const Array& array, std::int64_t most);
 
 }  // namespace tyto::core

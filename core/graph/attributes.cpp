@@ -2,7 +2,6 @@
 // Hashing and printing of attributes, written once over each struct's fields.
 #include "core/graph/attributes.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <functional>
 #include <type_traits>
@@ -56,16 +55,9 @@ std::string show(const IntList& list) { return to_string(list); }
 std::string show(DType type) { return name_of(type); }
 std::string show(PadMode mode) { return name_of(mode); }
 std::string show(const Scalar& value) { return to_string(value); }
-// "f32(3) {1, 2, 3}"; of longer ones the first numbers.
 std::string show(const Array& array) {
-  constexpr std::int64_t most = 4;
-  const std::int64_t count = element_count(array.view.shape);
-  std::string out = text(array.dtype, array.view.shape);
-  if (!array.buffer) return out;
-  for (std::int64_t i = 0; i < std::min(count, most); ++i) {
-    out += text(i == 0 ? " {" : ", ", to_string(element_of(array, i)));
-  }
-  return count == 0 ? out : out + (count > most ? ", ...}" : "}");
+  std::string type = text(array.dtype, array.view.shape);
+  return array && array.view.count() != 0 ? text(type, ' ', first_numbers(array, 4)) : type;
 }
 std::string show(const std::shared_ptr<State>& state) { return state ? state->name() : "none"; }
 std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? op->name : "none"; }

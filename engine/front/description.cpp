@@ -2,9 +2,13 @@
 // Descriptions of tensors: views not computed yet are followed to contents that are there.
 #include "tyto/description.hpp"
 
+#include <exception>
 #include <ostream>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "core/device/array_element.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/operator.hpp"
 #include "core/graph/symbol.hpp"
@@ -44,18 +48,19 @@ Array contents_of(const Value& value) {
   return held.version ? core::result_of(held.version).array : Array();
 }
 
-bool shows_a_part(const Array& array, const core::View& view) {
-  return !core::is_dense(view) ||
-         static_cast<std::size_t>(view.count()) * size_of(array.dtype) != array.buffer->bytes();
+bool shows_a_part(const Array& array) {
+  return !core::is_dense(array.view) ||
+         static_cast<std::size_t>(array.view.count()) * size_of(array.dtype) != array.buffer->bytes();
 }
 
-std::optional<TensorLayout> layout_of(const Value& value) {
+/// The contents that the value shows, seen through views that are not computed yet.
+Array shown_contents(const Value& value) {
   std::vector<const Node*> views;  // the innermost last
   Value source = value;
   Array contents = contents_of(source);
   while (!contents) {
     const Node& node = *source.node();
-    if (core::definition(node).view == nullptr || node.inputs().empty()) return std::nullopt;
+    if (core::definition(node).view == nullptr || node.inputs().empty()) return {};
     views.push_back(&node);
     source = node.inputs()[0];
     contents = contents_of(source);
@@ -63,11 +68,18 @@ std::optional<TensorLayout> layout_of(const Value& value) {
   core::View view = contents.view;
   for (std::size_t i = views.size(); i-- > 0;) {
     const std::optional<core::View> next = core::definition(*views[i]).view(views[i]->attributes(), view);
-    if (!next) return std::nullopt;  // a copy, which a plan places
+    if (!next) return {};  // a copy, which a plan places
     view = *next;
   }
   contents.dtype = value.dtype();
-  return TensorLayout{view.strides, view.offset, shows_a_part(contents, view)};
+  contents.view = view;
+  return contents;
+}
+
+std::optional<TensorLayout> layout_of(const Value& value) {
+  const Array contents = shown_contents(value);
+  if (!contents) return std::nullopt;
+  return TensorLayout{contents.view.strides, contents.view.offset, shows_a_part(contents)};
 }
 
 }  // namespace
@@ -87,5 +99,23 @@ std::ostream& operator<<(std::ostream& out, const TensorDescription& description
   return out << (description.layout->is_view ? ", view" : ",") << " with strides "
              << core::text(description.layout->strides) << " from element " << description.layout->offset;
 }
+
+namespace detail {
+
+const char* debugger_text(const Value& x) noexcept {
+  static std::string shown;
+  try {
+    if (!x) return "undefined tensor";
+    std::ostringstream out;
+    out << describe(x);
+    if (const Array contents = shown_contents(x)) out << " = " << core::first_numbers(contents, 8);
+    shown = out.str();
+  } catch (const std::exception& error) {
+    shown = error.what();
+  }
+  return shown.c_str();
+}
+
+}  // namespace detail
 
 }  // namespace TYTO_API

@@ -55,4 +55,9 @@ TensorDescription describe(const Value& x);
 /// "f32(3,2) persistent trainable, view with strides (1,3) from element 0".
 std::ostream& operator<<(std::ostream& out, const TensorDescription& description);
 
+namespace detail {
+/// What a debugger shows: the description and the first numbers, nothing computed. Valid until the next call.
+const char* debugger_text(const Value& x) noexcept;
+}  // namespace detail
+
 }  // namespace TYTO_API
