@@ -32,7 +32,7 @@ struct Substitution {
 /// x computed from other operands: all substitutions are made at once, and what stands in is left as it is. Throws
 /// TypeError or ShapeError where a type or shape differs.
 ///
-///     formula(substitute(square(x) + x, {{x, sin(x)}}));  // "t1 = sin(x)\ny = t1^2 + t1\n"
+///     formula(substitute(square(x) + x, {{x, sin(x)}}));  // "let t1 = sin(x)\ny = t1^2 + t1\n"
 Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& substitutions);
 
 }  // namespace TYTO_API

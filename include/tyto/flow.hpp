@@ -230,6 +230,7 @@ auto cond(const Tensor<P>& condition, F then, G otherwise, const T&... operands)
     return detail::restored(std::move(*structure), values, 0);
   }
 }
+/// Says that the condition is a tensor.
 template <class F, class G, class... T>
 void cond(bool, F, G, const T&...) {
   static_assert(sizeof(F) == 0, "cond: the condition is a tensor of one bool; of a bool of C++, `if` decides");
@@ -252,6 +253,7 @@ auto switch_case(const Tensor<I>& index, std::vector<F> arms, const T&... operan
   return detail::restored(std::move(*structure), values, 0);
 }
 
+/// Says that the index is a tensor.
 template <class F, class... T>
 void switch_case(std::int64_t, std::vector<F>, const T&...) {
   static_assert(sizeof(F) == 0,
@@ -330,6 +332,7 @@ requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of
   }
 }
 
+/// Says that the function comes first.
 template <class C, class F, class X>
 requires(!std::is_convertible_v<F, std::int64_t> && detail::is_structure<X>) void scan(const Tensor<C>&, F, const X&,
                                                                                        const LoopOptions& = {}) {
