@@ -15,7 +15,7 @@ git log --no-merges --format='%h %s' "$since..HEAD" | awk '
     if (length(subject) > 72) complain(length(subject) " characters; 72 is the limit")
     # Verbs of mood tell what somebody wants, not what changed.
     if ($2 ~ /^(Let|Say|Tell|Give|Take|Know|Hold|Call|Ask|Look|Set|See|WIP|wip)$/) complain("\"" $2 "\" does not say what changed")
-    else if ($2 !~ /^[A-Z][a-z]+$/ || $2 ~ /(ed|ing)$/) complain("begins with no imperative verb")
+    else if ($2 !~ /^[A-Z][a-z]+$/ || ($2 ~ /(ed|ing)$/ && $2 != "Speed")) complain("begins with no imperative verb")
   }
   END {
     printf "%d subjects checked\n", commits
