@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <numeric>
-#include <optional>
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/hash.hpp"
@@ -85,36 +82,6 @@ bool serves(const PreparedOperator& entry, const Node& node, std::span<const Arr
          (entry.attributes != nullptr && attributes != nullptr && *entry.attributes == *attributes);
 }
 
-/// Axes as they follow one another in memory, the outermost first.
-IntList memory_order(const core::View& view) {
-  IntList order(view.shape.size(), 0);
-  std::iota(order.begin(), order.end(), 0);
-  const auto trivial = [&](std::int64_t axis) { return view.shape[static_cast<std::size_t>(axis)] == 1; };
-  const auto stride = [&](std::int64_t axis) { return std::abs(view.strides[static_cast<std::size_t>(axis)]); };
-  std::stable_sort(std::stable_partition(order.begin(), order.end(), trivial), order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return stride(a) > stride(b); });
-  return order;
-}
-
-/// The layout of an element-wise result: that of its operands where those of its shape agree, so that all are run
-/// through as they lie; else row-major.
-core::View layout_of(const Shape& shape, std::span<const Operand> operands) {
-  std::optional<IntList> common;
-  for (const Operand& operand : operands) {
-    if (core::repeats_elements(operand.view)) continue;
-    const IntList order = memory_order(operand.view);
-    if (common && *common != order) return core::View::dense(shape);
-    common = order;
-  }
-  if (!common || element_count(shape) == 0) return core::View::dense(shape);
-  core::View view = core::View::dense(core::permute(core::View::dense(shape), *common).shape);
-  IntList back(common->size(), 0);
-  for (std::size_t i = 0; i < common->size(); ++i) {
-    back[static_cast<std::size_t>((*common)[i])] = static_cast<std::int64_t>(i);
-  }
-  return core::permute(view, back);
-}
-
 }  // namespace
 
 PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* const> arrays, core::Device& home_device)
@@ -157,11 +124,6 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     outputs.push_back({result.type.dtype, results.back().view});
   }
   const core::Step step{op, &node.attributes(), operands, outputs};
-  if ((core::is_listed_elementwise(op) || op == core::OpId::cast) && device == &cpu_device()) {
-    outputs[0].view = layout_of(results[0].view.shape, operands);
-    if (!device->writes_strided(step)) outputs[0].view = results[0].view;
-    results[0].view = outputs[0].view;
-  }
   const std::uint64_t wanted = custom || region ? ~std::uint64_t{0} : device->requires_dense(step);
   for (std::size_t i = 0; wanted != 0 && i < operands.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << std::min<std::size_t>(i, 63);

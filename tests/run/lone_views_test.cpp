@@ -5,8 +5,6 @@
 #include <tyto/tyto.hpp>
 #include <vector>
 
-namespace lone_views_test {
-
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using tyto::all;
 using tyto::slice;
@@ -89,5 +87,3 @@ TEST_CASE("gradients go through lone views that were read") {
   })(x);
   CHECK(slope.to_vector<float>() == Numbers{0, 0, 0, 0, 8, 10, 12, 14, 0, 0, 0, 0});
 }
-
-}  // namespace lone_views_test
