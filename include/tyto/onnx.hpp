@@ -222,8 +222,9 @@ struct OnnxNames {
 /// states.
 void write_onnx(const std::string& path, const Graph& graph, const OnnxNames& names = {});
 /// The same with one length left open, such as that of the batch: `graph_of` makes the graph of a length, and is called
-/// with several. What differs between its graphs must be linear in the length, as lengths and offsets are; otherwise
-/// GraphError says what is not.
+/// with 2, 3, 5, 67 and 1031. What differs between its graphs must be linear in the length, as lengths and offsets are;
+/// otherwise GraphError says what is not. What is so for these five and not for another, such as a limit above 1031 or
+/// a branch for a length of 1, cannot be seen: the model then computes for that length what holds for the others.
 ///
 ///     const auto graph_of = [&](std::int64_t batch) {
 ///       const Tensor image = Tensor::placeholder({batch, 28, 28, 1}, DType::f32, "image");

@@ -123,6 +123,7 @@ Name GraphExport::constant(const Tensor<Eager>& value) {
   const std::size_t number = shared_.constants++;
   if (shared_.parts != nullptr) {
     shared_.parts->constants.push_back(value);
+    shared_.parts->uses.emplace_back(writing_);
     return fresh();
   }
   if (shared_.open != nullptr && shared_.open->constants[number]) {
@@ -246,12 +247,14 @@ Names GraphExport::written(const ListedNode& each, Names inputs) {
 
 void GraphExport::write_nodes() {
   for (const ListedNode& each : listing_.nodes) {
+    writing_ = each.op;
     Names inputs;
     for (const std::size_t number : each.inputs) inputs.push_back(name_of(number));
     const Names results = written(each, std::move(inputs));
     for (std::size_t i = 0; i < results.size(); ++i) names_[each.results[i]] = results[i];
     for (std::size_t i = results.size(); i < each.results.size(); ++i) unwritten_[each.results[i]] = each.op;
   }
+  writing_ = "graph";
 }
 
 const IntList& ExportedNode::list(const char* name) const { return std::get<IntList>(node_.attributes[name].value()); }

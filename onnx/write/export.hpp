@@ -160,6 +160,7 @@ class GraphExport {
   Name open_constant(const Tensor<Eager>& value, const OpenConstant& open);
 
   const GraphListing& listing_;
+  std::string_view writing_ = "graph";                   // the operator of the graph that is being written
   Names names_;                                          // of tensors, once they are written
   std::map<std::size_t, std::string> unwritten_;         // results without a name, and their operators
   std::map<Name, std::pair<Name, IntList>> transposes_;  // what a transpose was made of

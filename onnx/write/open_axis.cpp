@@ -17,6 +17,18 @@ template <class... Parts>
   core::throw_error<GraphError>("write_onnx: the axis cannot be left open: ", why...);
 }
 
+/// "2, 3, 5".
+template <class List, class Read>
+std::string listed(const List& list, Read&& read) {
+  std::string text;
+  for (const auto& each : list) text += core::text(text.empty() ? "" : ", ", read(each));
+  return text;
+}
+
+std::string lengths_of(const std::vector<WrittenParts>& parts) {
+  return listed(parts, [](const WrittenParts& each) { return each.length; });
+}
+
 /// The line through the first two values, if all lie on it.
 std::optional<LinearLength> line_through(const std::vector<WrittenParts>& parts,
                                          const std::vector<std::int64_t>& values) {
@@ -106,8 +118,9 @@ std::optional<OpenConstant> compared_constant(const std::vector<WrittenParts>& p
     if (lines && filled) return OpenConstant{OpenConstant::Kind::fill, *lines};
     if (lines && counted) return OpenConstant{OpenConstant::Kind::range, *lines};
   }
-  refuse("a constant of type ", name_of(first.dtype()), " and shape ", first.shape(), " with length ", parts[0].length,
-         " is neither the same for length ", parts[1].length, " nor linear in it");
+  refuse("a constant of '", parts[0].uses[number], "', of type ", name_of(first.dtype()), " and shape ", first.shape(),
+         " with length ", parts[0].length, ", is neither the same for the lengths ", lengths_of(parts),
+         " nor linear in them");
 }
 
 }  // namespace
@@ -135,8 +148,8 @@ OpenAxis open_axis_of(const std::string& symbol, const std::vector<WrittenParts>
     for (const WrittenParts& each : parts) shapes.push_back(each.shapes[i]);
     const auto lines = lines_through(parts, shapes);
     if (!lines) {
-      refuse("shape ", first.shapes[i], " with length ", first.length, " is ", parts[1].shapes[i], " with length ",
-             parts[1].length, ", and not linear in it");
+      refuse("an input or output of shapes ", listed(shapes, [](const Shape& each) { return each; }),
+             " with the lengths ", lengths_of(parts), " is not linear in them");
     }
     axis.shapes.push_back(*lines);
   }

@@ -26,6 +26,7 @@ struct WrittenParts {
   std::int64_t length = 0;
   std::vector<std::string> nodes;
   std::vector<Tensor<Eager>> constants;
+  std::vector<std::string> uses;  // what each constant is for: an operator of the graph
   std::vector<Shape> shapes;
 };
 

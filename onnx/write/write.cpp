@@ -26,8 +26,9 @@ void write_onnx(const std::string& path, const Graph& graph, const OnnxNames& na
 }
 
 void write_onnx(const std::string& path, const std::function<Graph(std::int64_t)>& graph_of, const OnnxNames& names) {
-  // Two lengths give a line and the third confirms it; with one or none broadcasting would tell lies.
-  constexpr std::int64_t lengths[] = {2, 3, 5};
+  // Two lengths give a line and the others confirm it, far off and without common factors, so that limits and rounding
+  // show; with one or none broadcasting would tell lies.
+  constexpr std::int64_t lengths[] = {2, 3, 5, 67, 1031};
   std::vector<onnx::WrittenParts> parts;
   GraphListing first;
   for (const std::int64_t length : lengths) {

@@ -86,6 +86,30 @@ TEST_CASE("lengths, fills and offsets of an open axis are computed in the model"
   check_open("count", [](const L& x) { return x * L::arange(3, 2 * x.shape()[0] + 3, 2).reshape({-1, 1}); }, {1});
 }
 
+TEST_CASE("limits and rounding that show at large lengths only are refused") {
+  const testing::TemporaryFolder folder;
+  const auto refused = [&](const auto& f, const char* message) {
+    CHECK_THROWS_WITH_AS(write_onnx(folder / "m.onnx",
+                                    [&](std::int64_t n) {
+                                      const L x = L::placeholder({n, 2}, DType::f32, "x");
+                                      return Graph{{.inputs = {x}, .outputs = {f(x, n)}}};
+                                    }),
+                         doctest::Contains(message), GraphError);
+  };
+  refused([](const L& x, std::int64_t) { return x(slice(0, 5)) * 2; }, "the graphs of lengths 2 and 67 differ at node");
+  refused([](const L& x, std::int64_t) { return x(slice(1, 5)) * 2; }, "a constant of 'slice', of type i64");
+  refused([](const L& x, std::int64_t n) { return topk(x, std::min<std::int64_t>(n, 5), 0).values; },
+          "write_onnx: the axis cannot be left open");
+  refused([](const L& x, std::int64_t n) { return topk(x, std::min<std::int64_t>(n, 100), 0).values; },
+          "write_onnx: the axis cannot be left open");
+  const auto blocks = [](const L& x, std::int64_t n) {
+    const std::int64_t whole = (n + 7) / 8 * 8;
+    return sum(pad(x, {0, 0}, {whole - n, 0}).reshape({whole / 8, 8, 2}), {1});
+  };
+  refused(blocks, "write_onnx: the axis cannot be left open");
+  CHECK(!std::filesystem::exists(folder / "m.onnx"));
+}
+
 TEST_CASE("what an open axis cannot be is refused, and so are names that are no names") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "m.onnx";
@@ -100,8 +124,8 @@ TEST_CASE("what an open axis cannot be is refused, and so are names that are no 
   };
   CHECK_THROWS_WITH_AS(
       writes([](const L& x, std::int64_t n) { return x * (1.0 / double(n)); }),
-      doctest::Contains("write_onnx: the axis cannot be left open: a constant of type f32 and shape () "
-                        "with length 2 is neither the same for length 3 nor linear in it"),
+      doctest::Contains("write_onnx: the axis cannot be left open: a constant of 'multiply', of type f32 and shape () "
+                        "with length 2, is neither the same for the lengths 2, 3, 5, 67, 1031 nor linear in them"),
       GraphError);
   CHECK_THROWS_WITH_AS(writes([](const L& x, std::int64_t n) { return n == 2 ? sin(x) : cos(x); }),
                        doctest::Contains("the graphs of lengths 2 and 3 differ at node 0, Sin and Cos"), GraphError);
