@@ -219,7 +219,7 @@ struct OnnxNames {
 
 /// A graph as an ONNX file (operator set 21) with its constants and the values that its states have now; inputs keep
 /// their names. Throws GraphError that names all operators for which ONNX has no words, and for a graph that updates
-/// states.
+/// states; ValueError where two inputs or outputs have one name.
 void write_onnx(const std::string& path, const Graph& graph, const OnnxNames& names = {});
 /// The same with one length left open, such as that of the batch: `graph_of` makes the graph of a length, and is called
 /// with 2, 3, 5, 67 and 1031. What differs between its graphs must be linear in the length, as lengths and offsets are;

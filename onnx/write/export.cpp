@@ -76,7 +76,11 @@ Name GraphExport::named(std::string word) {
   return static_cast<Name>(shared_.words.size() - 1);
 }
 
-Name GraphExport::fresh() { return named(core::text("t", shared_.words.size())); }
+Name GraphExport::fresh() {
+  std::string word = core::text("t", shared_.words.size());
+  while (shared_.ends.contains(word)) word += '_';
+  return named(std::move(word));
+}
 
 Names GraphExport::nodes(const char* op, Operands inputs, std::size_t results, Attributes attributes) {
   ProtobufWriter message;

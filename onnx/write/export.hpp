@@ -95,6 +95,7 @@ using Attributes = Listed<Written>;
 /// What the graphs of one model share while they are written.
 struct SharedExport {
   std::vector<std::string> words;  // what names read
+  std::set<std::string> ends;      // names of the model's inputs and outputs, which no others have
   std::set<std::string> domains;   // of operators that are not the standard's
   WrittenParts* parts = nullptr;   // where they are noted, in place of being written
   const OpenAxis* open = nullptr;  // what depends on the length of an open axis
@@ -152,6 +153,7 @@ class GraphExport {
   Name name_of(std::size_t number);
   Name fresh();
   Name named(std::string word);
+  std::vector<std::string> take_names(std::vector<std::string> outputs);
   Names written(const ListedNode& each, Names inputs);
   void add_end(std::uint32_t field, const std::string& name, const ListedTensor& of);
   Name initialiser(const Tensor<Eager>& value);

@@ -43,31 +43,35 @@ void list_problems(const GraphListing& listing, std::set<std::string>& problems)
   }
 }
 
-/// Whether a name could be one of those that are made: a t and a number.
-bool is_made_name(std::string_view name) {
-  return name.size() > 1 && name[0] == 't' && name.find_first_not_of("0123456789", 1) == name.npos;
-}
+}  // namespace
 
-void check_output_names(const std::vector<std::string>& names, std::size_t outputs, std::set<std::string> taken) {
-  if (!names.empty() && names.size() != outputs) {
-    core::throw_error<ValueError>("write_onnx: ", names.size(), " names for ", outputs, " outputs");
+/// Names of inputs and outputs, before any is made for what is inside: those that are given, or numbers of their own.
+std::vector<std::string> GraphExport::take_names(std::vector<std::string> outputs) {
+  const std::size_t count = listing_.outputs.size();
+  if (outputs.empty()) {
+    for (std::size_t i = 0; i < count; ++i) outputs.push_back(core::text("output:", i));
   }
+  if (outputs.size() != count) {
+    core::throw_error<ValueError>("write_onnx: ", outputs.size(), " names for ", count, " outputs");
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < listing_.inputs.size(); ++i) {
+    const std::string& given = tensor(listing_.inputs[i]).name;
+    names.push_back(given.empty() ? core::text("input:", i) : given);
+  }
+  names.insert(names.end(), outputs.begin(), outputs.end());
   for (const std::string& name : names) {
-    if (name.empty() || is_made_name(name)) {
-      core::throw_error<ValueError>(
-          "write_onnx: an output cannot be called '", name,
-          "': a name must not be empty, nor a t with a number, which tensors inside are called");
-    }
-    if (!taken.insert(name).second) {
+    if (name.empty()) throw ValueError("write_onnx: an output must have a name");
+    if (!shared_.ends.insert(name).second) {
       core::throw_error<ValueError>("write_onnx: '", name, "' is the name of two inputs or outputs");
     }
   }
+  return names;
 }
 
-}  // namespace
-
 WrittenParts GraphExport::parts(std::int64_t length, const std::vector<std::string>& output_names) {
-  WrittenParts parts{length, {}, {}, {}};
+  WrittenParts parts;
+  parts.length = length;
   shared_.parts = &parts;
   (void)model(output_names);
   return parts;
@@ -104,27 +108,22 @@ std::string GraphExport::model(const std::vector<std::string>& output_names) {
     for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
     throw GraphError(core::text("write_onnx: ONNX has no operators for these of the graph: ", list));
   }
-  std::set<std::string> taken;
-  for (std::size_t i = 0; i < listing_.inputs.size(); ++i) {
+  const std::vector<std::string> names = take_names(output_names);
+  const std::size_t inputs = listing_.inputs.size();
+  for (std::size_t i = 0; i < inputs; ++i) {
     const std::size_t number = listing_.inputs[i];
-    const std::string& given = tensor(number).name;
-    std::string input = given.empty() ? core::text("input:", i) : given;
-    if (is_made_name(input)) input = core::text("input:", input);
-    add_end(11, input, tensor(number));
-    taken.insert(input);
-    names_[number] = named(std::move(input));
+    add_end(11, names[i], tensor(number));
+    names_[number] = named(names[i]);
   }
-  check_output_names(output_names, listing_.outputs.size(), taken);
   if (shared_.open != nullptr) write_open_length();
   write_nodes();
   for (std::size_t i = 0; i < listing_.outputs.size(); ++i) {
     ProtobufWriter message;
-    const std::string name = output_names.empty() ? core::text("output:", i) : output_names[i];
     message.text(1, word(output(i)));
-    message.text(2, name);
+    message.text(2, names[inputs + i]);
     message.text(4, "Identity");
     nodes_.message(1, message);
-    add_end(12, name, tensor(listing_.outputs[i]));
+    add_end(12, names[inputs + i], tensor(listing_.outputs[i]));
   }
   ProtobufWriter set, model;
   set.text(1, "");
