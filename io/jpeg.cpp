@@ -6,9 +6,10 @@
 
 #if TYTO_HAVE_JPEG
 
+#include <array>
 #include <csetjmp>
 #include <cstdio>
-#include <cstdlib>
+#include <exception>
 
 #include <jpeglib.h>
 //
@@ -132,38 +133,62 @@ class JpegReader {
 
 class JpegWriter {
  public:
-  explicit JpegWriter(const std::string& path) : path_(path) {
+  explicit JpegWriter(const std::string& path) : path_(path), file_(path) {
     state_.err = jpeg_std_error(&errors_);
     errors_.error_exit = on_error;
     errors_.output_message = [](j_common_ptr) {};
     state_.client_data = this;
+    destination_.init_destination = [](j_compress_ptr state) { self_of(state).begin_block(); };
+    destination_.empty_output_buffer = [](j_compress_ptr state) -> boolean {
+      self_of(state).write_block(block_size);  // the whole one, whatever free_in_buffer says
+      return TRUE;
+    };
+    destination_.term_destination = [](j_compress_ptr state) {
+      JpegWriter& self = self_of(state);
+      self.write_block(block_size - self.destination_.free_in_buffer);
+    };
   }
-  ~JpegWriter() {
-    jpeg_destroy_compress(&state_);
-    std::free(bytes_);
-  }
+  ~JpegWriter() { jpeg_destroy_compress(&state_); }
   JpegWriter(const JpegWriter&) = delete;
   JpegWriter& operator=(const JpegWriter&) = delete;
 
   void write(const PictureRows& picture, int quality) {
-    AtomicFile file(path_);
-    if (!encode(picture, quality)) refuse(path_, "cannot be written: ", message_);
-    file.write(std::as_bytes(std::span(bytes_, size_)));
-    file.commit();
+    const bool encoded = encode(picture, quality);
+    if (failure_) std::rethrow_exception(failure_);
+    if (!encoded) refuse(path_, "cannot be written: ", message_);
+    file_.commit();
   }
 
  private:
+  static constexpr std::size_t block_size = std::size_t{1} << 16;
+
+  static JpegWriter& self_of(j_compress_ptr state) { return *static_cast<JpegWriter*>(state->client_data); }
+
   static void on_error(j_common_ptr state) {
     auto* self = static_cast<JpegWriter*>(state->client_data);
     (*state->err->format_message)(state, self->message_);
     std::longjmp(self->back_, 1);
   }
 
+  void begin_block() {
+    destination_.next_output_byte = block_.data();
+    destination_.free_in_buffer = block_size;
+  }
+  void write_block(std::size_t size) {
+    try {
+      file_.write(std::as_bytes(std::span(block_).first(size)));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    if (failure_) std::longjmp(back_, 1);
+    begin_block();
+  }
+
   // The function that libjpeg jumps back to; nothing in it has a destructor.
   bool encode(const PictureRows& picture, int quality) {
     if (setjmp(back_) != 0) return false;
     jpeg_create_compress(&state_);
-    jpeg_mem_dest(&state_, &bytes_, &size_);
+    state_.dest = &destination_;
     state_.image_height = picture.height;
     state_.image_width = picture.width;
     state_.input_components = picture.channels;
@@ -180,10 +205,12 @@ class JpegWriter {
   }
 
   const std::string& path_;
+  AtomicFile file_;
   jpeg_compress_struct state_ = {};
   jpeg_error_mgr errors_ = {};
-  unsigned char* bytes_ = nullptr;
-  unsigned long size_ = 0;
+  jpeg_destination_mgr destination_ = {};
+  std::array<JOCTET, block_size> block_;
+  std::exception_ptr failure_;
   std::jmp_buf back_;
   char message_[JMSG_LENGTH_MAX] = {};
 };

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Damaged archives, pictures and tensors: refused with a reason, whatever was done to them.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
-#include <fstream>
 #include <random>
 
 #include "io/images.hpp"
@@ -15,6 +12,7 @@
 #include "io/safetensors.hpp"
 #include "io/wav.hpp"
 #include "tests/io/bytes.hpp"
+#include "tests/io/memory_limit.hpp"
 
 namespace tyto::io_tests {
 namespace {
@@ -296,31 +294,7 @@ TEST_CASE("ten thousand random mutations of every kind of file yield an array or
   }
 }
 
-// Sanitizers take terabytes of addresses for themselves.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-namespace {
-
-/// While alive, this process has no more addresses than now and `more` bytes.
-class MemoryLimit {
- public:
-  explicit MemoryLimit(rlim_t more) {
-    getrlimit(RLIMIT_AS, &before_);
-    std::ifstream pages("/proc/self/statm");
-    rlim_t used = 0;
-    pages >> used;
-    const rlimit tight{used * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more, before_.rlim_max};
-    setrlimit(RLIMIT_AS, &tight);
-  }
-  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
-
-}  // namespace
-
+#if TYTO_TEST_MEMORY_LIMIT
 TEST_CASE("an archive that inflates to more than there is memory for is refused by name") {
   const Folder folder;
   const std::int64_t size = std::int64_t{1} << 28;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // PNG and JPEG files written: what Pillow read of its own files is there again, and what no file can hold is refused.
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 
 #include "tests/io/bytes.hpp"
+#include "tests/io/memory_limit.hpp"
 #include "tyto/images.hpp"
 #include "tyto/tyto.hpp"
 
@@ -43,6 +46,34 @@ std::string png_begin(char height, char width, char colours) {
   const std::string zeros(3, '\0');
   return "\x89PNG\r\n\x1a\n" + zeros + "\x0dIHDR" + zeros + width + zeros + height + '\x08' + colours + zeros;
 }
+
+/// Bytes that do not compress.
+Picture noise(const Shape& shape) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(element_count(shape)));
+  std::uint32_t state = 1;
+  for (std::uint8_t& each : bytes) each = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+  return Picture::from_bytes(std::as_bytes(std::span(bytes)).data(), element_count(shape), shape, DType::u8);
+}
+
+/// While alive, no file of this process grows beyond `size` bytes.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t size) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{size, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
 
 int farthest(const Picture& a, const Picture& b) {
   const std::vector<std::uint8_t> left = a.to_vector<std::uint8_t>(), right = b.to_vector<std::uint8_t>();
@@ -176,5 +207,37 @@ TEST_CASE("a picture that cannot be written names the place") {
                        IoError);
   CHECK_THROWS_WITH_AS(write_png("/dev/full", pixel), "/dev/full: cannot be written: it is no regular file", IoError);
 }
+
+TEST_CASE("a picture that cannot be written to its end is told, and the old file stays") {
+  if (!can_write_png() || !can_write_jpeg()) return;
+  const Folder folder;
+  const std::string path = folder / "x";
+  write_file(path, "old");
+  const Picture picture = noise({400, 400, 3});
+  {
+    const FileSizeLimit limit(100000);
+    CHECK_THROWS_WITH_AS(write_png(path, picture), doctest::Contains("x: cannot be written: File too large"), IoError);
+    CHECK_THROWS_WITH_AS(write_jpeg(path, picture, {.quality = 100}),
+                         doctest::Contains("x: cannot be written: File too large"), IoError);
+  }
+  CHECK(text_of_file(path) == "old");
+  CHECK(!std::filesystem::exists(path + ".partial"));
+}
+
+#if TYTO_TEST_MEMORY_LIMIT
+TEST_CASE("a JPEG file is written where there is no memory for a copy of it") {
+  if (!can_write_jpeg()) return;
+  const Folder folder;
+  const std::string path = folder / "x.jpg";
+  const Picture picture = noise({4000, 4000, 3});
+  {
+    const MemoryLimit limit(rlim_t{1} << 24);
+    CHECK_NOTHROW(write_jpeg(path, picture, {.quality = 100}));
+  }
+  REQUIRE(std::filesystem::exists(path));
+  CHECK(std::filesystem::file_size(path) > std::uintmax_t{1} << 24);
+  CHECK(read_image(path).shape() == picture.shape());
+}
+#endif
 
 }  // namespace tyto::io_tests

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// A limit on the memory of the test program, for tests of what happens when there is no more.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+// Sanitizers take terabytes of addresses for themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TYTO_TEST_MEMORY_LIMIT 0
+#else
+#define TYTO_TEST_MEMORY_LIMIT 1
+#endif
+
+namespace tyto::io_tests {
+
+/// While alive, this process has no more addresses than now and `more` bytes.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(rlim_t more) {
+    getrlimit(RLIMIT_AS, &before_);
+    std::ifstream pages("/proc/self/statm");
+    rlim_t used = 0;
+    pages >> used;
+    const rlimit tight{used * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more, before_.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace tyto::io_tests
