@@ -319,7 +319,7 @@ T cut_out(const std::vector<T>& given, const T& given_boxes, const T& given_imag
   for (const T& level : pyramid) {
     first.push_back(before);
     for (const std::size_t axis : {0, 1}) size[axis].push_back(level.shape()[axis + 1]);
-    rows.push_back(reshape(level, {level.size() / std::max<std::int64_t>(channels, 1), channels}));
+    rows.push_back(reshape(level, {level.shape()[0] * level.shape()[1] * level.shape()[2], channels}));
     before += rows.back().shape()[0];
   }
   const T pixels = rows.size() == 1 ? rows[0] : T(concat<Any>(rows, 0));

@@ -185,6 +185,20 @@ TEST_CASE_TEMPLATE("regions of a pyramid are those of the level that each box na
         }) == "roi_align: levels of one batch and as many channels are needed, not (2,8,6,3) and (2,2,2,4)");
 }
 
+TEST_CASE_TEMPLATE("regions of images without channels, or of no boxes, are empty", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const auto shape = [](const T& x) { return to_string((x * 2.0).shape()) + std::to_string(numbers(x).size()); };
+  for (const bool maximum : {false, true}) {
+    const RoiAlignOptions options{.size = {2, 3}, .maximum = maximum};
+    CHECK(shape(roi_align(T::ones({1, 4, 4, 0}), T{{0.0, 0.0, 2.0, 2.0}}, T{0}, options)) == "(1,2,3,0)0");
+    CHECK(shape(roi_align(T::ones({1, 4, 4, 2}), T::zeros({0, 4}), T::zeros({0}, DType::i64), options)) ==
+          "(0,2,3,2)0");
+  }
+  const std::vector<T> pyramid{T::ones({2, 4, 4, 0}), T::ones({2, 2, 2, 0})};
+  CHECK(shape(roi_align(pyramid, T{{0.0, 0.0, 2.0, 2.0}}, T{1}, T{1}, {.size = {2, 2}, .scales = {1, 0.5}})) ==
+        "(1,2,2,0)0");
+}
+
 TEST_CASE_TEMPLATE("nms of a batch keeps in each set what it keeps alone", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T boxes{{{0, 0, 10, 10}, {1, 0, 11, 10}, {20, 20, 30, 30}}, {{0, 0, 10, 10}, {5, 5, 15, 15}, {0, 0, 10, 10}}};
