@@ -281,6 +281,9 @@ void check_regions(std::string_view op, const std::vector<T>& pyramid, const T& 
     throw ShapeError(text(op, ": ", options.scales.size(), " scales for ", pyramid.size(), " levels",
                           levels.defined() ? "" : "; a single image has one, named scale"));
   }
+  if (levels.defined() && options.scale != 1) {
+    throw ValueError(text(op, ": scale = ", options.scale, " is that of a single image; a pyramid has scales alone"));
+  }
   if (options.size.size() != 2) throw ShapeError(text(op, ": a size (height, width) is needed, not ", options.size));
   if (options.samples < 1 || options.size[0] < 1 || options.size[1] < 1) {
     throw ValueError(text(op, ": size ", options.size, " and samples ", options.samples,

@@ -175,6 +175,9 @@ TEST_CASE_TEMPLATE("regions of a pyramid are those of the level that each box na
   const auto expected = vjp(in_one, pyramid, slope).second, found = vjp(in_all, pyramid, slope).second;
   for (std::size_t i = 0; i < 3; ++i) CHECK(allclose(found[i], expected[i], 1e-12, 1e-12));
   CHECK(message([&] {
+          roi_align(pyramid, boxes, images, levels, {.size = {2, 3}, .scale = 0.5, .scales = {0.25, 0.125, 0.0625}});
+        }) == "roi_align: scale = 0.5 is that of a single image; a pyramid has scales alone");
+  CHECK(message([&] {
           roi_align(pyramid, boxes, images, T{0, 3, 1, 1}, options).template to_vector<double>();
         }) == "roi_align: level 3 is out of range; the levels are 0 to 2");
   CHECK(message([&] {
