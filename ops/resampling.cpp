@@ -457,6 +457,9 @@ Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& score
       throw ShapeError(
           core::text("nms: a score for each of the boxes ", boxes.shape(), " is needed, not shape ", scores.shape()));
     }
+    if (boxes.shape()[rank - 1] != 4) {
+      throw ShapeError(core::text("nms: boxes (..., count, 4) are needed, not ", boxes.shape()));
+    }
     const std::int64_t count = boxes.shape()[rank - 2];
     const std::int64_t sets = std::accumulate(batch.begin(), batch.end(), std::int64_t{1}, std::multiplies<>());
     const Tensor<M> each_boxes = reshape(boxes, {sets, count, boxes.shape()[rank - 1]});
@@ -467,9 +470,9 @@ Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& score
       indices.push_back(kept.indices);
       counts.push_back(kept.count);
     }
-    if (sets == 0) throw ShapeError(core::text("nms: boxes ", boxes.shape(), " are none"));
     Shape shape = batch;
-    shape.push_back(indices[0].shape()[0]);
+    shape.push_back(options.count == 0 ? count : options.count);
+    if (sets == 0) return {Tensor<M>::zeros(shape, DType::i64), Tensor<M>::zeros(batch, DType::i64)};
     return {reshape(stack(indices), shape), reshape(stack(counts), batch)};
   }
   const DType common = core::common_type(given);

@@ -210,6 +210,14 @@ TEST_CASE_TEMPLATE("nms of a batch keeps in each set what it keeps alone", M, Ea
   CHECK(numbers(kept.indices) == List{1, 2, -1, 2, 1, -1});
   CHECK(numbers(kept.count) == List{2, 2});
   CHECK(to_string(nms(reshape(boxes, {1, 2, 3, 4}), reshape(scores, {1, 2, 3})).indices.shape()) == "(1,2,3)");
+  const auto none = nms(T::zeros({0, 3, 4}), T::zeros({0, 3}));
+  CHECK((none.indices.shape() == Shape{0, 3} && none.count.shape() == Shape{0}));
+  CHECK((none.indices.dtype() == kept.indices.dtype() && none.count.dtype() == kept.count.dtype()));
+  CHECK(numbers(none.indices).empty());
+  CHECK(nms(T::zeros({2, 0, 3, 4}), T::zeros({2, 0, 3}), {.count = 2}).indices.shape() == Shape{2, 0, 2});
+  CHECK(message([&] {
+          nms(T::zeros({0, 3, 5}), T::zeros({0, 3}));
+        }) == "nms: boxes (..., count, 4) are needed, not (0,3,5)");
   CHECK(message([&] {
           nms(boxes, T{0.1, 0.2, 0.3});
         }) == "nms: a score for each of the boxes (2,3,4) is needed, not shape (3,)");
