@@ -23,7 +23,7 @@ inline void check_boxes(const char* function, const Tensor<Any>& boxes, std::int
 /// What both cover over what one of them does; 0 where nothing is covered.
 inline Tensor<Any> part_of(const Tensor<Any>& both, const Tensor<Any>& a, const Tensor<Any>& b) {
   const Tensor<Any> all = a + b - both;
-  return both / where(greater(all, 0.0), all, 1.0);
+  return both / where(less_equal(all, 0.0), 1.0, all);
 }
 
 }  // namespace tyto::nn

@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "nn/box_parts.hpp"
 #include "nn/layer_parts.hpp"
+#include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -29,9 +31,15 @@ Placed placed(const T& boxes) {
   return {(low + high) * 0.5, high - low};
 }
 
-T area(const T& boxes) {
-  const T length = placed(boxes).length;
-  return length(ellipsis, 0) * length(ellipsis, 1);
+/// What lengths along an axis are divided by, so that areas neither overflow nor vanish: 1 where they do not do so by
+/// themselves, which leaves overlaps of ordinary boxes exact.
+T unit_of(const T& length, const T& other) {
+  constexpr double long_side = 1e15, short_side = 1e-15;
+  const T longer = maximum(length, other);
+  const double most = longer.dtype() == DType::f64 ? std::numeric_limits<double>::max()
+                                                   : static_cast<double>(std::numeric_limits<float>::max());
+  const T beyond = greater(longer, long_side) || (greater(longer, 0.0) && less(longer, short_side));
+  return stop_gradient(where(beyond, minimum(longer, most), 1.0));  // which no overlap depends on
 }
 
 T weights_of(const BoxCoding& coding, std::size_t first, DType type) {
@@ -45,12 +53,20 @@ T box_iou(const T& a, const T& b) {
   check_boxes("box_iou", b, 2);
   if (const auto found = core::in_f32(&box_iou, a, b)) return *found;
   const T each = expand_dims(a, -2), other = expand_dims(b, -3);
-  const auto shared = [&](int axis) {
-    return maximum(minimum(each(ellipsis, axis + 2), other(ellipsis, axis + 2)) -
-                       maximum(each(ellipsis, axis), other(ellipsis, axis)),
-                   0.0);
-  };
-  return part_of(shared(0) * shared(1), area(each), area(other));
+  T both, areas[2];
+  for (const int axis : {0, 1}) {
+    const T low = each(ellipsis, axis), high = each(ellipsis, axis + 2);
+    const T other_low = other(ellipsis, axis), other_high = other(ellipsis, axis + 2);
+    const T shared = maximum(minimum(high, other_high) - maximum(low, other_low), 0.0);
+    const T unit = unit_of(high - low, other_high - other_low);
+    const auto times = [&](const T& area, const T& length) {
+      return axis == 0 ? length / unit : area * (length / unit);
+    };
+    both = times(both, shared);
+    areas[0] = times(areas[0], high - low);
+    areas[1] = times(areas[1], other_high - other_low);
+  }
+  return part_of(both, areas[0], areas[1]);
 }
 
 T encode_boxes(const T& boxes, const T& from, const BoxCoding& coding) {

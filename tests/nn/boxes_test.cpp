@@ -106,6 +106,24 @@ TEST_CASE_TEMPLATE("a detection takes the best object that no better detection h
   CHECK(to_string(match_detections(T::ones({2, 0, 4}), {0.5, 0.7}).shape()) == "(2,2,0)");
 }
 
+TEST_CASE_TEMPLATE("a box overlaps itself wholly at any size, and boxes as their parts say", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  for (const double size : {3e38, 3e20, 1.0, 1e-20, 1e-37}) {
+    CAPTURE(size);
+    // Itself, its half, its quarter, a third of what two cover, none of it, and a box without area.
+    const T unit{{0.0, 0.0, 1.0, 1.0},  {0.0, 0.0, 1.0, 0.5},  {0.5, 0.5, 1.0, 1.0},
+                 {-0.5, 0.0, 0.5, 1.0}, {-1.0, 0.0, 0.0, 1.0}, {0.5, 0.5, 0.5, 0.5}};
+    const T boxes = unit * size;
+    CHECK(allclose(box_iou(boxes(slice(0, 1)), boxes), T{{1.0, 0.5, 0.25, 1.0 / 3, 0.0, 0.0}}, 1e-6, 0));
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  const T flat{{0.0F, 0.0F, 1e30F, 1e-30F}}, whole{{-infinity, -infinity, infinity, infinity}};
+  CHECK(numbers(box_iou(flat, flat)) == List{1});
+  CHECK(numbers(box_iou(T{{0.0F, 0.0F, 1.0F, 1.0F}}, whole)) == List{0});
+  const T wide = T::from(std::vector<double>{0, 0, 1e200, 1e200}, {1, 4});
+  CHECK(numbers(box_iou(wide, wide)) == List{1});
+}
+
 TEST_CASE_TEMPLATE("anchors stand on a grid, one of each ratio at each place", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T all = anchors<T>(8, 5, {.strides = {4, 8}, .sizes = {4, 16}, .ratios = {1, 4}});
