@@ -46,6 +46,14 @@ T weights_of(const BoxCoding& coding, std::size_t first, DType type) {
   return cast(T::from(std::vector<double>{coding.weights[first], coding.weights[first + 1]}, {2}), type);
 }
 
+void check_above_0(const char* what, const std::vector<double>& numbers) {
+  for (const double number : numbers) {
+    if (!(number > 0) || std::isinf(number)) {
+      throw ValueError(core::text("anchors: the ", what, " ", number, " is not a finite number above 0"));
+    }
+  }
+}
+
 }  // namespace
 
 T box_iou(const T& a, const T& b) {
@@ -104,6 +112,9 @@ HostArray anchors(std::int64_t height, std::int64_t width, const AnchorOptions& 
     throw ValueError(core::text("anchors: ", o.sizes.size(), " sizes for ", o.strides.size(), " strides"));
   }
   if (height < 1 || width < 1) throw ValueError(core::text("anchors: a picture of ", height, " x ", width, " pixels"));
+  check_above_0("size", o.sizes);
+  check_above_0("ratio", o.ratios);
+  if (!std::isfinite(o.offset)) throw ValueError(core::text("anchors: the offset ", o.offset, " is not finite"));
   std::vector<float> numbers;
   for (std::size_t level = 0; level < o.strides.size(); ++level) {
     const std::int64_t stride = o.strides[level];

@@ -253,6 +253,18 @@ TEST_CASE_TEMPLATE("functions of boxes tell what they need", M, Eager, Lazy) {
           clip_boxes(T::ones({2, 4}, DType::i64), 2, 2);
         }) == "clip_boxes: boxes are i64; a floating type is expected");
   CHECK(message([] { anchors<T>(4, 4, {.strides = {4, 8}, .sizes = {4}}); }) == "anchors: 1 sizes for 2 strides");
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::pair<double, const char*> refused[] = {{0, "0"}, {-1, "-1"}, {infinity, "inf"}, {std::nan(""), "nan"}};
+  for (const auto& [wrong_number, text] : refused) {
+    const double wrong = wrong_number;
+    const std::string said = text + std::string(" is not a finite number above 0");
+    CHECK(message([&] {
+            anchors<T>(4, 4, {.strides = {4}, .sizes = {4}, .ratios = {1, wrong}});
+          }) == "anchors: the ratio " + said);
+    CHECK(message([&] { anchors<T>(4, 4, {.strides = {4}, .sizes = {wrong}}); }) == "anchors: the size " + said);
+  }
+  CHECK(message([&] { anchors<T>(4, 4, {.strides = {4}, .sizes = {4}, .offset = infinity}); }) ==
+        "anchors: the offset inf is not finite");
   CHECK(message([] {
           assign_boxes(T::ones({3, 0}));
         }) == "assign_boxes: the overlap (..., boxes, objects) of at least one object is needed, not (3,0)");
