@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Masks of objects: their boxes, their overlap, masks pasted into pictures; and how precise what was found is.
+#include <algorithm>
 #include <limits>
 
 #include "nn/box_parts.hpp"
@@ -108,16 +109,18 @@ T match_detections(const T& iou, const std::vector<double>& thresholds) {
   if (iou.size() == 0 || count == 0) return T::zeros(shape, DType::boolean);
   Shape of_threshold(rank, 1);
   of_threshold[0] = count;
-  const T least = reshape(cast(T::from(thresholds, {count}), iou.dtype()), of_threshold);
+  std::vector<double> at_least = thresholds;
+  for (double& threshold : at_least) threshold = std::min(threshold, 1 - 1e-10);  // pycocotools' 1
+  const T least = reshape(cast(T::from(at_least, {count}), iou.dtype()), of_threshold);
   shape[rank - 1] = objects;
   const auto [left, right] = scan(
       [&](const T& open, const T& row) {
-        const T overlap = where(open, row, -1.0);
+        const T overlap = where(open, row, -std::numeric_limits<double>::infinity());
         const T hit = greater_equal(max(overlap, -1, true), least);
         const T taken = hit && equal(expand_dims(argmax(overlap, -1), -1), counted(objects, DType::i64));
         return std::pair(open && !taken, squeeze(hit, -1));
       },
-      T::ones(shape, DType::boolean), moveaxis(iou, -2, 0));
+      T::ones(shape, DType::boolean), moveaxis(flip(iou, -1), -2, 0));  // the last of equal ones comes first
   return moveaxis(right, 0, -1);
 }
 

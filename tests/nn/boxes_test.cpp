@@ -106,6 +106,20 @@ TEST_CASE_TEMPLATE("a detection takes the best object that no better detection h
   CHECK(to_string(match_detections(T::ones({2, 0, 4}), {0.5, 0.7}).shape()) == "(2,2,0)");
 }
 
+// What pycocotools' evaluateImg does at these ties, worked out by hand.
+TEST_CASE_TEMPLATE("in ties a detection takes the last object, and at threshold 0 one without overlap", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  // The first takes object 2 of 0 and 2; the second is left 0 at 0.5, with which it overlaps less than with 2.
+  const T iou{{0.6, 0.2, 0.6}, {0.5, 0.1, 0.9}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
+  CHECK(numbers(match_detections(iou, {0, 0.5, 0.55})) == List{1, 1, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0});
+  // Had the first taken object 0, the second would be wrong and the third right.
+  const T three{{0.7, 0.7}, {0.8, 0.1}, {0.2, 0.9}};
+  CHECK(numbers(match_detections(three, {0.5})) == List{1, 1, 0});
+  CHECK(numbers(match_detections(T{{{0.7, 0.7}, {0.1, 0.8}}, {{0.7, 0.7}, {0.8, 0.1}}}, {0.5})) == List{1, 0, 1, 1});
+  CHECK(numbers(match_detections(T::from(std::vector<double>{1 - 1e-11, 1}, {2, 1}), {1})) == List{1, 0});
+}
+
 TEST_CASE_TEMPLATE("a box overlaps itself wholly at any size, and boxes as their parts say", M, Eager, Lazy) {
   using T = Tensor<M>;
   for (const double size : {3e38, 3e20, 1.0, 1e-20, 1e-37}) {

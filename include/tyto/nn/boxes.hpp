@@ -115,8 +115,8 @@ Tensor<M> paste_masks(const Tensor<M>& masks, const std::type_identity_t<Tensor<
 }
 
 /// Which detections are right, by `iou` (..., detections, objects), detections from the best score on: each gets the
-/// object it overlaps most of those that no better one has, if that is at least the threshold. (thresholds...,
-/// detections).
+/// object it overlaps most of those that no better one has, the last one in ties, if that is at least the threshold. At
+/// threshold 0 an object without overlap will do, as with pycocotools. (thresholds..., detections).
 ///
 ///     const Tensor iou{{0.9, 0.1}, {0.8, 0.6}};
 ///     const Tensor right = nn::match_detections(iou, {0.5, 0.7});  // {{true, true}, {true, false}}
