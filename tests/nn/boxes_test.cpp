@@ -176,7 +176,7 @@ TEST_CASE_TEMPLATE("masks have boxes and overlap", M, Eager, Lazy) {
   T other = T::zeros({2, 4, 5}, DType::boolean);
   other(0, slice(1, 3), slice(1, 4)) = true;  // four of the six pixels of mask 0, and two more
   CHECK(allclose(mask_iou(masks, other), T{{0.5, 0.0}, {0.0, 0.0}, {0.0, 0.0}}));
-  // A mask of ones fills its box; it fades over half an element at the edges, which here is a pixel.
+  // A mask of ones fills its box; from the centres of its outer elements on it fades over an element, here two pixels.
   const T pasted = paste_masks(T::ones({2, 2}), T{2.0, 1.0, 6.0, 5.0}, 6, 8);
   CHECK(numbers(pasted(2)) == List{0, 0.25, 0.75, 1, 1, 0.75, 0.25, 0});
   CHECK(numbers(sum(paste_masks(T::ones({2, 2}), T{3.0, 3.0, 3.0, 3.0}, 6, 6))) == List{0});

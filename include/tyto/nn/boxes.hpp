@@ -107,7 +107,7 @@ Tensor<M> mask_iou(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b)
   return detail::with_mode<M>(detail::mask_iou(detail::modeless(a), detail::modeless(b)));
 }
 /// Masks (..., rows, columns), each stretched over its box (..., 4) of an empty picture: (..., height, width). Between
-/// the centres of its elements a mask is bilinear, and it fades to 0 within half an element outside of them.
+/// the centres of its elements a mask is bilinear, and it fades to 0 within one element outside of them.
 template <class M>
 Tensor<M> paste_masks(const Tensor<M>& masks, const std::type_identity_t<Tensor<M>>& boxes, std::int64_t height,
                       std::int64_t width) {
