@@ -416,6 +416,43 @@ TEST_CASE("windows that lie in runs of few channels are right on every code path
   }
 }
 
+TEST_CASE("depthwise convolutions of few channels are right in rows of many pixels that meet the same taps") {
+  Draw draw(29);
+  for (const std::int64_t width : {17, 40}) {
+    for (std::int64_t channels = 1; channels <= 5; ++channels) {
+      for (const bool ended : {false, true}) {
+        for (const std::int64_t stride : {1, 2}) {
+          for (const std::int64_t dilation : {1, 2}) {
+            CAPTURE(width);
+            CAPTURE(channels);
+            CAPTURE(ended);
+            CAPTURE(stride);
+            CAPTURE(dilation);
+            ConvolutionProblem p = image_problem(width, channels, 3, channels);
+            p.groups = channels;
+            p.batch = 2;
+            p.axes[0] = {.input = 5, .kernel = 3, .pad_before = 1};
+            p.axes[1].stride = stride;
+            p.axes[1].dilation = dilation;
+            for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::backward_input}) {
+              p.pass = pass;
+              p.scale = p.bias = p.residual = ended && pass == ConvolutionPass::forward;
+              p.limits = p.scale ? relu_limits : Limits<double>{};
+              p.dtype = DType::f32;
+              for (const Path& path : all_paths(2)) {
+                check_where_taken<float>(p, path, draw);
+                if (p.residual) check_where_taken<float>(p, path, draw, true);
+              }
+              p.dtype = DType::f64;
+              for (const Path& path : all_paths(1)) check_where_taken<double>(p, path, draw);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a batch that is finished in parts is right on every code path") {
   ConvolutionProblem p = image_problem(64, 8, 1, 70);
   p.batch = 4;
