@@ -119,8 +119,8 @@ class Test {
         })) {}
 
   nn::Figures run() {
-    std::vector<Tensor> scores, labels, right;
-    Tensor objects = Tensor::zeros({shapes_classes}, DType::i64), precision = Tensor::zeros({10});
+    std::vector<Tensor> scores, labels, right, of_classes;
+    Tensor objects = Tensor::zeros({shapes_classes}, DType::i64);
     batches_.seek({0, 0});
     for (const auto& [pictures, seen] : batches_) {
       const auto [s, l, r, o] = find_(pictures, seen);
@@ -132,8 +132,9 @@ class Test {
     const Tensor score = concat(scores), label = concat(labels), hits = concat(right, 1);
     for (std::int64_t c = 0; c < shapes_classes; ++c) {
       const Tensor own = where(label == c + 1, score, -std::numeric_limits<double>::infinity());
-      precision = precision + nn::average_precision(own, hits, Tensor(objects(c))) * (1.0 / shapes_classes);
+      of_classes.push_back(nn::average_precision(own, hits, Tensor(objects(c))));
     }
+    const Tensor precision = nanmean(stack(of_classes), 0);  // of the classes that have objects
     const auto each = precision.template to_vector<float>();
     return {{"AP", mean(precision).template item<float>()}, {"AP50", each[0]}, {"AP75", each[5]}};
   }

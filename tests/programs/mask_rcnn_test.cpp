@@ -25,6 +25,16 @@ TEST_CASE("mask_rcnn has the same losses in both modes, and tests itself") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(eager.rows[i][2] == doctest::Approx(lazy.rows[i][2]).epsilon(0.01));
 }
 
+TEST_CASE("mask_rcnn averages over the classes that the pictures to test with have") {
+  const Example example("mask_rcnn");
+  if (!example.is_built()) return;
+  // One picture, which lacks a class.
+  example.run("--batch 1 --steps 1 --every 1 --test 1 --csv " + example.path("one.csv"));
+  const Table one = example.table("one.csv");
+  REQUIRE(one.rows.size() == 1);
+  for (const std::size_t figure : {3, 4, 5}) CHECK((one.rows[0][figure] >= 0 && one.rows[0][figure] <= 1));
+}
+
 TEST_CASE("mask_rcnn: a run that is broken off and resumed ends with the bits of a run in one piece") {
   const Example example("mask_rcnn");
   if (!example.is_built()) return;
