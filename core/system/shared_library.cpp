@@ -3,6 +3,7 @@
 #include "core/system/shared_library.hpp"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
 #include <filesystem>
 #include <system_error>
@@ -25,8 +26,10 @@ std::string folder_of_this_library() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&folder_of_this_library), &info) == 0 || info.dli_fname == nullptr) return {};
   std::string file = info.dli_fname;
-  // Of a program the linker knows the word that started it, which may be a name in PATH.
-  if (file.find('/') == std::string::npos) {
+  // Of a program the linker knows the word that started it: a name in PATH, or one in the folder that was current then.
+  Dl_info program{};
+  const auto* const headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
+  if (dladdr(headers, &program) != 0 && program.dli_fbase == info.dli_fbase) {
     std::error_code unknown;
     file = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
   } else {
