@@ -143,7 +143,6 @@ void MpiGroup::agree(const core::CollectiveCalls& calls) {
                                 " is called on another thread than start(); "
                                 "MPI serves that one alone, so make all calls of a group there"));
   }
-  (void)core::processes_of_call(calls.calls().front());
   const auto [known, fresh] = agreed_.try_emplace(calls.hash());
   if (fresh) known->second = calls.calls();
   current_ = &known->second;

@@ -217,6 +217,14 @@ void check_vmap_refuses() {
   refused("all_reduce", tyto::grad([](T at) { return sum(d::all_reduce(at)); }));
   const T made = d::all_reduce(outside);
   CHECK(numbers(tyto::vmap([&](T at) { return at + made; })(T::ones({1, 3}))) == numbers(made + 1.0));
+  // Recorded outside, read inside.
+  const T later = d::all_reduce(outside);
+  std::vector<double> read;
+  (void)tyto::vmap([&](T at) {
+    read = numbers(later);
+    return at;
+  })(T::ones({1, 3}));
+  CHECK(read == std::vector<double>(3, d::start().size()));
 }
 
 template <class T>
