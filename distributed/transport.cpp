@@ -2,6 +2,7 @@
 // Finding and loading the library for an MPI, beside the library or program that asks for it.
 #include "distributed/transport.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -44,12 +45,24 @@ const Flavour* launched_by() {
 }
 
 void refuse_other_launcher() {
-  const bool slurm = std::getenv("SLURM_PROCID") != nullptr && number_in("SLURM_NTASKS") > 1;
-  if (!slurm && std::getenv("PMIX_RANK") == nullptr) return;
-  throw DeviceError(core::text(
-      "distributed: ", slurm ? "SLURM_NTASKS" : "PMIX_RANK",
-      " says that a launcher started several processes, but neither Open MPI's nor MPICH's did, so that each would be "
-      "a group of one; start them by tyto launch, mpirun or mpiexec, or ask for Backend::single"));
+  // Of a step: SLURM_NTASKS is set for the batch script itself, too.
+  constexpr struct {
+    const char* rank;
+    const char* size;
+  } launchers[] = {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"PMIX_RANK", "PMIX_SIZE"}};
+  for (const auto& [rank, size] : launchers) {
+    if (std::getenv(rank) == nullptr || number_in(size) < 2) continue;
+    throw DeviceError(core::text(
+        "distributed: ", size,
+        " says that a launcher started several processes, but neither Open MPI's nor MPICH's did, so that each would "
+        "be a group of one; start them by tyto launch, mpirun or mpiexec, or ask for Backend::single"));
+  }
+  if (std::getenv("PMIX_RANK") == nullptr || number_in("SLURM_STEP_NUM_TASKS") == 1 || number_in("PMIX_SIZE") == 1)
+    return;
+  std::fputs(
+      "tyto: PMIX_RANK says that a launcher started this process, but nothing says with how many others; it works as a "
+      "group of one (tyto launch, mpirun and mpiexec start groups)\n",
+      stderr);
 }
 
 bool is_there(const Flavour& flavour) { return !found(flavour).empty(); }

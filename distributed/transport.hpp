@@ -28,7 +28,8 @@ inline constexpr Flavour flavours[] = {
 const Flavour* launched_by();
 /// How many processes its launcher says that it started.
 int processes_started(const Flavour& flavour);
-/// Throws DeviceError where another launcher, as of a cluster, started this process: each would be a group of one.
+/// Throws DeviceError where another launcher, as of a cluster, started several processes: each would be a group of
+/// one. A line on stderr says so where it may have.
 void refuse_other_launcher();
 
 /// Tyto's library for the MPI, loaded. Throws DeviceError saying what is missing.

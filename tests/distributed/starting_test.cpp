@@ -109,17 +109,27 @@ TEST_CASE("a launcher that is neither Open MPI's nor MPICH's is refused, unless 
            "would be a group of one; start them by tyto launch, mpirun or mpiexec, or ask for Backend::single";
   };
   {
-    const Set rank("SLURM_PROCID", "1"), tasks("SLURM_NTASKS", "4");
-    CHECK_THROWS_WITH_AS((void)d::start(), told("SLURM_NTASKS").c_str(), tyto::DeviceError);
+    const Set rank("SLURM_PROCID", "1"), tasks("SLURM_STEP_NUM_TASKS", "4");
+    CHECK_THROWS_WITH_AS((void)d::start(), told("SLURM_STEP_NUM_TASKS").c_str(), tyto::DeviceError);
     CHECK(d::start({.backend = d::Backend::single}).size() == 1);
   }
   {
-    const Set rank("SLURM_PROCID", "0"), tasks("SLURM_NTASKS", "1");
+    const Set rank("SLURM_PROCID", "0"), tasks("SLURM_STEP_NUM_TASKS", "1");
     CHECK(d::start().size() == 1);
   }
   {
+    // A batch script itself: the tasks are those that its steps may have.
+    const Set rank("SLURM_PROCID", "0"), tasks("SLURM_NTASKS", "4");
+    CHECK(d::start().size() == 1);
+  }
+  {
+    const Set rank("PMIX_RANK", "0"), size("PMIX_SIZE", "2");
+    CHECK_THROWS_WITH_AS((void)d::start(), told("PMIX_SIZE").c_str(), tyto::DeviceError);
+  }
+  {
+    // Of how many, this does not say.
     const Set rank("PMIX_RANK", "0");
-    CHECK_THROWS_WITH_AS((void)d::start(), told("PMIX_RANK").c_str(), tyto::DeviceError);
+    CHECK(d::start().size() == 1);
   }
   CHECK(d::start().size() == 1);
 }
