@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <exception>
 #include <map>
 
 #include "core/device/process_group.hpp"
@@ -30,6 +31,24 @@ std::vector<std::byte> bytes_of_first(std::span<const std::byte> own) {
   const auto count = static_cast<std::int64_t>(bytes.size());
   const Tensor<Any> sent = distributed::broadcast(Tensor<Any>::from_bytes(bytes.data(), count, {count}, DType::u8));
   return {sent.bytes().begin(), sent.bytes().end()};
+}
+
+/// As processes compare it, and are told where it differs.
+std::string loading(const std::string& name, const Tensor<Any>& now, bool any_length) {
+  const std::string type =
+      any_length ? core::text(now.dtype(), " of any length") : core::text(now.dtype(), now.shape());
+  return core::text("Checkpoint::load of ", type, " '", name, "'");
+}
+
+/// Never empty.
+std::string reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    if (*error.what() != 0) return error.what();
+  } catch (...) {
+  }
+  return "Checkpoint::load: rank 0 threw an exception that says nothing";
 }
 
 }  // namespace
@@ -111,13 +130,20 @@ void Checkpoint::load(const std::string& path) {
   if (core::processes_of_call("Checkpoint::load") == 1) return load_here(path);
   // File systems need not be shared, and other machines may hold older files.
   const core::LabelScope called("Checkpoint::load");
+  core::CollectiveCalls kept;
+  for (const Named<Tensor<Any>>& state : states_) kept.add(loading(state.name, state.value, false));
+  for (const Item& item : with_random_state().items_) kept.add(loading(item.name, item.get(), item.any_length));
+  core::process_group().agree(kept);
+  std::exception_ptr thrown;
   std::string refusal;
   try {
     if (core::process_group().rank() == 0) load_here(path);
-  } catch (const Error& error) {
-    refusal = error.what();
+  } catch (...) {  // whatever it is, the others wait
+    thrown = std::current_exception();
+    refusal = reason_of(thrown);
   }
   const std::vector<std::byte> told = bytes_of_first(std::as_bytes(std::span(refusal)));
+  if (thrown) std::rethrow_exception(thrown);
   if (!told.empty()) throw IoError(std::string(reinterpret_cast<const char*>(told.data()), told.size()));
   std::vector<Tensor<Any>> states;
   for (const Named<Tensor<Any>>& state : states_) states.push_back(state.value);
@@ -164,10 +190,14 @@ void Checkpoint::load_here(const std::string& path) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     try {
       items[i].set(*values[i]);
-    } catch (const Error& error) {
+    } catch (...) {
       // A position of another data set, say, which only the batches themselves know not to have.
       for (std::size_t k = 0; k < i; ++k) items[k].set(before[k]);
-      throw IoError(core::text(path, ": '", items[i].name, "' does not fit this run: ", error.what()));
+      try {
+        throw;
+      } catch (const Error& error) {
+        throw IoError(core::text(path, ": '", items[i].name, "' does not fit this run: ", error.what()));
+      }
     }
   }
   for (std::size_t i = 0; i < contents.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(*contents[i]));
