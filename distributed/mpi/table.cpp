@@ -135,7 +135,12 @@ bool identify(int file, SharedFile& shared) {
 
 int made(std::size_t bytes, SharedFile& shared) {
   const int file = memfd_create("tyto", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0 || !identify(file, shared)) return file;
+  if (file < 0) return -1;
+  // Without its bytes a mapping would be there all the same, and end whoever touches it.
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !identify(file, shared)) {
+    close(file);
+    return -1;
+  }
   shared.process = getpid();
   shared.descriptor = file;
   return file;
@@ -173,7 +178,9 @@ std::uint64_t* shared_words(std::int32_t* count, const std::int32_t** ranks) {
   MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, machine);
   MPI_Comm_free(&machine);
   if (file >= 0) close(file);
-  return there != 0 ? static_cast<std::uint64_t*>(words) : nullptr;
+  if (there != 0) return static_cast<std::uint64_t*>(words);
+  if (words != MAP_FAILED) munmap(words, bytes);
+  return nullptr;
 }
 
 const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size,      name,        all_reduce,
