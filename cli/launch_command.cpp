@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tyto launch: starts the processes of a group by the launcher of an MPI, set so that they share machines well.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,29 +152,63 @@ constexpr int killed = 128;  // as shells say it: and the number of the signal
 volatile std::sig_atomic_t stopped_by = 0;
 volatile pid_t running = 0;
 
-// The launcher ends the processes. What a terminal sends, it has been sent as well.
-void stop(int signal, siginfo_t* info, void*) {
+void stop(int signal) {
   stopped_by = signal;
-  if (running != 0 && info->si_code <= 0) kill(running, signal);
+  if (running != 0) kill(running, signal);
 }
 
-void heed_signals() {
-  struct sigaction action {};
-  action.sa_sigaction = stop;
-  action.sa_flags = SA_SIGINFO;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
-}
+/// What ends a run for good: the launcher, which ends the processes, is told, once. As it is in a group of its own,
+/// what a terminal, timeout or a service manager sends to all that tyto started reaches it through tyto alone.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    struct sigaction action {};
+    action.sa_handler = stop;
+    for (std::size_t i = 0; i < std::size(numbers); ++i) {
+      sigaction(numbers[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler == SIG_IGN && numbers[i] == SIGHUP) continue;  // under nohup
+      sigaddset(&set_, numbers[i]);
+      sigaction(numbers[i], &action, nullptr);
+    }
+  }
+  void hold() { sigprocmask(SIG_BLOCK, &set_, &mask_); }
+  void release() { sigprocmask(SIG_SETMASK, &mask_, nullptr); }
+  /// As a new program finds them: in the child, which must not run the handler.
+  void restore() {
+    for (std::size_t i = 0; i < std::size(numbers); ++i) sigaction(numbers[i], &before_[i], nullptr);
+    release();
+  }
 
-int status_of_run(const Words& words) {
+ private:
+  static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  struct sigaction before_[std::size(numbers)]{};
+  sigset_t set_{}, mask_{};
+};
+
+int status_of_run(Signals& signals, const Words& words) {
+  const pid_t tyto = getpid();
+  signals.hold();
+  if (stopped_by != 0) return killed + stopped_by;
   const pid_t child = fork();
-  if (child < 0) throw DeviceError(std::string("no process can be made: ") + std::strerror(errno));
-  if (child == 0) become(words);
-  running = child;
-  if (stopped_by != 0) kill(child, stopped_by);  // that came before there was one
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  const int error = errno;
+  if (child == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody else tells it when tyto is killed
+    if (getppid() != tyto) std::_Exit(killed + SIGTERM);
+    signals.restore();
+    become(words);
+  }
+  running = std::max(child, 0);
+  signals.release();
+  if (child < 0) throw DeviceError(std::string("no process can be made: ") + std::strerror(error));
+  // Its number stays its own until it is no longer told anything.
+  siginfo_t ended{};
+  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
   running = 0;
+  int status = 0;
+  waitpid(child, &status, 0);
   if (stopped_by != 0) return killed + stopped_by;
   return WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status);
 }
@@ -195,11 +230,11 @@ int launch(const Arguments& arguments) {
   std::cout << std::flush;
   const std::int64_t restarts = arguments.number("--restarts", 0).value_or(0);
   if (restarts == 0) become(words);
-  heed_signals();
-  int status = status_of_run(words);
+  Signals signals;
+  int status = status_of_run(signals, words);
   for (std::int64_t i = 1; status != done && stopped_by == 0 && i <= restarts; ++i) {
     std::cerr << "tyto: the processes ended with status " << status << "; restart " << i << " of " << restarts << "\n";
-    status = status_of_run(words);
+    status = status_of_run(signals, words);
   }
   return status;
 }

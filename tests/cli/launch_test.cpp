@@ -80,25 +80,28 @@ TEST_CASE("launch with restarts passes on what is to end it, and starts nothing 
     const struct {
       const char* name;
       int status;
-    } signals[] = {{"TERM", 143}, {"INT", 130}};
-    for (const auto& [name, status] : signals) {
+      const char* receiver;  // a service manager, timeout and a terminal tell the whole process group
+    } signals[] = {{"TERM", 143, "$launcher"}, {"INT", 130, "$launcher"},  {"TERM", 143, "-$launcher"},
+                   {"INT", 130, "-$launcher"}, {"HUP", 129, "-$launcher"}, {"KILL", 137, "-$launcher"}};
+    for (const auto& [name, status, receiver] : signals) {
       CAPTURE(mpi);
-      CAPTURE(name);
+      CAPTURE(std::string(name));
+      CAPTURE(std::string(receiver));
       const Workplace place;
       const std::string pid = place.path("pid"), out = place.path("out");
-      place.write("stop.sh", "\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) +
+      place.write("stop.sh", "set -m\n\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) +
                                  " -n 1 --restarts 3 sh -c 'echo $$ > " + pid + ".part; mv " + pid + ".part " + pid +
                                  "; exec sleep 100' > " + out +
                                  " 2>&1 &\n"
                                  "launcher=$!\n"
                                  "while ! test -e " +
-                                 pid + "; do sleep 0.1; done\nkill -" + name +
-                                 " $launcher\n"
+                                 pid + "; do sleep 0.1; done\nkill -" + name + " -- " + receiver +
+                                 "\n"
                                  "wait $launcher\necho status $?\n"
                                  "for i in $(seq 100); do kill -0 $(cat " +
                                  pid + ") 2>/dev/null || { echo gone; break; }; sleep 0.1; done\n");
-      // A shell without jobs has what it starts in the background ignore SIGINT.
-      std::FILE* pipe = popen(("bash -m " + place.path("stop.sh") + " 2>&1").c_str(), "r");
+      // Without `set -m` what a shell starts in the background ignores SIGINT and is in the group of the shell.
+      std::FILE* pipe = popen(("bash " + place.path("stop.sh") + " 2>&1").c_str(), "r");
       REQUIRE(pipe != nullptr);
       std::string told;
       for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
