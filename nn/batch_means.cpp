@@ -11,7 +11,8 @@ namespace nn {
 namespace detail {
 
 void BatchMeans::add(const Figures& metrics, std::int64_t samples) {
-  if (sums_.empty()) {
+  if (samples_ == 0) {  // the first batch, which may have no metrics
+    sums_ = {};
     for (const Named<double>& metric : metrics) sums_.push_back({metric.name, 0});
   }
   bool same = metrics.size() == sums_.size();
@@ -20,8 +21,9 @@ void BatchMeans::add(const Figures& metrics, std::int64_t samples) {
     std::string first, here;
     for (const Named<double>& sum : sums_) first += (first.empty() ? "" : ", ") + sum.name;
     for (const Named<double>& metric : metrics) here += (here.empty() ? "" : ", ") + metric.name;
-    core::throw_error<ValueError>("mean_over_batches: the metrics are ", first, " in the first batch and ", here,
-                                  " in another; each batch must have the same");
+    const auto or_none = [](const std::string& names) { return names.empty() ? "none" : names; };
+    core::throw_error<ValueError>("mean_over_batches: the metrics are ", or_none(first), " in the first batch and ",
+                                  or_none(here), " in another; each batch must have the same");
   }
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     sums_[i].value += metrics[i].value * static_cast<double>(samples);

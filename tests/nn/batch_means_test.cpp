@@ -72,6 +72,10 @@ BOTH_MODES("a mean over batches refuses what has no mean") {
                        "mean_over_batches: the metrics are a, b in the first batch and a in another; each batch must "
                        "have the same",
                        ValueError);
+  batches.seek({0, 0});
+  const auto late = [](const T& x, const T&) { return x.size() == 2 ? Figures{} : Figures{{"a", 1}}; };
+  CHECK_THROWS_WITH_AS(mean_over_batches(late, batches),
+                       doctest::Contains("the metrics are none in the first batch and a in another"), ValueError);
   CHECK_THROWS_WITH_AS(detail::BatchMeans().means(), "mean_over_batches: the batches have no samples", ValueError);
 }
 

@@ -53,7 +53,8 @@ struct IsNamedList<NamedList<V>> : std::true_type {};
 /// The mean of `metric(inputs, targets)`, itself a mean over its batch, over what is left of the epoch: a whole one
 /// where the batches stand at its beginning or its end. Each batch counts by its samples, so that a last one of fewer
 /// does not weigh as much as the others. A metric is one number, and its mean a double; a `NamedList` of numbers gives
-/// Figures. In lazy mode hand over a compiled function.
+/// Figures. With BatchOptions `.part` and `.parts` each process gets the mean over its own samples. In lazy mode hand
+/// over a compiled function.
 ///
 ///     const double loss = nn::mean_over_batches(compiled_loss, held_back);
 ///     options.validate = [&] { return nn::mean_over_batches(losses_by_name, held_back); };
