@@ -24,10 +24,10 @@ bool ExecutableBuilder::may_overwrite(const GraphNode& node, Port result, std::s
     if (device_location_[other].storage == storage || host_location_[other].storage == storage) return false;
   }
   std::uint32_t due = 0;
+  const optimiser::InPlaceRule rule(graph_, node, written);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].storage != storage) continue;
-    if (!optimiser::may_run_in_place(graph_, node, written, i, inputs[i].view, target_.storages_[storage].bytes))
-      return false;
+    if (!rule.allows(i, inputs[i].view, target_.storages_[storage].bytes)) return false;
     ++due;
   }
   return storage_consumers_[storage] == due || (due != 0 && storage_consumers_[storage] == 0);

@@ -98,11 +98,11 @@ std::vector<Value> flattened(const T& structure) {
   return values;
 }
 
-/// What loops carry and branches give: a tensor, or a list, tuple or pair of such.
+/// What loops carry and branches give: a tensor, or what derives from one, or a list, tuple or pair of such.
 template <class T>
-inline constexpr bool is_structure = false;
-template <class M>
-inline constexpr bool is_structure<Tensor<M>> = true;
+inline constexpr bool is_structure = requires(const T& x) {
+  []<class M>(const Tensor<M>&) {}(x);
+};
 template <class M>
 inline constexpr bool is_structure<std::vector<Tensor<M>>> = true;
 template <class... T>
@@ -188,14 +188,15 @@ consteval bool is_scan() {
 
 template <class F, class G, class... T>
 consteval bool is_cond() {
-  constexpr bool fits = is_structure<result_of<F, const T&...>>;
-  constexpr bool same = std::is_same_v<result_of<F, const T&...>, result_of<G, const T&...>>;
+  using First = result_of<F, const T&...>;
+  constexpr bool fits = is_structure<First>;
+  constexpr bool same = std::is_constructible_v<First, result_of<G, const T&...>>;
   static_assert(fits,
                 "cond(condition, then, otherwise, operands...): `then` takes the operands and returns a tensor, or a "
                 "list, tuple or pair of tensors");
-  static_assert(!fits || same,
-                "cond(condition, then, otherwise, operands...): both functions take the operands and return "
-                "the same type");
+  static_assert(
+      !fits || same,
+      "cond(condition, then, otherwise, operands...): both functions take the operands and return the same type");
   return fits && same;
 }
 

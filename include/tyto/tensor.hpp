@@ -150,9 +150,41 @@ std::ostream& operator<<(std::ostream& out, const S& x) {
   return print(out, x);
 }
 
+namespace detail {
+
+/// A tensor that serves both modes, such as a gradient of `model.parameters()`, meets one of a mode: the result is of
+/// that mode. (As friends of a base only arguments that are tensors find these.)
+template <class Mode>
+class BesideAny {
+#define TYTO_BESIDE_ANY(symbol)                                                    \
+  template <std::same_as<Any> A>                                                   \
+  friend Tensor<Mode> operator symbol(const Tensor<A>& a, const Tensor<Mode>& b) { \
+    return Tensor<Mode>(a.value()) symbol b;                                       \
+  }                                                                                \
+  template <std::same_as<Any> A>                                                   \
+  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const Tensor<A>& b) { \
+    return a symbol Tensor<Mode>(b.value());                                       \
+  }
+  TYTO_BESIDE_ANY(+)
+  TYTO_BESIDE_ANY(-)
+  TYTO_BESIDE_ANY(*)
+  TYTO_BESIDE_ANY(/)
+  TYTO_BESIDE_ANY(==)
+  TYTO_BESIDE_ANY(!=)
+  TYTO_BESIDE_ANY(<)
+  TYTO_BESIDE_ANY(<=)
+  TYTO_BESIDE_ANY(>)
+  TYTO_BESIDE_ANY(>=)
+#undef TYTO_BESIDE_ANY
+};
+template <>
+class BesideAny<Any> {};
+
+}  // namespace detail
+
 /// An n-dimensional array of numbers: a counted handle, cheap to copy, never an expression holding references.
 template <class Mode>
-class Tensor {
+class Tensor : detail::BesideAny<Mode> {
  public:
   /// Eager, Lazy or Any.
   using mode = Mode;

@@ -198,20 +198,19 @@ class ProblemBuilder {
 
   // Marks the storages of operands that the result may not overwrite: one pass, as operands may be thousands.
   void find_refused(const GraphNode& node, Port result, std::span<const Port> inputs) {
+    const optimiser::InPlaceRule rule(graph_, node, result);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::uint32_t storage = storage_of(inputs[i]);
       if (refused_[storage] == result) continue;
-      if (!optimiser::may_run_in_place(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage))) {
-        refused_[storage] = result;
-      }
+      if (!rule.allows(i, storages_.view(inputs[i]), storages_.bytes(storage))) refused_[storage] = result;
     }
   }
 
   bool may_take(const GraphNode& node, Port result, std::span<const Port> inputs, std::uint32_t storage) const {
+    const optimiser::InPlaceRule rule(graph_, node, result);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (storage_of(inputs[i]) != storage) continue;
-      if (!optimiser::may_run_in_place(graph_, node, result, i, storages_.view(inputs[i]), storages_.bytes(storage)))
-        return false;
+      if (!rule.allows(i, storages_.view(inputs[i]), storages_.bytes(storage))) return false;
     }
     return true;
   }

@@ -2,6 +2,8 @@
 // Chains are followed from what is computed to the carries that only pass it on; what is left over are cycles.
 #include "optimiser/storage/carries.hpp"
 
+#include <unordered_map>
+
 #include "core/graph/op_ids.hpp"
 
 namespace tyto::optimiser {
@@ -25,12 +27,6 @@ Port behind(const core::Graph& graph, Port port) {
 
 }  // namespace
 
-bool takes_an_input(const core::IterationAttributes& loop, std::size_t carry) {
-  const core::Graph& body = loop.body.graph();
-  const core::GraphNode& made = body.nodes()[body.producer(behind(body, body.updates()[carry].port))];
-  return made.op == core::OpId::read && made.input_count == 0;
-}
-
 bool is_chain_of_its_own(const core::IterationAttributes& loop, std::uint32_t carry) {
   const core::Graph& body = loop.body.graph();
   const Port own = body.inputs()[carry].port, next = behind(body, body.updates()[carry].port);
@@ -43,11 +39,11 @@ bool is_chain_of_its_own(const core::IterationAttributes& loop, std::uint32_t ca
 std::vector<CarryChain> carry_chains(const core::IterationAttributes& loop) {
   const core::Graph& body = loop.body.graph();
   const auto count = static_cast<std::uint32_t>(loop.carries);
+  std::unordered_map<Port, std::uint32_t> carries;
+  for (std::uint32_t i = 0; i < count; ++i) carries.emplace(body.inputs()[i].port, i);
   const auto carry_at = [&](Port port) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (body.inputs()[i].port == port) return i;
-    }
-    return none;
+    const auto found = carries.find(port);
+    return found == carries.end() ? none : found->second;
   };
   std::vector<std::uint32_t> from(count);      // the carry whose value this one takes, or none
   std::vector<std::uint32_t> to(count, none);  // the first carry that takes this one's value

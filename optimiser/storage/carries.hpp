@@ -2,7 +2,6 @@
 // Where a loop's carries lie from iteration to iteration: chains of values that only change their names.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,9 +22,6 @@ struct CarryChain {
   /// p1 itself is this stacked result: each iteration's next value goes to the row after.
   std::optional<std::uint32_t> history;
 };
-
-/// Whether what the carry becomes is an input of the body as it is: another carry's value, a row, a captured tensor.
-bool takes_an_input(const core::IterationAttributes& loop, std::size_t carry);
 
 /// Whether the carry neither takes another one's value nor hands its own on.
 bool is_chain_of_its_own(const core::IterationAttributes& loop, std::uint32_t carry);

@@ -72,12 +72,12 @@ Lifetimes lifetimes_of(const core::Graph& graph, std::span<const std::uint32_t> 
         continue;
       }
       std::uint32_t lifetime = Lifetimes::none;
+      const InPlaceRule rule(graph, node, port);
       for (std::size_t k = 0; k < inputs.size() && lifetime == Lifetimes::none; ++k) {
         const std::uint32_t candidate = out.of_port[inputs[k]];
         if (candidate == Lifetimes::none || out.list[candidate].last != i) continue;
         const core::View seen = core::View::dense(graph.type(inputs[k]).shape);
-        if (may_run_in_place(graph, node, port, k, seen, static_cast<std::size_t>(out.list[candidate].bytes)))
-          lifetime = candidate;
+        if (rule.allows(k, seen, static_cast<std::size_t>(out.list[candidate].bytes))) lifetime = candidate;
       }
       if (lifetime == Lifetimes::none) lifetime = make(port, i);
       join(port, lifetime);

@@ -54,7 +54,7 @@ bool may_write_over(const core::Graph& arm, const GraphNode& node, Port port, co
   for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
     if (!views[inputs[slot]]) continue;
     const core::View whole = core::View::dense(arm.type(port).shape);
-    if (inputs[slot] != port || !may_run_in_place(arm, node, node.first_result, slot, whole, bytes_of(arm, port))) {
+    if (inputs[slot] != port || !InPlaceRule(arm, node, node.first_result).allows(slot, whole, bytes_of(arm, port))) {
       return false;
     }
   }
@@ -89,29 +89,25 @@ bool arm_allows(const core::Graph& arm, std::size_t result, Port port) {
 // Values of a chain of k carries go round in k + 1 places: those of the k initial values, and one of the kernel's,
 // where the first iteration computes. After the last one a value lies as many places further as there were iterations,
 // the one that came to the kernel's own place excepted: it goes where the value before the last k was.
-bool may_lie_over(const core::IterationAttributes& loop, std::size_t result, std::size_t slot) {
+std::optional<std::size_t> operand_under(const core::IterationAttributes& loop, std::size_t result) {
   const std::size_t first = std::size_t{loop.counted} + std::size_t{loop.tested} + std::size_t{loop.keyed};
-  const auto carries = static_cast<std::size_t>(loop.carries);
-  if (result >= carries || slot < first || slot - first >= carries) return false;
-  const std::size_t initial = slot - first;
+  if (result >= static_cast<std::size_t>(loop.carries)) return std::nullopt;
   const core::Graph& body = loop.body.graph();
-  if (result == initial && is_chain_of_its_own(loop, static_cast<std::uint32_t>(result))) {
-    return std::ranges::count(body.outputs(), body.inputs()[result].port) == 0;
+  if (is_chain_of_its_own(loop, static_cast<std::uint32_t>(result))) {
+    const bool kept = std::ranges::count(body.outputs(), body.inputs()[result].port) != 0;
+    return kept ? std::nullopt : std::optional(first + result);
   }
-  if (loop.tested || loop.counted || loop.trips < 0) return false;
-  if (result != initial && !takes_an_input(loop, result) && !takes_an_input(loop, initial)) return false;
+  if (loop.tested || loop.counted || loop.trips < 0) return std::nullopt;
   for (const CarryChain& chain : carry_chains(loop)) {
-    const auto of_result = std::ranges::find(chain.members, result);
-    const auto of_initial = std::ranges::find(chain.members, initial);
-    if (of_result == chain.members.end() || of_initial == chain.members.end()) continue;
-    if (chain.cyclic || chain.stack || chain.history) return false;
+    const auto found = std::ranges::find(chain.members, result);
+    if (found == chain.members.end()) continue;
+    if (chain.cyclic || chain.stack || chain.history) return std::nullopt;
     const auto places = static_cast<std::int64_t>(chain.members.size()) + 1;
-    const std::int64_t end = loop.trips % places;
-    const std::int64_t member = of_result - chain.members.begin(), from = of_initial - chain.members.begin();
-    if (member + 1 == end) return from == places - 1 - end;
-    return from == (member - end + places) % places;
+    const std::int64_t end = loop.trips % places, member = found - chain.members.begin();
+    const std::int64_t from = member + 1 == end ? places - 1 - end : (member - end + places) % places;
+    return first + chain.members[static_cast<std::size_t>(from)];
   }
-  return false;
+  return std::nullopt;
 }
 
 bool may_lie_over(const core::BranchAttributes& branch, std::size_t result, std::size_t slot) {

@@ -55,30 +55,35 @@ Targets choose_targets(const core::Graph& graph, bool outputs_in_place) {
   return targets;
 }
 
-bool may_run_in_place(const core::Graph& graph, const GraphNode& node, Port result, std::size_t slot,
-                      const View& input_view, std::size_t storage_bytes) {
-  const core::InPlace rule = core::definition(node.op).in_place;
+InPlaceRule::InPlaceRule(const core::Graph& graph, const GraphNode& node, Port result)
+    : graph_(graph), node_(node), result_(result) {
+  if (node.op != OpId::loop) return;
+  initial_ = operand_under(std::get<core::IterationAttributes>(*node.attributes), result - node.first_result);
+}
+
+bool InPlaceRule::allows(std::size_t slot, const View& input_view, std::size_t storage_bytes) const {
+  const core::InPlace rule = core::definition(node_.op).in_place;
   if (rule == core::InPlace::none) return false;
   if (rule == core::InPlace::update_first_input && slot != 0) return false;
   // A group's reductions are written while others still read rows.
-  if (node.op == OpId::fused) {
-    const auto& group = std::get<core::LoopAttributes>(*node.attributes);
-    const bool whole = group.axes.empty() || graph.type(result).shape == group.shape;
+  if (node_.op == OpId::fused) {
+    const auto& group = std::get<core::LoopAttributes>(*node_.attributes);
+    const bool whole = group.axes.empty() || graph_.type(result_).shape == group.shape;
     if (!whole || core::ends_in_its_only_reduction(group.program)) return false;
   }
   // Of a product with an epilogue only the residual is read element by element.
-  if (node.op == OpId::matmul_epilogue || node.op == OpId::convolution_epilogue) {
-    if (!std::get<core::ProductAttributes>(*node.attributes).residual || slot + 1 != node.input_count) return false;
+  if (node_.op == OpId::matmul_epilogue || node_.op == OpId::convolution_epilogue) {
+    if (!std::get<core::ProductAttributes>(*node_.attributes).residual || slot + 1 != node_.input_count) return false;
   }
-  const Port input = graph.inputs_of(node)[slot];
+  const Port input = graph_.inputs_of(node_)[slot];
   // Elements of one width: half of a wide memory has the bytes of a narrow whole, but not its elements' places.
-  const bool same = size_of(graph.type(input).dtype) == size_of(graph.type(result).dtype) &&
-                    storage_bytes == bytes_of(graph, result) && graph.type(input).shape == graph.type(result).shape &&
-                    core::is_dense(input_view) && input_view.offset == 0;
+  const bool same = size_of(graph_.type(input).dtype) == size_of(graph_.type(result_).dtype) &&
+                    storage_bytes == bytes_of(graph_, result_) &&
+                    graph_.type(input).shape == graph_.type(result_).shape && core::is_dense(input_view) &&
+                    input_view.offset == 0;
   if (!same || rule != core::InPlace::by_region) return same;
-  const std::size_t number = result - node.first_result;
-  if (node.op == OpId::loop) return may_lie_over(std::get<core::IterationAttributes>(*node.attributes), number, slot);
-  return may_lie_over(std::get<core::BranchAttributes>(*node.attributes), number, slot);
+  if (node_.op == OpId::loop) return slot == initial_;
+  return may_lie_over(std::get<core::BranchAttributes>(*node_.attributes), result_ - node_.first_result, slot);
 }
 
 Storages::Storages(const core::Graph& graph, bool outputs_in_place)

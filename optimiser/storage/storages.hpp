@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,12 +30,21 @@ core::Port whole_behind(const core::Graph& graph, core::Port port);
 /// copied there at the end of the run.
 Targets choose_targets(const core::Graph& graph, bool outputs_in_place = true);
 
-/// Whether a result of a node may be computed in place of input `slot`, as far as that does not depend on the order:
-/// element i of the result needs only element i of the input, or the input is the first, of which a part is replaced;
-/// and the input fills its storage. What remains to be seen is that nobody reads the storage afterwards, that every
-/// other slot that lies there may be overwritten, too, and that no other result of the node lies there.
-bool may_run_in_place(const core::Graph& graph, const core::GraphNode& node, core::Port result, std::size_t slot,
-                      const core::View& input_view, std::size_t storage_bytes);
+/// In place of which inputs a result of a node may be computed, as far as that does not depend on the order: element i
+/// of the result needs only element i of the input, or the input is the first, of which a part is replaced; and the
+/// input fills its storage. What remains to be seen is that nobody reads the storage afterwards, that every other slot
+/// that lies there may be overwritten, too, and that no other result of the node lies there.
+class InPlaceRule {
+ public:
+  InPlaceRule(const core::Graph& graph, const core::GraphNode& node, core::Port result);
+  bool allows(std::size_t slot, const core::View& input_view, std::size_t storage_bytes) const;
+
+ private:
+  const core::Graph& graph_;
+  const core::GraphNode& node_;
+  core::Port result_;
+  std::optional<std::size_t> initial_;  // of a loop: the operand whose place the result may take
+};
 
 /// Where the bytes of a storage come from. Only planned ones take room in the arena.
 enum class StorageKind : std::uint8_t { planned, input, constant, output };

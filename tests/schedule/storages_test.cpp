@@ -84,8 +84,8 @@ TEST_CASE("a result may be written over an input of its size that it reads eleme
   const auto may = [&](Port result, std::size_t slot) {
     const core::GraphNode& node = graph.nodes()[graph.producer(result)];
     const Port from = graph.inputs_of(node)[slot];
-    return optimiser::may_run_in_place(graph, node, node.first_result, slot, storages.view(from),
-                                       storages.bytes(storages.of(from)));
+    return optimiser::InPlaceRule(graph, node, node.first_result)
+        .allows(slot, storages.view(from), storages.bytes(storages.of(from)));
   };
   CHECK(may(sum, 0));
   CHECK_FALSE(may(sum, 1));      // broadcast: read four times

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors of a mode handed to code that serves both, its results handed back, and arithmetic between them.
+// Tensors of a mode handed to code that serves both, its results handed back, and assignment between them.
 #pragma once
 
 #include <type_traits>
@@ -22,15 +22,7 @@ Tensor<M> with_mode(const Tensor<Any>& x) {
 }  // namespace detail
 }  // namespace TYTO_API
 
-/// A tensor that serves both modes, such as a gradient of `model.parameters()`, meets one of a mode: the result is of
-/// that mode, and what is assigned to stays what it is.
-#define TYTO_BESIDE_ANY(symbol)                                                                       \
-  template <class M>                                                                                  \
-  requires(!std::is_same_v<M, Any>) Tensor<M>                                                         \
-  operator symbol(const Tensor<Any>& a, const Tensor<M>& b) { return Tensor<M>(a.value()) symbol b; } \
-  template <class M>                                                                                  \
-  requires(!std::is_same_v<M, Any>) Tensor<M>                                                         \
-  operator symbol(const Tensor<M>& a, const Tensor<Any>& b) { return a symbol Tensor<M>(b.value()); }
+/// What is assigned to stays what it is, of a mode or of both.
 #define TYTO_ASSIGNED_ANY(symbol)                                                                  \
   template <class M>                                                                               \
   requires(!std::is_same_v<M, Any>) Tensor<Any>                                                    \
@@ -38,21 +30,10 @@ Tensor<M> with_mode(const Tensor<Any>& x) {
   template <class M>                                                                               \
   requires(!std::is_same_v<M, Any>) Tensor<M>                                                      \
   &operator symbol(Tensor<M>& a, const Tensor<Any>& b) { return a symbol Tensor<M>(b.value()); }
-TYTO_BESIDE_ANY(+)
-TYTO_BESIDE_ANY(-)
-TYTO_BESIDE_ANY(*)
-TYTO_BESIDE_ANY(/)
-TYTO_BESIDE_ANY(==)
-TYTO_BESIDE_ANY(!=)
-TYTO_BESIDE_ANY(<)
-TYTO_BESIDE_ANY(<=)
-TYTO_BESIDE_ANY(>)
-TYTO_BESIDE_ANY(>=)
 TYTO_ASSIGNED_ANY(+=)
 TYTO_ASSIGNED_ANY(-=)
 TYTO_ASSIGNED_ANY(*=)
 TYTO_ASSIGNED_ANY(/=)
-#undef TYTO_BESIDE_ANY
 #undef TYTO_ASSIGNED_ANY
 
 }  // namespace tyto
