@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string_view>
 #include <type_traits>
 
@@ -71,11 +72,11 @@ EventFile::EventFile(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw IoError(folder + ": cannot be made: " + error.message());
-  // The name is how TensorBoard knows such files; two that begin in the same instant have different ones.
+  // The name is how TensorBoard knows such files. Several processes may begin one in the same instant.
   const auto instant = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(instant).count();
-  int number = 0;
-  do path_ = core::text(folder, "/events.out.tfevents.", seconds, ".tyto.", number++);
+  std::random_device entropy;
+  do path_ = core::text(folder, "/events.out.tfevents.", seconds, ".tyto.", entropy());
   while (std::filesystem::exists(path_));
   append(now() + bytes_field(event_version, "brain.Event:2"));
 }

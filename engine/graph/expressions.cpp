@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Recorded nodes are walked oldest first and emitted again: with other operands, or as the passes leave them.
+// Recorded nodes are visited oldest first and emitted again: with other operands, or as the passes leave them.
 #include "tyto/expressions.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -17,13 +18,16 @@
 #include "engine/run/devices.hpp"
 #include "engine/show/formula.hpp"
 #include "ops/define.hpp"
+#include "optimiser/passes/pass_selection.hpp"
 
 namespace tyto TYTO_API {
 
 namespace {
 
-/// What other nodes are computed from: contents, or a version of a state.
-bool is_leaf(const core::Node& node) { return node.inputs().empty() || node.evaluated(); }
+/// What other nodes are computed from: contents, or a version of a state, also one whose contents are still to come.
+bool is_leaf(const core::Node& node) {
+  return node.inputs().empty() || node.evaluated() || node.op() == core::OpId::read;
+}
 
 /// What `x` hangs on, oldest first, as far as leaves.
 std::vector<core::Node*> nodes_behind(const Value& x) {
@@ -43,11 +47,10 @@ bool is_draw(const core::Node& node) {
   return core::definition(node.op()).is(core::Traits::random) || core::definition(node.op()).is(core::Traits::effect);
 }
 
-/// Two handles of one state are the same operand.
+/// A state is the same operand whichever of its versions was read.
 bool is_same_operand(const core::Node& node, const core::Node& other) {
   if (&node == &other) return true;
-  return node.op() == core::OpId::read && other.op() == core::OpId::read && node.inputs().empty() &&
-         other.inputs().empty() && node.attributes() == other.attributes();
+  return node.op() == core::OpId::read && other.op() == core::OpId::read && node.attributes() == other.attributes();
 }
 
 void check_substitution(const Value& from, const Value& to) {
@@ -90,6 +93,11 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
     check_substitution(each.from, each.to);
     pairs.emplace_back(core::operand(each.from), core::operand(each.to));
   }
+  // What hangs on a placeholder never keeps its contents.
+  std::uint64_t oldest = UINT64_MAX;
+  for (const auto& [from, to] : pairs) {
+    if (!from.node()->symbolic()) oldest = std::min(oldest, from.node()->sequence());
+  }
   std::unordered_map<const core::Node*, Results> again;
   const auto now = [&](const Value& value) -> Value {
     for (const auto& [from, to] : pairs) {
@@ -98,8 +106,19 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
     const auto made = again.find(value.node());
     return made == again.end() ? value : made->second[value.output()];
   };
+  const auto is_replaced = [&](const core::Node& node) {
+    return std::ranges::any_of(pairs, [&](const auto& pair) { return is_same_operand(node, *pair.first.node()); });
+  };
   for (core::Node* const node : nodes_behind(root)) {
-    if (is_leaf(*node)) continue;
+    if (is_leaf(*node)) {
+      // What was computed has forgotten of what; older contents cannot be of what is replaced.
+      const bool given = node->mode() != core::Mode::lazy || core::definition(node->op()).max_inputs == 0 ||
+                         node->op() == core::OpId::read || is_replaced(*node);
+      if (given || node->sequence() < oldest) continue;
+      throw GraphError(core::text("substitute: a part of x, ", core::definition(node->op()).name, " of ",
+                                  name_of(node->result(0).type.dtype), node->result(0).type.shape,
+                                  ", is computed already and no longer knows of what; substitute before x is read"));
+    }
     std::vector<Value> operands;
     bool changed = false;
     for (const Value& input : node->inputs()) {
@@ -116,16 +135,18 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
 Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes) {
   core::require("simplify", x);
   const Value root = core::operand(x);
-  std::vector<Value> leaves;
-  for (core::Node* const node : nodes_behind(root)) {
-    if (is_draw(*node)) return x;
-    if (node->op() == core::OpId::read && is_leaf(*node)) leaves.emplace_back(node, 0);
-  }
-  if (is_leaf(*root.node())) return x;
   CompileOptions options;
   // What kernels gain by is no simpler to read.
   options.passes = "-scaling,-padding,-hoist,-sink,-epilogues,-packing,-buckets,-fuse";
   if (!passes.empty()) options.passes += "," + passes;
+  optimiser::PassSelection().apply(options.passes);  // throws for a word that is none, whatever x is
+  std::vector<Value> leaves;
+  for (core::Node* const node : nodes_behind(root)) {
+    // Gradients are of the nodes that are there.
+    if (is_draw(*node) || node->tracked()) return x;
+    if (node->op() == core::OpId::read) leaves.emplace_back(node, 0);
+  }
+  if (is_leaf(*root.node())) return x;
   PassReport unread;
   const core::Graph graph =
       run::optimised(run::trace({.outputs = {&root, 1}, .updates = {}, .inputs = {}, .captured = leaves}).graph,

@@ -18,7 +18,8 @@ std::string formula(const Value& x, FormulaStyle style = FormulaStyle::text);
 
 /// The same tensor by fewer operators: constants folded, identities applied, equal parts computed once. `passes`
 /// chooses among graph_passes() as CompileOptions::passes does; "+fast_math" takes numbers for real ones, so that
-/// x + 0 is x and 0 * x is 0. What is computed already, or draws random numbers, stays as it is.
+/// x + 0 is x and 0 * x is 0. What is computed already, draws random numbers, or is being differentiated stays as it
+/// is.
 ///
 ///     formula(simplify(x * 1.0 + 0.0, "+fast_math"));  // "y = x\n"
 Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes = {});
@@ -29,8 +30,9 @@ struct Substitution {
   Tensor<Lazy> to;    ///< of the same type and shape
 };
 
-/// x computed from other operands: all substitutions are made at once, and what stands in is left as it is. Throws
-/// TypeError or ShapeError where a type or shape differs.
+/// x computed from other operands: all substitutions are made at once, what stands in is left as it is, and a state is
+/// replaced in all its versions. Throws TypeError or ShapeError where a type or shape differs, and GraphError where a
+/// part of x that may hang on what is replaced is computed already: reading a tensor forgets what it was made of.
 ///
 ///     formula(substitute(square(x) + x, {{x, sin(x)}}));  // "let t1 = sin(x)\ny = t1^2 + t1\n"
 Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& substitutions);

@@ -178,9 +178,9 @@ class Fuser {
 
   bool in_real_group(Index i);
 
-  /// Elements in a row of a group that reduces rows: fewer the operators add in another order, more do not stay in the
-  /// cache from one stage to the next.
-  static constexpr std::int64_t shortest_row = 16, longest_row = 16384;
+  /// Elements in a row of a group that reduces rows: shorter ones the operators take as columns, which one by one is
+  /// faster than copying a group's operands into columns; longer ones do not stay in the cache between stages.
+  static constexpr std::int64_t shortest_row = 32, longest_row = 16384;
   static constexpr std::size_t most_stages = 4;
 
   /// A set of groups and reductions that may become one group over rows.

@@ -73,6 +73,52 @@ TEST_CASE("simplify leaves draws and what is computed already as they are") {
   CHECK(simplify(known).to_vector<float>() == std::vector<float>{2, 4});
 }
 
+TEST_CASE("simplify inside of a gradient changes no number of it") {
+  const auto f = [](const Tensor& t) { return sum(simplify(t * t * 1.0)); };
+  CHECK(tyto::grad(f)(Tensor{1.0, 2.0, 3.0}).to_vector<float>() == std::vector<float>{2, 4, 6});
+  const Tensor x = named({3}, "x");
+  CHECK(value_at(tyto::grad(f)(x), x, {1, 2, 3}) == std::vector<float>{2, 4, 6});
+  Tensor w = Tensor::variable(Tensor{1.0, 2.0}, "w");
+  auto step = tyto::compile([&](const Tensor& rate) {
+    const auto [loss, gradients] =
+        tyto::value_and_grad([&](const Tensor&) { return sum(simplify(w * w * 1.0)); }, std::vector{w})(rate);
+    tyto::assign(w, w - rate * gradients[0]);
+    return loss;
+  });
+  CHECK(step(Tensor(0.25f)).item<float>() == 5);
+  CHECK(w.to_vector<float>() == std::vector<float>{0.5f, 1});
+}
+
+TEST_CASE("simplify and substitute read a state whose new value is still to come") {
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0}, "w");
+  const Tensor old = w * 1.0;
+  tyto::assign(w, w * 2.0);
+  CHECK(simplify(w * 1.0).to_vector<float>() == std::vector<float>{2, 4});
+  CHECK(substitute(old, {{w, Tensor{100.0, 200.0}}}).to_vector<float>() == std::vector<float>{100, 200});
+  CHECK(w.to_vector<float>() == std::vector<float>{2, 4});
+}
+
+TEST_CASE("substitute refuses what is computed already and may hang on what is replaced") {
+  const Tensor older = Tensor{5.0, 6.0} * 2.0;
+  tyto::eval({older});
+  const Tensor x{1.0, 2.0}, z{10.0, 20.0};
+  const Tensor y = square(x) + x;
+  CHECK(substitute(y + older, {{x, z}}).to_vector<float>() == std::vector<float>{120, 432});
+  const Tensor part = square(x), whole = part + x;
+  tyto::eval({part});
+  CHECK(message_of<tyto::GraphError>([&] {
+          substitute(whole, {{x, z}});
+        }) ==
+        "substitute: a part of x, square of f32(2,), is computed already and no longer knows of what; substitute "
+        "before x is read");
+  tyto::eval({y});
+  CHECK_THROWS_AS(substitute(y, {{x, z}}), tyto::GraphError);
+}
+
+TEST_CASE("simplify knows the names of passes whatever it is given") {
+  CHECK_THROWS_AS(simplify(named({1}, "x"), "bogus"), tyto::ValueError);
+}
+
 TEST_CASE("substitute computes an expression of other operands, all at once") {
   const Tensor x = named({2}, "x"), y = named({2}, "y");
   CHECK(formula(substitute(square(x) + x, {{x, sin(x)}})) == "let t1 = sin(x)\ny = t1^2 + t1\n");
@@ -86,9 +132,11 @@ TEST_CASE("substitute computes an expression of other operands, all at once") {
 
 TEST_CASE("substitute puts a number's tensor for a placeholder and evaluates") {
   const Tensor x = named({3}, "x"), w = Tensor::variable(Tensor{1.0, 2.0, 3.0}, "w");
-  const Tensor slope = tyto::grad([&](const Tensor& t) { return sum(w * t * t); })(x);
-  CHECK(substitute(slope, {{x, Tensor{1.0, 10.0, 100.0}}}).to_vector<float>() == std::vector<float>{2, 40, 600});
-  CHECK(substitute(slope, {{x, Tensor{1.0, 1.0, 1.0}}, {w, Tensor{5.0, 6.0, 7.0}}}).to_vector<float>() ==
+  const auto slope = [&] { return tyto::grad([&](const Tensor& t) { return sum(w * t * t); })(x); };
+  const Tensor one = slope();
+  CHECK(substitute(one, {{x, Tensor{1.0, 10.0, 100.0}}}).to_vector<float>() == std::vector<float>{2, 40, 600});
+  CHECK(substitute(one, {{x, Tensor{0.0, 0.0, 1.0}}}).to_vector<float>() == std::vector<float>{0, 0, 6});
+  CHECK(substitute(slope(), {{x, Tensor{1.0, 1.0, 1.0}}, {w, Tensor{5.0, 6.0, 7.0}}}).to_vector<float>() ==
         std::vector<float>{10, 12, 14});
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("a row is an event of TensorBoard, and a run that goes on begins anoth
   }
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(at)) files.push_back(entry.path());
-  std::ranges::sort(files);
+  std::ranges::sort(files, {}, [](const auto& file) { return std::filesystem::last_write_time(file); });
   REQUIRE(files.size() == 2);
   for (std::size_t run = 0; run < 2; ++run) {
     CHECK(files[run].filename().string().starts_with("events.out.tfevents."));
@@ -110,7 +110,7 @@ TEST_CASE("a row is an event of TensorBoard, and a run that goes on begins anoth
     const char* steps[] = {"\x10\xc8\x01", "\x10\x90\x03", "\x10\xd8\x04", "\x10\xa0\x06"};
     using namespace std::string_literals;
     const std::string summary =
-        "\x2a\x20"
+        "\x2a\x1e"
         "\x0a\x0b\x0a\x04loss\x15\0\0\0\x3f"
         "\x0a\x0f\x0a\x08"
         "accuracy\x15\0\0\x80\x3e"s;

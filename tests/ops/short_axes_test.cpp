@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/both_modes.hpp"
@@ -235,4 +236,16 @@ TEST_CASE("reductions of rows of few elements give the same bits at once and in 
       }
     }
   }
+}
+
+TEST_CASE("a softmax over short rows of a tensor of many axes takes no more memory than over rows of a matrix") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  const auto softmax_of = [](const tyto::Shape& shape) {
+    auto f = tyto::compile([](const Tensor& x) { return softmax(x, -1); });
+    const auto y = f(reshape(sin(Tensor::arange(0, 8 * 8 * 8 * 8 * 5, 1, DType::f32)), shape));
+    return std::pair(f.report().arena_bytes, y.to_vector<float>());
+  };
+  const auto matrix = softmax_of({8 * 8 * 8 * 8, 5}), many = softmax_of({8, 8, 8, 8, 5});
+  CHECK(many.first == matrix.first);
+  CHECK(many.second == matrix.second);
 }

@@ -70,6 +70,46 @@ bool writes_dense(const core::BoundLoop& bound) {
   });
 }
 
+/// The loop over rows with the axes before the reduced ones merged where all operands step through them evenly, so that
+/// blocks of rows may be cut anywhere.
+core::BoundLoop with_merged_rows(core::BoundLoop bound) {
+  const auto each_view = [&](const auto& visit) {
+    for (core::Operand& input : bound.inputs) visit(input.view);
+    for (core::Operand& output : bound.outputs) visit(output.view);
+  };
+  const auto mergeable = [&](std::size_t axis) {
+    const Shape& shape = bound.loop.shape;
+    bool all = true;
+    const auto alike = [&](const Shape& own) {
+      const std::size_t missing = shape.size() - own.size();
+      const auto varies = [&](std::size_t i) { return i >= missing && own[i - missing] == shape[i]; };
+      return varies(axis) == varies(axis + 1);
+    };
+    each_view([&](const core::View& view) {
+      all = all && alike(view.shape) && view.strides[axis] == view.strides[axis + 1] * view.shape[axis + 1];
+    });
+    return all && std::ranges::all_of(bound.given, alike);
+  };
+  for (auto axis = static_cast<std::size_t>(std::ranges::min(bound.loop.axes)); axis-- > 1;) {
+    if (!mergeable(axis - 1)) continue;
+    const auto merge = [axis](auto& list) {
+      list[axis - 1] *= list[axis];
+      list.erase(axis);
+    };
+    for (Shape& shape : bound.given) {
+      while (shape.size() < bound.loop.shape.size()) shape.insert(0, 1);
+      merge(shape);
+    }
+    each_view([&](core::View& view) {
+      merge(view.shape);
+      view.strides.erase(axis - 1);
+    });
+    merge(bound.loop.shape);
+    for (std::int64_t& reduced : bound.loop.axes) --reduced;
+  }
+  return bound;
+}
+
 /// The loop with its reduced axes in front and, behind them, the longest of the others.
 core::BoundLoop as_columns(core::BoundLoop bound) {
   const auto rank = static_cast<std::size_t>(bound.loop.shape.rank());
@@ -112,7 +152,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   if (core::ends_in_its_only_reduction(loop.program)) {
     return last && folds_rows(bound, length, rows) ? prepare_rows(bound) : prepare_fold(bound);
   }
-  if (last && taken_as_columns(length, rows)) return prepare_staged(as_columns(bound));
+  if (last && taken_as_columns(length, rows)) return prepare_staged(as_columns(with_merged_rows(bound)));
   const bool in_rows = last && length != 0 && (length <= longest_row || rows >= enough_rows) && writes_dense(bound);
   if (rows == 0 || in_rows) return prepare_rows(bound);
   return prepare_staged(bound);
