@@ -7,6 +7,7 @@
 #include "ops/eager_counts.hpp"
 #include "ops/holds_now.hpp"
 #include "ops/once.hpp"
+#include "tyto/calculus.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"

@@ -13,11 +13,11 @@ gdb -nx -batch -iex 'set auto-load no' -ex "source $5" -ex 'break here' -ex run 
 grep -q 'Could not trace\|Operation not permitted' "$folder/told" && exit 77
 sed -n 's/^\$[0-9]* = //p' "$folder/told" >"$folder/found"
 cat >"$folder/expected" <<'TEXT'
-f32(2, 2) constant, with strides (2, 1) from element 0 = {1.5, 2, 3, 4}
+f32(2,2) constant, with strides (2,1) from element 0 = {1.5, 2, 3, 4}
 f32(2,) constant, view with strides (2,) from element 0 = {1.5, 3}
 i64(20,) constant, with strides (1,) from element 0 = {0, 1, 2, 3, 4, 5, 6, 7, ...}
-f32(2, 3) input, with no contents yet
-f32(2, 3), with no contents yet
+f32(2,3) input, with no contents yet
+f32(2,3), with no contents yet
 f32(2,) persistent trainable, with strides (1,) from element 0 = {1, 2}
 undefined tensor
 TEXT
