@@ -260,10 +260,6 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
   return wanted;
 }
 
-}  // namespace
-
-namespace {
-
 // A view of what is computed, or a view of such a view, needs no graph. False where it is something else.
 bool apply_views(Node& node) {
   std::vector<Node*> views;
