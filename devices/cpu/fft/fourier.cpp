@@ -9,6 +9,7 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/fft/line_transform.hpp"
 #include "devices/cpu/moves/strided_iterator.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -28,7 +29,7 @@ constexpr std::int64_t most_lanes = 16;
 /// Bytes of lines and their results up to which as many as fill a vector are transformed together although they do not
 /// lie together: what a core's first cache holds. Lines of which four is no factor have first passes without
 /// neighbours, which leave most of a vector empty; they are worth more.
-constexpr std::size_t bytes_together = std::size_t{32} << 10, odd_bytes_together = std::size_t{256} << 10;
+constexpr std::size_t bytes_together = machine::first_level_cache, odd_bytes_together = machine::second_level_cache / 4;
 
 View without_axis(View view, std::size_t axis) {
   view.shape.erase(axis);

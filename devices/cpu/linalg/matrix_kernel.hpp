@@ -12,6 +12,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/linalg/matrix.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::linalg {
@@ -84,8 +85,7 @@ struct ThreadWorkspace {
 /// throw.
 template <class T, class Work>
 KernelRef for_each_matrix(std::int64_t count, const WorkEstimate& estimate, Work work) {
-  // A thread makes some ten operations a nanosecond outside of its products.
-  const int wanted = threads_for(static_cast<double>(count) * estimate.operations / 10);
+  const int wanted = threads_for(static_cast<double>(count) * estimate.operations / machine::vector_operations);
   const bool by_matrix = count >= wanted;
   const int team_size = by_matrix ? wanted : 1;
   KernelContext<T> context;

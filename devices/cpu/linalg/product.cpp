@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "devices/cpu/linalg/matrix.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::linalg {
@@ -75,8 +76,8 @@ void add_product(const KernelContext<T>& context, const Matrix<const T>& a, cons
   const std::int64_t width = tiles.width(), panels = (c.columns + width - 1) / width;
   const double operations =
       2.0 * static_cast<double>(c.rows) * static_cast<double>(c.columns) * static_cast<double>(a.columns);
-  // One nanosecond for some thirty operations.
-  const int threads = context.threads == 1 ? 1 : std::min(context.threads, threads_for(operations / 30));
+  const int threads =
+      context.threads == 1 ? 1 : std::min(context.threads, threads_for(operations / machine::tile_operations));
   run_team(threads, [&](Team team) {
     for (std::int64_t first = 0; first < a.columns; first += packed_depth) {
       const std::int64_t depth = std::min(packed_depth, a.columns - first);

@@ -17,6 +17,7 @@
 #include "devices/cpu/loop/jit/non_temporal.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/transposed_rows.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -26,13 +27,13 @@ using core::LoopInstruction;
 using core::OpId;
 using Value = core::LoopValue;
 
-/// What a block reads, writes and keeps between stages: three quarters of the smallest L1 caches.
-constexpr double bytes_of_rows = 24 * 1024;
+/// What a block reads, writes and keeps between stages: three quarters of the first-level cache.
+constexpr double bytes_of_rows = 0.75 * machine::first_level_cache;
 
 /// The same where much more is read from memory than written, so that each of several operands is read for a while
 /// before the next one. Where more is written, short blocks are better: their stores go on while the next rows are
 /// computed.
-constexpr double bytes_of_read_rows = 256 * 1024;
+constexpr double bytes_of_read_rows = 0.25 * machine::second_level_cache;
 
 /// Bytes that an element counts for at least, which bounds a block and with it the buffers of a thread.
 constexpr double least_element_bytes = 4;
@@ -55,7 +56,7 @@ class RowPlanner {
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
     const double read = read_bytes(), written = whole_result_bytes();
-    exceeds_caches_ = (read + written) * static_cast<double>(plan_.rows * plan_.length) > jit::cache_bytes;
+    exceeds_caches_ = jit::come_from_memory((read + written) * static_cast<double>(plan_.rows * plan_.length));
     const double block_bytes = exceeds_caches_ && read > 4 * written ? bytes_of_read_rows : bytes_of_rows;
     const double row_bytes = std::max(block_element_bytes(), least_element_bytes) *
                              static_cast<double>(std::max<std::int64_t>(plan_.length, 1));

@@ -14,6 +14,7 @@
 #include "devices/cpu/loop/interpreter/translation.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -22,8 +23,8 @@ namespace {
 
 using Value = core::LoopValue;
 
-/// Bytes of one operand's block: with a few of them about what the L2 cache holds.
-constexpr std::int64_t block_bytes = 384 * 1024;
+/// Bytes of one operand's block: with a few of them about what the second-level cache holds.
+constexpr std::int64_t block_bytes = 3 * machine::second_level_cache / 8;
 
 /// Where an operand of a stage lies.
 struct Place {
@@ -65,7 +66,7 @@ class CopyKernel final : public core::Kernel {
  public:
   CopyKernel(const core::Operand& from, const core::Operand& to, int threads)
       : copy_(from.view, to.view, size_of(from.dtype)) {
-    team_.count = threads > 0 ? threads : threads_to_move(copy_.bytes());
+    team_.count = threads > 0 ? threads : threads_to_copy(copy_.bytes());
   }
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address) const override {

@@ -8,12 +8,11 @@
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/row_layouts.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
 namespace {
-
-constexpr std::size_t cache_line = 64;
 
 class TransposedRows final : public RangeProgram {
  public:
@@ -69,8 +68,9 @@ class TransposedRows final : public RangeProgram {
 }  // namespace
 
 std::size_t copied_row_bytes(DType type, std::int64_t length) {
+  constexpr std::size_t line = machine::cache_line;
   const std::size_t bytes = static_cast<std::size_t>(length) * size_of(type);
-  return ((bytes + cache_line - 1) / cache_line | 1) * cache_line;
+  return ((bytes + line - 1) / line | 1) * line;
 }
 
 std::shared_ptr<const RangeProgram> prepare_transposed_rows(const core::Operand& operand, std::int64_t length) {

@@ -7,6 +7,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -43,7 +44,9 @@ struct Element {
 
 Element element_of(Scalar value, DType type) { return {element_bits(tile_loops(instruction_set()), value, type)}; }
 
-int threads_to_write(std::int64_t bytes) { return threads_for(static_cast<double>(bytes) * 0.04); }
+int threads_to_write(std::int64_t bytes) {
+  return threads_for(machine::nanoseconds_to_move(static_cast<double>(bytes)));
+}
 
 std::shared_ptr<const core::Kernel> prepare_complex_fill(const Scalar& number, const core::Operand& result) {
   const DType part = real_type(result.dtype);

@@ -9,6 +9,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/moves/positions.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -137,7 +138,8 @@ KernelRef prepare_take(const core::Step& step) {
   const InnerBlock inner(axes_of(x, axis + 1, x.shape.size()), axes_of(out, axis + index_rank, out.shape.size()), size);
   const std::int64_t stride = x.strides[axis], element = static_cast<std::int64_t>(size);
   const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
-  const int team_size = threads_for(static_cast<double>(count) * (3.0 + static_cast<double>(inner.bytes()) / 10));
+  const int team_size = threads_for(3.0 * static_cast<double>(count) +
+                                    machine::nanoseconds_to_move(2 * static_cast<double>(count * inner.bytes())));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
     const std::byte* source = inputs[0].pointer();
@@ -185,7 +187,9 @@ KernelRef prepare_gather(const core::Step& step) {
                          size);
   const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
   const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
-  const int team_size = threads_for(static_cast<double>(count) * (5.0 + static_cast<double>(block) / 10));
+  const int team_size =
+      threads_for(5.0 * static_cast<double>(count) +
+                  machine::nanoseconds_to_move(2 * static_cast<double>(count) * static_cast<double>(block)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     positions.check(inputs);
     const std::byte* source = inputs[0].pointer() + begin * element;

@@ -26,7 +26,7 @@ using Addresses = std::span<const core::Address>;
 std::size_t element_size(const core::Step& step) { return size_of(step.outputs[0].dtype); }
 
 KernelRef run_copies(CopyList copies) {
-  const int team_size = threads_to_move(copies.bytes());
+  const int team_size = threads_to_copy(copies.bytes());
   return make_kernel([copies = std::move(copies), team_size](Addresses inputs, Addresses outputs, core::Address) {
     run_team(team_size, [&](Team team) { copies.run(inputs, outputs[0].pointer(), team); });
   });
@@ -44,7 +44,7 @@ KernelRef prepare_set_slice(const core::Step& step) {
   CopyList whole, replaced;
   whole.add(0, step.inputs[0].view, out, size);
   replaced.add(1, step.inputs[1].view, core::slice(out, attributes.start, attributes.count, attributes.step), size);
-  const int team_size = threads_to_move(whole.bytes() + replaced.bytes());
+  const int team_size = threads_to_copy(whole.bytes() + replaced.bytes());
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     run_team(team_size, [&](Team team) {
       whole.run(inputs, outputs[0].pointer(), team);
@@ -238,7 +238,7 @@ KernelRef pad_kernel(const core::Step& step) {
     }
     margin(first + run, width);
   };
-  const int team_size = threads_to_move(total * static_cast<std::int64_t>(sizeof(U)));
+  const int team_size = threads_to_copy(total * static_cast<std::int64_t>(sizeof(U)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     const U* x = reinterpret_cast<const U*>(inputs[0].pointer());
     U* y = reinterpret_cast<U*>(outputs[0].pointer()) + out.offset;
@@ -267,7 +267,7 @@ KernelRef prepare_diag_embed(const core::Step& step) {
   copies.add(0, step.inputs[0].view, diagonal, element_size(step));
   const std::int64_t bytes = out.count() * static_cast<std::int64_t>(element_size(step));
   const std::int64_t begin = out.offset * static_cast<std::int64_t>(element_size(step));
-  const int team_size = threads_to_move(bytes);
+  const int team_size = threads_to_copy(bytes);
   return make_clearing_kernel([=](Addresses inputs, Addresses outputs, bool holds_zeros) {
     run_team(team_size, [&](Team team) {
       if (!holds_zeros) {
@@ -298,7 +298,7 @@ KernelRef triangle_kernel(const core::Step& step) {
   }
   const StridedIterator<2> rows(std::array<View, 2>{rows_in, rows_out});
   const std::int64_t count = width == 0 ? 0 : rows.count();
-  const int team_size = threads_to_move(count * width * static_cast<std::int64_t>(sizeof(U)));
+  const int team_size = threads_to_copy(count * width * static_cast<std::int64_t>(sizeof(U)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     run_team(team_size, [&](Team team) {
       rows.each(share(count, team.member, team.size),

@@ -11,6 +11,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/moves/positions.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -200,14 +201,14 @@ KernelRef prepare_scatter(const core::Step& step) {
   const View given = axes_of(v, index_rank, v.shape.size()), written = axes_of(out, positions.axes(), out.shape.size());
   const Scatter scatter{positions, StridedIterator<1>({outer}), StridedIterator<2>({given, written}),
                         core::is_dense(given), out.offset};
-  const std::int64_t width = scatter.inner.count(), cache_line = 64 / element;
+  const std::int64_t width = scatter.inner.count(), line = machine::cache_line / element;
   const double nanoseconds = static_cast<double>(positions.count()) * static_cast<double>(width) * 0.4;
-  const int team_size = std::max(threads_to_move(copy.bytes()), width < 4 * cache_line ? 1 : threads_for(nanoseconds));
+  const int team_size = std::max(threads_to_copy(copy.bytes()), width < 4 * line ? 1 : threads_for(nanoseconds));
   const auto run_beside_copy = [=](Addresses inputs, Addresses outputs, const auto& loop) {
     run_team(team_size, [&](Team team) {
       copy.run(inputs, outputs[0].pointer(), team);
       team.barrier();
-      const Range mine = share(width, team.member, team.size, cache_line);
+      const Range mine = share(width, team.member, team.size, line);
       if (mine.size() != 0) loop(mine);
     });
   };

@@ -9,6 +9,7 @@
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -257,8 +258,7 @@ void CopyList::add_plane(const StridedCopy& copy, std::int64_t element) {
 }
 
 std::int64_t CopyList::turns_for(Team team) const {
-  // Of a second-level cache.
-  constexpr std::int64_t bytes_of_turn = 1 << 18;
+  constexpr std::int64_t bytes_of_turn = machine::second_level_cache / 4;
   if (!interleaved_ || items_.size() == 1) return 1;
   const std::int64_t units = items_.front().copy.units() / team.size;
   return std::clamp<std::int64_t>(bytes_ / team.size / bytes_of_turn, 1, std::max<std::int64_t>(units, 1));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "devices/cpu/moves/strided_iterator.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -112,7 +113,9 @@ class CopyList {
   std::int64_t planes_ = 0, plane_count_ = 0, first_to_ = 0;
 };
 
-/// Threads for moving so many bytes: both directions go through a cache that gives about 10 bytes a nanosecond.
-inline int threads_to_move(std::int64_t bytes) { return threads_for(static_cast<double>(bytes) / 10); }
+/// Threads for copying so many bytes.
+inline int threads_to_copy(std::int64_t bytes) {
+  return threads_for(machine::nanoseconds_to_move(2 * static_cast<double>(bytes)));
+}
 
 }  // namespace tyto::cpu

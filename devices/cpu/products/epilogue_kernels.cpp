@@ -8,6 +8,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/step_terms.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
 #include "devices/cpu/products/product_kernel.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -20,7 +21,6 @@ using core::OpId;
 using core::ProductAttributes;
 using core::View;
 
-constexpr double nanoseconds_a_byte = 0.1;  // of copying
 // One row reads the weights at the speed of memory, however they lie.
 constexpr std::int64_t rows_worth_packing = 2;
 // A few rows times a small matrix are done by our tile, which reads weights where they lie, before oneDNN, which reads
@@ -88,7 +88,7 @@ Convolution packed_convolution(const ProductAttributes& product, DType dtype) {
 
 void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
   if (from == to) return;
-  run_team(threads_for(static_cast<double>(bytes) * nanoseconds_a_byte), [&](Team team) {
+  run_team(threads_to_copy(static_cast<std::int64_t>(bytes)), [&](Team team) {
     const Range mine = share(static_cast<std::int64_t>(bytes), team.member, team.size, 64);
     if (mine.size() != 0) std::memcpy(to + mine.begin, from + mine.begin, static_cast<std::size_t>(mine.size()));
   });

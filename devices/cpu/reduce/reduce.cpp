@@ -14,6 +14,7 @@
 #include "devices/cpu/reduce/fold_rules.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/reduce/sorted_axes.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -112,7 +113,7 @@ class ReduceKernel final : public core::Kernel {
   /// Rows that are folded together.
   static constexpr std::int64_t source_rows = 32;
   /// Bytes for computed elements in a thread's own frame; more than that is planned as workspace.
-  static constexpr std::size_t own_buffer = 32 * 1024;
+  static constexpr std::size_t own_buffer = machine::first_level_cache;
 
   /// Where elements come from: memory, or the source, through a buffer.
   struct Elements {

@@ -18,6 +18,7 @@
 #include "devices/cpu/system/awake_threads.hpp"
 #include "devices/cpu/system/forked_process.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/spinning.hpp"
 #include "devices/cpu/system/subnormals.hpp"
 
@@ -47,10 +48,6 @@ std::atomic<int>& thread_count() noexcept {
   return count;
 }
 
-// With two threads both are measured; with more, what meeting costs grows with their number.
-double shortest_region(int count) noexcept { return std::max(20'000.0, 2'000.0 * count); }
-double shortest_awake(int count) noexcept { return 1'000.0 + 1'000.0 * count; }
-
 /// Which thread's helpers last took on rules of arithmetic, and which; 0 while nobody has had other ones than at the
 /// start. One for all callers: when they change about, helpers are told once more than they need be.
 std::atomic<std::uint64_t> shared_rules{0};
@@ -67,7 +64,9 @@ void note_shared_rules() noexcept {
   if (const std::uint64_t own = own_rules(); own != last) shared_rules.store(own, std::memory_order_relaxed);
 }
 
-int worth_waking(int most, double nanoseconds) noexcept { return nanoseconds < shortest_region(most) ? 1 : most; }
+int threads_worth_waking(int most, double nanoseconds) noexcept {
+  return nanoseconds < machine::worth_waking(most) ? 1 : most;
+}
 
 }  // namespace
 
@@ -80,17 +79,17 @@ void set_threads(int count) {
   thread_count().store(count, std::memory_order_relaxed);
 }
 
-int threads_for(double nanoseconds) noexcept { return worth_waking(threads(), nanoseconds); }
+int threads_for(double nanoseconds) noexcept { return threads_worth_waking(threads(), nanoseconds); }
 
 TeamRequest team_for(double nanoseconds) noexcept {
   const int all = threads();
-  if (nanoseconds < shortest_awake(all)) return {};
-  return {all, nanoseconds < shortest_region(all), nanoseconds};
+  if (nanoseconds < machine::worth_meeting(all)) return {};
+  return {all, nanoseconds < machine::worth_waking(all), nanoseconds};
 }
 
 int layout_threads_for(double nanoseconds) noexcept {
   static const int count = threads();
-  return worth_waking(count, nanoseconds);
+  return threads_worth_waking(count, nanoseconds);
 }
 
 void Team::barrier() const noexcept {

@@ -7,12 +7,13 @@
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
 namespace {
 
-constexpr std::size_t tile_memory_wanted = 24 * 1024;
+constexpr std::size_t tile_memory_wanted = 3 * machine::first_level_cache / 4;
 /// Tiles of programs of one loop, of several, and the shortest.
 constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16;
 /// Rough costs on one thread.
@@ -245,10 +246,7 @@ class Binding {
     };
     for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.layouts[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.layouts[inputs_.size() + i]);
-    // A few hundred kilobytes come from the L2 cache, more from L3.
-    constexpr double near_bytes = 512 * 1024, nanoseconds_a_near_byte = 0.01, nanoseconds_a_byte = 0.04;
-    result_.nanoseconds += bytes * (bytes * elements < near_bytes ? nanoseconds_a_near_byte : nanoseconds_a_byte);
-    result_.nanoseconds *= elements;
+    result_.nanoseconds = result_.nanoseconds * elements + machine::nanoseconds_to_move(bytes * elements);
   }
 
   const TileProgram& program_;

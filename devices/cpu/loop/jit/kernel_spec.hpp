@@ -14,13 +14,10 @@ namespace tyto::cpu::jit {
 /// How the elements of a row follow one another; of results of reductions there is one a row.
 enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
 
-/// In bytes: far enough for the latency of memory, near enough that prefetched lines are not evicted before use.
-inline constexpr int prefetch_distance = 4096;
-
 struct OperandSpec {
   DType stored = DType::f32;
   Access access = Access::contiguous;
-  /// Elements prefetch_distance ahead are prefetched into the L2 cache.
+  /// Elements machine::prefetch_distance ahead are prefetched into the L2 cache.
   bool prefetched = false;
   /// The access is strided by two elements, of at least 32 bits; of a result only where those between belong to it.
   bool every_second = false;

@@ -10,6 +10,7 @@
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/loop_geometry.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::jit {
@@ -21,7 +22,7 @@ constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
 /// Of rectangles that are transposed: rows of so many bytes, and bytes of all copies.
-constexpr std::size_t transposed_bytes = 512, copies_bytes = 72 * 1024, cache_line = 64;
+constexpr std::size_t transposed_bytes = 512, copies_bytes = 72 * 1024;
 constexpr std::size_t most_transposed = 4;
 
 /// An input whose memory runs along the rows' axis: of each rectangle a transposed copy is made, which the code reads
@@ -43,7 +44,7 @@ class LoopKernel final : public core::Kernel {
         non_temporal_(std::move(non_temporal.code)),
         transposed_(std::move(transposed)) {
     const double nanoseconds =
-        std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, nanoseconds_to_move(bytes));
+        std::max(static_cast<double>(geometry_.elements) * plain.nanoseconds, machine::nanoseconds_to_move(bytes));
     team_ = threads > 0 ? TeamRequest{threads} : team_for(nanoseconds);
     if (!transposed_.empty()) {
       take_blocks_to_transpose();
@@ -126,7 +127,7 @@ class LoopKernel final : public core::Kernel {
     for (Transposed& each : transposed_) {
       // An odd number of cache lines: lines of one column of a copy fall into all sets of a cache.
       const std::size_t whole = static_cast<std::size_t>(block_columns_) * each.width;
-      each.row = ((whole + cache_line - 1) / cache_line | 1) * cache_line;
+      each.row = ((whole + machine::cache_line - 1) / machine::cache_line | 1) * machine::cache_line;
       bytes += each.row;
     }
     // Whole squares of elements, and few blocks in a number that threads can share, as far as squares allow.
@@ -158,7 +159,7 @@ class LoopKernel final : public core::Kernel {
   /// Apart, so that other launches have no such frame.
   [[gnu::noinline]] void run_transposing(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
                                          Range blocks) const {
-    alignas(cache_line) std::array<std::byte, copies_bytes> copies;
+    alignas(machine::cache_line) std::array<std::byte, copies_bytes> copies;
     run(inputs, outputs, blocks, copies.data());
   }
 
@@ -300,10 +301,10 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
   const bool single = geometry.elements == 1;
   Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
-  for (std::size_t i = 0; bytes > cache_bytes && i < from.size(); ++i) {
+  for (std::size_t i = 0; come_from_memory(bytes) && i < from.size(); ++i) {
     from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
   }
-  if (bytes > cache_bytes && plain.cycles >= shortest_prefetched) {
+  if (come_from_memory(bytes) && plain.cycles >= shortest_prefetched) {
     if (Compiled prefetching = compile(program, from, to, Variant::rows, choice.set()); prefetching.code != nullptr)
       plain = std::move(prefetching);
   }

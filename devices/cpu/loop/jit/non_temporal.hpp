@@ -8,37 +8,29 @@
 #include <span>
 
 #include "core/device/device.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::jit {
 
-/// Operands and results of more bytes come from memory: what is read next is prefetched.
-inline constexpr double cache_bytes = 24e6;
+/// Whether operands and results of so many bytes come from memory: what is read next is prefetched.
+inline bool come_from_memory(double bytes) { return bytes > 0.75 * static_cast<double>(machine::shared_cache()); }
 
 /// Most of the result has left the caches before somebody reads it.
 inline bool outgrows_caches(const core::Operand& result) {
-  constexpr double bytes = 16e6;  // half of what many processors share
-  return static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype)) >= bytes;
+  const double bytes = static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype));
+  return bytes >= 0.5 * static_cast<double>(machine::shared_cache());
 }
-
-/// Bytes that memory gives or takes in a nanosecond.
-inline constexpr double memory_bytes = 10;
 
 /// Cycles of a vector from which on its operands are prefetched beside usual stores, and in stages that store: what
 /// shorter bodies read next, the processor has fetched itself in time.
 inline constexpr double shortest_prefetched = 20;
-
-/// Nanoseconds for so many bytes from where they fit: a processor's own caches, those that it shares, or memory.
-inline double nanoseconds_to_move(double bytes) {
-  constexpr double own_cache_bytes = 512e3, own_rate = 50, shared_rate = 20;
-  return bytes / (bytes <= own_cache_bytes ? own_rate : bytes <= cache_bytes ? shared_rate : memory_bytes);
-}
 
 /// Whether memory is what a loop waits for, by the time of an element in the caches and the bytes that its operands and
 /// results have: beside long computations the processor reads lines before they are written at no cost, while
 /// non-temporal stores hold up what follows them.
 inline bool waits_for_memory(double nanoseconds, double read, double written) {
   constexpr double most_computed = 0.8;
-  return nanoseconds < most_computed * (read + 2 * written) / memory_bytes;
+  return nanoseconds < most_computed * (read + 2 * written) / machine::memory_rate;
 }
 
 /// Rows begin and end within vectors, whose stores go to the caches: of shorter rows too many do.

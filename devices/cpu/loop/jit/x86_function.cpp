@@ -3,6 +3,7 @@
 #if defined(TYTO_HAVE_XBYAK)
 
 #include "devices/cpu/loop/jit/x86_function.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -245,7 +246,7 @@ void X86Function::emit_body(bool partial) {
         spec.every_second ? strided_at(each) : pointer(each) + r12 * width + step_ * lanes * width;
     for (int line = 0; line < bytes; line += 64) {
       if (bytes < 64 && (step_ * bytes) % 64 != 0) continue;
-      prefetcht1(ptr[start + line + prefetch_distance]);
+      prefetcht1(ptr[start + line + static_cast<int>(machine::prefetch_distance)]);
     }
   }
   for (position_ = 0; position_ < static_cast<int>(body_.element.size()); ++position_) {

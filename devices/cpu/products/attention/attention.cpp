@@ -9,6 +9,7 @@
 #include "devices/cpu/products/attention/attention.hpp"
 #include "devices/cpu/products/attention/operands.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -53,7 +54,7 @@ class AttentionKernel final : public core::Kernel {
 
     const double operations = 2.0 * static_cast<double>(q_.starts.size()) * static_cast<double>(q_.rows) *
                               static_cast<double>(k_.rows) * static_cast<double>(q_.columns + v_.columns + 10);
-    threads_ = threads_for(operations / operations_per_nanosecond);
+    threads_ = threads_for(operations / machine::tile_operations);
     const auto reserve = [&](std::int64_t elements) {
       return own_.reserve(static_cast<std::size_t>(elements) * sizeof(T));
     };

@@ -9,6 +9,7 @@
 #include "devices/cpu/products/attention/attention.hpp"
 #include "devices/cpu/products/attention/operands.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::attention {
 
@@ -65,7 +66,7 @@ class AttentionGradientKernel final : public core::Kernel {
 
     const double operations = 2.0 * static_cast<double>(q_.starts.size()) * static_cast<double>(q_.rows) *
                               static_cast<double>(k_.rows) * static_cast<double>(3 * e + 2 * w + 20);
-    threads_ = std::min<int>(threads_for(operations / operations_per_nanosecond),
+    threads_ = std::min<int>(threads_for(operations / machine::tile_operations),
                              static_cast<int>(std::max<std::size_t>(q_.starts.size(), 1)));
     const auto reserve = [&](std::int64_t elements) {
       return own_.reserve(static_cast<std::size_t>(elements) * sizeof(T));

@@ -10,9 +10,6 @@
 
 namespace tyto::cpu::attention {
 
-/// What one thread computes of the products of rows, by which their kernels choose the number of threads.
-constexpr double operations_per_nanosecond = 30;
-
 /// A stack of matrices: where each starts, in elements from the operand's address, and the strides within it.
 struct MatrixStack {
   DType dtype = DType::f32;

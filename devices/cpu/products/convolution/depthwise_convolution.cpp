@@ -7,6 +7,7 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/convolution/direct_convolution.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::int64_t most_addresses = 256;    // of a run of the channel kernel
 constexpr std::int64_t channels_of_a_job = 64;  // of the kernel's gradient
-constexpr std::int64_t bytes_of_taps = 16384;   // that stay in the first-level cache from pixel to pixel
+constexpr std::int64_t bytes_of_taps =
+    machine::first_level_cache / 2;  // that stay in the first-level cache from pixel to pixel
 
 template <class T>
 class DepthwiseConvolution final : public DirectConvolution {

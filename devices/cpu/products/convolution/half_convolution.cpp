@@ -4,6 +4,7 @@
 #include "devices/cpu/arithmetic/half_copies.hpp"
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/products/half_epilogues.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -12,7 +13,7 @@ namespace {
 class HalfConvolution final : public ConvolutionRoutine {
  public:
   HalfConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, 40.0)) {
+      : problem_(problem), g_(problem), threads_(convolution_threads(problem, choice, machine::tile_operations)) {
     ConvolutionProblem wide = problem;
     wide.dtype = DType::f32;
     wide.bias = wide.residual = false;

@@ -7,6 +7,7 @@
 
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -19,7 +20,7 @@ template <class T>
 class KernelGradient final : public ConvolutionRoutine {
  public:
   KernelGradient(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : g_(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, 40.0)) {
+      : g_(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, machine::tile_operations)) {
     rows_ = g_.taps() * g_.group_in();
     pixels_ = g_.batch * product_of(g_.output);
     const std::int64_t fair = (rows_ * g_.groups + threads_ - 1) / threads_;

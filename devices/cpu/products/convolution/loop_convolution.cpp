@@ -4,6 +4,7 @@
 
 #include "devices/cpu/arithmetic/wrapping_arithmetic.hpp"
 #include "devices/cpu/products/convolution/direct_convolution.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -16,7 +17,7 @@ class LoopConvolution final : public DirectConvolution {
   using Arithmetic = WrappingArithmetic<T>;
 
   LoopConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : DirectConvolution(problem), threads_(convolution_threads(problem, choice, 1.0)) {}
+      : DirectConvolution(problem), threads_(convolution_threads(problem, choice, machine::scalar_operations)) {}
 
   void run(const ConvolutionArguments& arguments) const override {
     run_team(threads_, [&](Team team) {

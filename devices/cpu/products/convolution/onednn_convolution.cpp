@@ -10,6 +10,7 @@
 
 #include "devices/cpu/products/onednn/primitive.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -123,10 +124,10 @@ struct Terms {
   Dims stride_, dilation, before, after;
 };
 
-constexpr double operations_per_nanosecond = 60;
+constexpr double operations_per_nanosecond = 1.5 * machine::tile_operations;
 
 // Results that a second pass finishes are computed in parts that a second-level cache holds until it comes.
-constexpr std::int64_t finished_bytes = 1 << 20;
+constexpr std::int64_t finished_bytes = machine::second_level_cache;
 
 // Whether what ends the forward pass is more than oneDNN does along with its sums: a pass over the result follows.
 bool is_finished_apart(const ConvolutionProblem& problem) {

@@ -9,6 +9,7 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -40,7 +41,7 @@ class PanelConvolution final : public ConvolutionRoutine {
       : problem_(problem),
         g_(problem),
         set_(choice.set()),
-        threads_(convolution_threads(problem, choice, 40.0)),
+        threads_(convolution_threads(problem, choice, machine::tile_operations)),
         forward_(problem.pass == ConvolutionPass::forward) {
     source_ = forward_ ? g_.input : g_.output;
     target_ = forward_ ? g_.output : g_.input;

@@ -5,6 +5,7 @@
 
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -47,7 +48,7 @@ class DotMatmul final : public MatmulRoutine {
   DotMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         set_(choice.set()),
-        threads_(matmul_threads(problem, choice, 10.0)),
+        threads_(matmul_threads(problem, choice, machine::vector_operations)),
         pairs_(is_of_pairs(problem)) {
     if (problem.m == 1 && problem.n == 1 && !problem.bias) steps_ = steps_of_batch(problem);
     if (steps_ && steps_->a == 0) steps_.reset();

@@ -6,6 +6,7 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/half_epilogues.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -17,7 +18,9 @@ constexpr std::int64_t tile = 256;
 class EpilogueMatmul final : public MatmulRoutine {
  public:
   EpilogueMatmul(const MatmulProblem& problem, const KernelChoice& choice, std::unique_ptr<MatmulRoutine> product)
-      : problem_(problem), threads_(matmul_threads(problem, choice, 100.0)), product_(std::move(product)) {
+      : problem_(problem),
+        threads_(matmul_threads(problem, choice, 2.5 * machine::tile_operations)),
+        product_(std::move(product)) {
     const std::int64_t rows = batch_count(problem) * problem.m;
     const std::int64_t sums = problem.accumulate ? rows * problem.n : 0;
     sums_ = space_.reserve(static_cast<std::size_t>(sums) * sizeof(std::uint16_t));

@@ -6,6 +6,7 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/half_epilogues.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -70,7 +71,7 @@ class HalfMatmul final : public MatmulRoutine {
         a_(plan_copy(problem, problem.a, problem.m, problem.k)),
         b_(plan_copy(problem, problem.b, problem.k, problem.n)),
         c_(plan_copy(problem, problem.c, problem.m, problem.n, Runs::rows)),
-        threads_(matmul_threads(problem, choice, 40.0)),
+        threads_(matmul_threads(problem, choice, machine::tile_operations)),
         inner_(prepare_panel_matmul(in_f32(), choice)) {
     a_offset_ = space_.reserve(floats(a_.elements));
     b_offset_ = space_.reserve(problem.packed_b ? 0 : floats(b_.elements));

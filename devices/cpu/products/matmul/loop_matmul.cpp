@@ -2,6 +2,7 @@
 // Matrix products of integers (wrapping round in their own type) and booleans (any of and) by plain loops.
 #include "devices/cpu/arithmetic/wrapping_arithmetic.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -14,7 +15,7 @@ class LoopMatmul final : public MatmulRoutine {
   using Arithmetic = WrappingArithmetic<T>;
 
   LoopMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), threads_(matmul_threads(problem, choice, 2.0)) {
+      : problem_(problem), threads_(matmul_threads(problem, choice, machine::scalar_operations)) {
     if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(problem.k * problem.n) * sizeof(T));
   }
 

@@ -14,6 +14,7 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -121,7 +122,7 @@ MatmulProblem transposed(MatmulProblem problem) {
 // With few rows oneDNN packs what it reads once; our tile reads it where it lies. With one row oneDNN is as fast as the
 // caches, but not as memory.
 bool is_flat(const MatmulProblem& problem) {
-  constexpr std::int64_t few = 12, beyond_caches = 8 << 20;
+  constexpr std::int64_t few = 12, beyond_caches = 8 * machine::second_level_cache;
   const bool worthwhile = problem.m > 1 || problem.k * problem.n >= beyond_caches / std::int64_t{sizeof(float)};
   return problem.dtype == DType::f32 && !problem.packed_b && worthwhile && problem.m <= few &&
          problem.b.column_stride == 1;
@@ -136,7 +137,7 @@ bool is_deep(const MatmulProblem& problem, const KernelChoice& choice) {
 // oneDNN's products for AVX-512 fall behind our tile, to a third of its speed at some sizes, where the right matrix is
 // larger than the caches of a core (docs/performance/products.md).
 bool is_far(const MatmulProblem& problem, const KernelChoice& choice) {
-  constexpr std::int64_t cached = 2 << 20;
+  constexpr std::int64_t cached = 2 * machine::second_level_cache;
   return problem.dtype == DType::f32 && !problem.packed_b && problem.m > 1 && problem.b.column_stride == 1 &&
          problem.k * problem.n >= cached / std::int64_t{sizeof(float)} && choice.set() == InstructionSet::avx512;
 }
@@ -148,13 +149,12 @@ double operations_of(const MatmulProblem& problem) noexcept {
 
 // With few rows it is reading b that takes the time, from wherever the matrices of a whole network lie.
 double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
-  constexpr double bytes_per_nanosecond = 20;
   double bytes =
       static_cast<double>(problem.k) * static_cast<double>(problem.n) * static_cast<double>(size_of(problem.dtype));
   for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
     if (problem.b.batch_strides[axis] != 0) bytes *= static_cast<double>(problem.batch[axis]);
   }
-  return std::max(operations_of(problem) / operations_per_nanosecond, bytes / bytes_per_nanosecond);
+  return std::max(operations_of(problem) / operations_per_nanosecond, bytes / machine::shared_rate);
 }
 
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
@@ -271,15 +271,16 @@ bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) 
 void copy_result(const MatmulProblem& problem, const void* dense, void* result) {
   const std::size_t element = size_of(problem.dtype), bytes = static_cast<std::size_t>(problem.n) * element;
   const std::int64_t rows = batch_count(problem) * problem.m;
-  constexpr double nanoseconds_a_byte = 0.04;
-  run_team(threads_for(static_cast<double>(rows) * static_cast<double>(bytes) * nanoseconds_a_byte), [&](Team team) {
-    const Range mine = share(rows, team.member, team.size);
-    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-      const std::int64_t place = batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
-      std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element),
-                  static_cast<const std::byte*>(dense) + static_cast<std::size_t>(i) * bytes, bytes);
-    }
-  });
+  run_team(threads_for(machine::nanoseconds_to_move(2 * static_cast<double>(rows) * static_cast<double>(bytes))),
+           [&](Team team) {
+             const Range mine = share(rows, team.member, team.size);
+             for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+               const std::int64_t place =
+                   batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
+               std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element),
+                           static_cast<const std::byte*>(dense) + static_cast<std::size_t>(i) * bytes, bytes);
+             }
+           });
 }
 
 }  // namespace tyto::cpu

@@ -9,6 +9,7 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/onednn/primitive.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -53,7 +54,7 @@ Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::in
 }
 
 double operations_per_nanosecond(const MatmulProblem& problem) noexcept {
-  return problem.dtype == DType::bf16 ? 100.0 : 60.0;
+  return (problem.dtype == DType::bf16 ? 2.5 : 1.5) * machine::tile_operations;
 }
 
 class OnednnMatmul final : public MatmulRoutine {

@@ -5,6 +5,7 @@
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -22,7 +23,7 @@ template <class T>
 class PanelMatmul final : public MatmulRoutine {
  public:
   PanelMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, 40.0)) {
+      : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, machine::tile_operations)) {
     const auto element = static_cast<std::int64_t>(sizeof(T));
     by_batch_ = batch_count(problem) >= 2 * threads_ && threads_ > 1;
     // Of a long row, a chunk reads one block of the inner dimension at a time.

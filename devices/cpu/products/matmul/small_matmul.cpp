@@ -4,6 +4,7 @@
 
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -19,7 +20,7 @@ class SmallMatmul final : public MatmulRoutine {
   SmallMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         set_(choice.set()),
-        threads_(matmul_threads(problem, choice, 10.0)),
+        threads_(matmul_threads(problem, choice, machine::vector_operations)),
         multiply_(small_products<T>(set_).multiply),
         copies_(problem.b.column_stride != 1) {
     product_.m = problem.m;

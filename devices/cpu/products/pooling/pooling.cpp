@@ -9,6 +9,7 @@
 #include "core/value/text.hpp"
 #include "devices/cpu/arithmetic/half_copies.hpp"
 #include "devices/cpu/products/pooling/pooling_routine.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -66,10 +67,9 @@ PoolingPlan::PoolingPlan(const PoolingProblem& problem, const KernelChoice& choi
     output[axis] = axes[axis].output();
     taps *= axes[axis].kernel;
   }
-  constexpr double taps_per_nanosecond = 2.0;
-  threads = choice.threads > 0
-                ? choice.threads
-                : threads_for(static_cast<double>(output_elements()) * static_cast<double>(taps) / taps_per_nanosecond);
+  threads = choice.threads > 0 ? choice.threads
+                               : threads_for(static_cast<double>(output_elements()) * static_cast<double>(taps) /
+                                             machine::scalar_operations);
 }
 
 Pooling prepare_pooling(const PoolingProblem& problem, const KernelChoice& choice) {

@@ -4,15 +4,17 @@
 
 #include <algorithm>
 
+#include "devices/cpu/system/machine.hpp"
+
 namespace tyto::cpu {
 
 namespace {
 
-// Sizes that keep a panel of a block, and the rows of a chunk, in a second-level cache of 1 MB or more.
-constexpr std::int64_t panel_bytes = 128 * 1024;
-constexpr std::int64_t chunk_bytes = 256 * 1024;
+// Sizes that keep a panel of a block, and the rows of a chunk, in the second-level cache.
+constexpr std::int64_t panel_bytes = machine::second_level_cache / 8;
+constexpr std::int64_t chunk_bytes = machine::second_level_cache / 4;
 constexpr std::int64_t most_chunk_rows = 960;
-constexpr std::int64_t most_table_bytes = 128 * 1024;
+constexpr std::int64_t most_table_bytes = machine::second_level_cache / 8;
 // Steps of rows that are prefetched, and steps times vectors of a tile that ends before what it prefetched is there.
 constexpr std::int64_t longest_short_row = 128;
 constexpr std::int64_t short_tile = 64;
@@ -98,7 +100,7 @@ void pack_panel(const PanelLayout& layout, const InnerBlock& block, std::int64_t
                 T* packed) noexcept {
   constexpr std::int64_t run = 64;  // steps transposed at a time: whole cache lines read, their panel rows stay in L1
   constexpr std::int64_t columns_ahead = 8;  // each column starts on a page of its own, which hardware does not foresee
-  constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t line_elements = machine::cache_line / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
   for (std::int64_t tap = 0; tap < block.taps; ++tap) {
     const T* from = source.base + block.first * source.step_stride + panel * layout.width * source.column_stride;
@@ -180,7 +182,7 @@ MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
 // The rows of a later tile, whose addresses begin so many behind this one's.
 template <class T>
 void prefetch_rows(const TileArguments<T>& t, std::int64_t later) noexcept {
-  constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t line_elements = machine::cache_line / static_cast<std::int64_t>(sizeof(T));
   for (int r = 0; r < tile_rows; ++r) {
     const T* row = t.rows[later + r] + t.first;
     for (std::int64_t i = 0; i < t.steps; i += line_elements) __builtin_prefetch(row + i);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The shared cache and the time that moving takes.
+#include "devices/cpu/system/machine.hpp"
+
+#include "core/system/caches.hpp"
+
+namespace tyto::cpu::machine {
+
+std::int64_t shared_cache() noexcept {
+  static const std::int64_t bytes = [] {
+    constexpr std::int64_t usual = std::int64_t{32} << 20, least = usual / 4, most = usual * 2;
+    const std::int64_t stated = core::last_cache_bytes();
+    return stated == 0 ? usual : std::clamp(stated, least, most);
+  }();
+  return bytes;
+}
+
+double nanoseconds_to_move(double bytes) noexcept {
+  const double own = static_cast<double>(second_level_cache) / 2, shared = 0.75 * static_cast<double>(shared_cache());
+  return bytes / (bytes <= own ? own_rate : bytes <= shared ? shared_rate : memory_rate);
+}
+
+}  // namespace tyto::cpu::machine
