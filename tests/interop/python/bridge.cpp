@@ -112,8 +112,9 @@ PYBIND11_MODULE(tyto_bridge, module) {
       .def_property_readonly("address", [](const Eager& x) { return std::uintptr_t(x.bytes().data()); })
       .def("__repr__", [](const Eager& x) { return (std::ostringstream() << x).str(); })
       .def("__matmul__", [](const Eager& a, const Eager& b) { return matmul(a, b); })
-      .def("gradient", [](const Eager& x) { return tyto::grad([](Eager y) { return sum(y * y * y); })(x); },
-           "Of the sum of cubes.");
+      .def(
+          "gradient", [](const Eager& x) { return tyto::grad([](Eager y) { return sum(y * y * y); })(x); },
+          "Of the sum of cubes.");
   module.def("save_layer", &save_layer, "Writes tanh(x w) as a graph, for x of two rows.");
   py::class_<SavedGraph>(module, "SavedGraph").def(py::init<std::string>()).def("__call__", &SavedGraph::run);
 }
