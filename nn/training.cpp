@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/device/process_group.hpp"
 #include "core/value/text.hpp"
 #include "nn/interruption.hpp"
 #include "tyto/graph.hpp"
+#include "tyto/nn/checkpoint.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -52,8 +54,11 @@ struct TrainingCourse::State {
   std::vector<Value> kept;  // of options.keep, before the step
   std::optional<Interruption> interruption;
 
+  std::int64_t saved_steps = -1;  // of this call, in what was saved last
+
   /// Puts them back.
   void restore();
+  void save();
 
   TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
 };
@@ -76,6 +81,13 @@ void TrainingCourse::State::restore() {
   for (const NamedList<Tensor<Any>>& list : options.keep) {
     for (const Named<Tensor<Any>>& each : list) assign(each.value, Tensor<Any>(kept[next++]));
   }
+}
+
+void TrainingCourse::State::save() {
+  const SavedRun& run = options.save;
+  if (run.checkpoint == nullptr || run.file.empty()) return;
+  if (core::process_group().rank() == 0) run.checkpoint->save(run.file);
+  saved_steps = report.steps;
 }
 
 // A state that is held is copied before it is written.
@@ -103,9 +115,10 @@ void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   ++state.report.steps;
   if (state.line) state.line->show(epoch, state.report.steps, loss);
   if (state.history().add_loss(loss)) add_row(epoch);
-  // The last of all, since it may save what a run goes on from.
   const StepReport now{epoch, state.report.steps, loss};
   if (state.options.after_step && !state.options.after_step(now)) state.stopped = true;
+  // The last of all, since a run goes on from it. The last step's is written by finish().
+  if (state.options.save.every > 0 && state.report.steps % state.options.save.every == 0) state.save();
 }
 
 void TrainingCourse::end_epoch(std::int64_t epoch) {
@@ -128,9 +141,10 @@ void TrainingCourse::add_row(std::int64_t epoch) {
   }
 }
 
-TrainingReport TrainingCourse::report() const {
+TrainingReport TrainingCourse::finish() {
   TrainingReport report = state_->report;
   report.seconds = seconds_now() - state_->start;
+  if (state_->saved_steps != report.steps) state_->save();
   if (state_->interruption) report.interrupted_by = state_->interruption->signal();
   return report;
 }

@@ -10,7 +10,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
-#include "examples/interruption.hpp"
+#include "examples/training_run.hpp"
 #include "words.hpp"
 
 namespace nn = tyto::nn;
@@ -141,31 +141,19 @@ int run(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", batches)
       .add("history", history);
-  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
-    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
-                options.checkpoint.c_str());
-  }
+  go_on(checkpoint, options.checkpoint, descent);
   std::printf("%s: %lld words to learn, %lld held back; %lld parameters; %s on %s\n", options.words.c_str(),
               static_cast<long long>(batches.samples()), static_cast<long long>(test.samples()),
               static_cast<long long>(nn::parameter_count(model)), options.mode.c_str(), options.device.c_str());
   std::fflush(stdout);
 
-  const auto after_step = [&](const nn::StepReport&) {
-    if (!options.checkpoint.empty() && descent.count() % options.save_every == 0) checkpoint.save(options.checkpoint);
-    return true;
-  };
   const nn::TrainingReport report = nn::train(step, batches,
                                               {.epochs = options.epochs,
                                                .steps = options.steps,
-                                               .after_step = after_step,
                                                .validate = validate,
-                                               .history = &history});
-  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
-  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
-  if (report.steps > 0) {
-    std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
-                report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
-  }
+                                               .history = &history,
+                                               .save = {&checkpoint, options.checkpoint, options.save_every}});
+  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
   for (const std::string& word : invent<Tensor>(model, options)) std::printf("%s\n", word.c_str());
   return 0;
 }
@@ -173,13 +161,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    Options options;
-    if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
-    return run<tyto::Tensor<tyto::Lazy>>(options);
-  } catch (const std::exception& error) {
-    std::cerr << "char_rnn: " << error.what() << '\n';
-    return 1;
-  }
+  Options options;
+  return run_in_mode("char_rnn", command_line(options), count, words, options.mode,
+                     [&]<class Tensor>() { return run<Tensor>(options); });
 }

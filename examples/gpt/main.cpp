@@ -11,7 +11,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
-#include "examples/interruption.hpp"
+#include "examples/training_run.hpp"
 #include "model.hpp"
 #include "sums.hpp"
 #include "text.hpp"
@@ -227,29 +227,17 @@ int run(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", task.batches)
       .add("history", history);
-  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
-    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
-                options.checkpoint.c_str());
-  }
+  go_on(checkpoint, options.checkpoint, descent);
   std::printf("%s: %zu symbols, %lld parameters; %s on %s\n", task.name.c_str(), task.symbols.size(),
               static_cast<long long>(nn::parameter_count(model)), options.mode.c_str(), options.device.c_str());
   std::fflush(stdout);
 
-  const auto after_step = [&](const nn::StepReport&) {
-    if (!options.checkpoint.empty() && descent.count() % options.every == 0) checkpoint.save(options.checkpoint);
-    return true;
-  };
   const nn::TrainingReport report = nn::train(step, task.batches,
                                               {.steps = options.steps_now,
-                                               .after_step = after_step,
                                                .validate = [&] { return task.validate(model); },
-                                               .history = &history});
-  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
-  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
-  if (report.steps > 0) {
-    std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
-                report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
-  }
+                                               .history = &history,
+                                               .save = {&checkpoint, options.checkpoint, options.every}});
+  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
   task.show(model);
   return 0;
 }
@@ -257,13 +245,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    Options options;
-    if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
-    return run<tyto::Tensor<tyto::Lazy>>(options);
-  } catch (const std::exception& error) {
-    std::cerr << "gpt: " << error.what() << '\n';
-    return 1;
-  }
+  Options options;
+  return run_in_mode("gpt", command_line(options), count, words, options.mode,
+                     [&]<class Tensor>() { return run<Tensor>(options); });
 }

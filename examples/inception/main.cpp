@@ -12,6 +12,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/training_run.hpp"
 #include "networks.hpp"
 
 namespace nn = tyto::nn;
@@ -124,14 +125,9 @@ void run(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    Options options;
-    if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") run<tyto::Tensor<tyto::Eager>>(options);
-    else run<tyto::Tensor<tyto::Lazy>>(options);
+  Options options;
+  return run_in_mode("inception", command_line(options), count, words, options.mode, [&]<class Tensor>() {
+    run<Tensor>(options);
     return 0;
-  } catch (const std::exception& error) {
-    std::cerr << "inception: " << error.what() << '\n';
-    return 1;
-  }
+  });
 }

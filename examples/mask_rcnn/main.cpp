@@ -16,7 +16,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
-#include "examples/interruption.hpp"
+#include "examples/training_run.hpp"
 #include "network.hpp"
 #include "shapes.hpp"
 
@@ -64,15 +64,9 @@ CommandLine command_line(Options& options) {
   return line;
 }
 
-double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 template <class Tensor, class Compiled>
 void print_memory(const Compiled& compiled) {
-  if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
-    const tyto::MemoryPlan& plan = compiled.plan();
-    std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states\n", mebibytes(plan.height),
-                mebibytes(plan.bound), mebibytes(plan.naive),
-                mebibytes(static_cast<std::int64_t>(compiled.report().state_bytes)));
-  }
+  print_plan<Tensor>(compiled);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf("process: %.0f MiB at most\n", static_cast<double>(usage.ru_maxrss) / 1024);
@@ -195,31 +189,19 @@ int train(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", batches)
       .add("history", history);
-  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
-    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
-                options.checkpoint.c_str());
-  }
+  go_on(checkpoint, options.checkpoint, descent);
   std::printf("drawn shapes: %lld parameters, %lld anchors; %s on %s\n",
               static_cast<long long>(nn::parameter_count(model)), static_cast<long long>(model.anchor_count()),
               options.mode.c_str(), options.device.c_str());
   std::fflush(stdout);
 
-  const auto after_step = [&](const nn::StepReport&) {
-    if (!options.checkpoint.empty() && descent.count() % options.every == 0) checkpoint.save(options.checkpoint);
-    return true;
-  };
   const nn::TrainingReport report = nn::train(step, batches,
                                               {.steps = options.steps_now,
-                                               .after_step = after_step,
                                                .validate = [&] { return test.run(); },
-                                               .history = &history});
-  if (!options.checkpoint.empty()) checkpoint.save(options.checkpoint);
-  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
-  if (report.steps > 0) {
-    std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
-                report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
-    print_memory<Tensor>(step);
-  }
+                                               .history = &history,
+                                               .save = {&checkpoint, options.checkpoint, options.every}});
+  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (report.steps > 0) print_memory<Tensor>(step);
   if (!options.picture.empty()) {
     nn::Batches<Tensor> eight(Shapes(8), {.size = 8, .shuffle = false, .seed = options.seed + 1});
     tyto::write_png(options.picture, drawn(model, eight.next()->first));
@@ -259,13 +241,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    Options options;
-    if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
-    return run<tyto::Tensor<tyto::Lazy>>(options);
-  } catch (const std::exception& error) {
-    std::cerr << "mask_rcnn: " << error.what() << '\n';
-    return 1;
-  }
+  Options options;
+  return run_in_mode("mask_rcnn", command_line(options), count, words, options.mode,
+                     [&]<class Tensor>() { return run<Tensor>(options); });
 }

@@ -17,7 +17,7 @@
 #include <tyto/reduce.hpp>
 
 #include "digits.hpp"
-#include "examples/interruption.hpp"
+#include "examples/training_run.hpp"
 #include "options.hpp"
 
 namespace nn = tyto::nn;
@@ -53,8 +53,6 @@ std::ofstream open_losses(const std::string& path, std::int64_t steps_done) {
   for (const std::string& line : kept) file << line << '\n';
   return file;
 }
-
-double mebibytes(double bytes) { return bytes / (1 << 20); }
 
 template <class Tensor>
 Tensor pixels(const Tensor& images) {
@@ -104,15 +102,11 @@ int run(const Options& options) {
   checkpoint.add("model", model.named_states());
   checkpoint.add("descent", descent.state(model.named_parameters()));
   checkpoint.add("batches", batches);
-  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
-    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
-                options.checkpoint.c_str());
-  }
+  go_on(checkpoint, options.checkpoint, descent);
   tyto::distributed::broadcast_states(model.parameters());
   tyto::distributed::separate_draws();
-  const std::int64_t steps_before = descent.count();
   std::optional<std::ofstream> losses;
-  if (group.is_first() && !options.losses.empty()) losses = open_losses(options.losses, steps_before);
+  if (group.is_first() && !options.losses.empty()) losses = open_losses(options.losses, descent.count());
   std::printf("%s: %lld to train, %lld to test; %s on %s\n", digits.origin.c_str(),
               static_cast<long long>(batches.samples()), static_cast<long long>(digits.test.labels.size()),
               options.mode.c_str(), options.device.c_str());
@@ -121,16 +115,15 @@ int run(const Options& options) {
 
   const auto after_step = [&](const nn::StepReport& report) {
     if (losses) *losses << report.loss << std::endl;
-    if (group.is_first() && !options.checkpoint.empty() && (steps_before + report.steps) % options.save_every == 0) {
-      checkpoint.save(options.checkpoint);
-    }
     return true;
   };
-  const nn::TrainingReport report = nn::train(
-      step, batches,
-      {.epochs = options.epochs, .steps = options.steps, .after_step = after_step, .interruptible = group.size() == 1});
-  if (group.is_first() && !options.checkpoint.empty()) checkpoint.save(options.checkpoint);
-  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
+  const nn::TrainingReport report = nn::train(step, batches,
+                                              {.epochs = options.epochs,
+                                               .steps = options.steps,
+                                               .after_step = after_step,
+                                               .save = {&checkpoint, options.checkpoint, options.save_every},
+                                               .interruptible = group.size() == 1});
+  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
 
   if (report.steps > 0) {
     std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.4f\n", static_cast<long long>(report.steps),
@@ -139,8 +132,7 @@ int run(const Options& options) {
       const tyto::MemoryPlan& plan = step.plan();
       const tyto::GraphReport graph = step.report();
       std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states, %zu steps\n",
-                  mebibytes(static_cast<double>(plan.height)), mebibytes(static_cast<double>(plan.bound)),
-                  mebibytes(static_cast<double>(plan.naive)), mebibytes(static_cast<double>(graph.state_bytes)),
+                  mebibytes(plan.height), mebibytes(plan.bound), mebibytes(plan.naive), mebibytes(graph.state_bytes),
                   graph.steps);
       for (const std::string& fallback : graph.fallbacks) std::printf("on the cpu instead: %s\n", fallback.c_str());
     }
@@ -156,15 +148,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    Options options;
-    if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") {
-      return run<tyto::Tensor<tyto::Eager>>(options);
-    }
-    return run<tyto::Tensor<tyto::Lazy>>(options);
-  } catch (const std::exception& error) {
-    std::cerr << "mnist: " << error.what() << '\n';
-    return 1;
-  }
+  Options options;
+  return run_in_mode("mnist", command_line(options), count, words, options.mode,
+                     [&]<class Tensor>() { return run<Tensor>(options); });
 }

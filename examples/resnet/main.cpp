@@ -10,7 +10,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
-#include "examples/interruption.hpp"
+#include "examples/training_run.hpp"
 #include "network.hpp"
 #include "pictures.hpp"
 
@@ -67,8 +67,6 @@ CommandLine command_line(Options& options) {
   return line;
 }
 
-double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
-
 template <class Tensor>
 int run(const Options& options) {
   // Processes that were started together share each batch; the first one speaks and saves.
@@ -118,10 +116,7 @@ int run(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", batches)
       .add("history", history);
-  if (!options.checkpoint.empty() && checkpoint.load_if_present(options.checkpoint)) {
-    std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()),
-                options.checkpoint.c_str());
-  }
+  go_on(checkpoint, options.checkpoint, descent);
   tyto::distributed::broadcast_states(model.parameters());
   tyto::distributed::separate_draws();
   std::printf("%s: %lld to train, %lld to test; ResNet-%lld, %lld parameters; %s on %s\n", pictures.origin.c_str(),
@@ -131,42 +126,22 @@ int run(const Options& options) {
   if (group.size() > 1) std::printf("%d processes on %s\n", group.size(), group.transport().c_str());
   std::fflush(stdout);
 
-  const auto after_step = [&](const nn::StepReport&) {
-    if (group.is_first() && !options.checkpoint.empty() && descent.count() % options.save_every == 0)
-      checkpoint.save(options.checkpoint);
-    return true;
-  };
   const nn::TrainingReport report = nn::train(step, batches,
                                               {.epochs = options.epochs,
                                                .steps = options.steps,
-                                               .after_step = after_step,
                                                .validate = validate,
                                                .history = &history,
+                                               .save = {&checkpoint, options.checkpoint, options.save_every},
                                                .interruptible = group.size() == 1});
-  if (group.is_first() && !options.checkpoint.empty()) checkpoint.save(options.checkpoint);
-  if (const int code = interruption(report, options.checkpoint); code != 0) return code;
-  if (report.steps == 0) return 0;
-
-  std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.6f\n", static_cast<long long>(report.steps),
-              report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
-  if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
-    const tyto::MemoryPlan& plan = step.plan();
-    std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states\n", mebibytes(plan.height),
-                mebibytes(plan.bound), mebibytes(plan.naive), mebibytes(step.report().state_bytes));
-  }
+  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (report.steps > 0) print_plan<Tensor>(step);
   return 0;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  try {
-    Options options;
-    if (!command_line(options).parse(count, words)) return 0;
-    if (options.mode == "eager") return run<tyto::Tensor<tyto::Eager>>(options);
-    return run<tyto::Tensor<tyto::Lazy>>(options);
-  } catch (const std::exception& error) {
-    std::cerr << "resnet: " << error.what() << '\n';
-    return 1;
-  }
+  Options options;
+  return run_in_mode("resnet", command_line(options), count, words, options.mode,
+                     [&]<class Tensor>() { return run<Tensor>(options); });
 }

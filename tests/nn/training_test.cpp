@@ -94,6 +94,38 @@ TEST_CASE_TEMPLATE("a run that is resumed from a checkpoint goes on exactly", M,
         whole.model.parameters()[2].template to_vector<float>());
 }
 
+TEST_CASE_TEMPLATE("train saves every so many steps and at its end, and nothing after an exception", M, Eager, Lazy) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "run.npz";
+  Batches<Tensor<M>> batches(Host::zeros({100, 1}), Host::zeros({100, 1}), {.size = 1, .shuffle = false});
+  std::int64_t made = 0, found = 0;
+  Checkpoint checkpoint, reader;
+  checkpoint.add("steps", made);
+  reader.add("steps", found);
+  const auto step = [&](const Tensor<M>&, const Tensor<M>&) {
+    return Tensor<M>(++made == 8 ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+  };
+  const auto saved = [&] {
+    reader.load(path);
+    return found;
+  };
+  TrainingOptions options{.steps = 5, .progress = false, .save = {&checkpoint, path, 3}};
+  options.after_step = [&](const StepReport& now) {
+    if (now.steps == 4) CHECK(saved() == 3);
+    return true;
+  };
+  CHECK(train(step, batches, options).steps == 5);
+  CHECK(saved() == 5);
+  options.after_step = {};
+  options.save.every = 1;
+  CHECK_THROWS_AS(train(step, batches, options), ValueError);  // in the eighth step
+  CHECK(saved() == 7);
+  options.stop_on_nan = false;
+  options.save.file.clear();
+  CHECK(train(step, batches, options).steps == 5);
+  CHECK(saved() == 7);
+}
+
 TEST_CASE_TEMPLATE("every rule of descent goes on from a checkpoint bit for bit", M, Eager, Lazy) {
   using T = Tensor<M>;
   const LearningRate rate = cosine_decay(0.1, 0.01, 8);

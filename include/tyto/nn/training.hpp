@@ -18,6 +18,8 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+class Checkpoint;
+
 /// One line on the terminal, written over again: step, steps per second, loss, time left. Where the standard output is
 /// no terminal, a line every 30 seconds.
 class TYTO_API ProgressLine {
@@ -51,7 +53,14 @@ struct EarlyStop {
   bool larger_is_better = false;  ///< whether the metric should grow
 };
 
-/// Options of `steps_left`.
+/// What a run goes on from, and when train() writes it.
+struct SavedRun {
+  const Checkpoint* checkpoint = nullptr;  ///< all that the run needs
+  std::string file = {};                   ///< its file; empty: nothing is written
+  std::int64_t every = 0;                  ///< steps between two writings; 0: at the end alone
+};
+
+/// How `train` goes about it.
 struct TrainingOptions {
   std::int64_t epochs = 1;  ///< of the data set, those before the batches' position included
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();  ///< at most so many in this call
@@ -62,6 +71,12 @@ struct TrainingOptions {
   std::function<Figures()> validate = {};
   /// Takes in the loss of each step and what `validate` yields. One that a checkpoint holds goes on when it is loaded.
   TrainingHistory* history = nullptr;
+  /// The checkpoint that is written now and then and at the end, also of a run that was interrupted or stopped early.
+  /// Of processes that train together the first one writes it.
+  ///
+  ///     checkpoint.load_if_present("run.npz");
+  ///     nn::train(step, batches, {.epochs = 12, .save = {&checkpoint, "run.npz", 50}});
+  SavedRun save = {};
   /// When training ends before its time; left out: not.
   std::optional<EarlyStop> stop_early = {};
   /// A NaN loss ends training by a ValueError, before anything is told of it or saved; false: training goes on.
@@ -107,7 +122,7 @@ class TYTO_API TrainingCourse {
   void begin_step();
   void end_step(std::int64_t epoch, double loss);
   void end_epoch(std::int64_t epoch);
-  TrainingReport report() const;
+  TrainingReport finish();
 
  private:
   struct State;
@@ -133,7 +148,7 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
       course.end_epoch(epoch);
     }
   }
-  return course.report();
+  return course.finish();
 }
 
 }  // namespace TYTO_API
