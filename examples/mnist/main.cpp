@@ -126,8 +126,6 @@ int run(const Options& options) {
   if (const int code = conclude(report, options.checkpoint); code != 0) return code;
 
   if (report.steps > 0) {
-    std::printf("%lld steps in %.1f s: %.2f steps/s, last loss %.4f\n", static_cast<long long>(report.steps),
-                report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
     if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
       const tyto::MemoryPlan& plan = step.plan();
       const tyto::GraphReport graph = step.report();
