@@ -12,15 +12,21 @@ void watch_for_forks() noexcept;
 /// for ever.
 bool has_lost_threads() noexcept;
 
-/// Calls run(context) on a thread that the child has for this, whose threads are new, and waits for it.
+/// Calls run(context) on a thread that the calling one has for this, whose threads are new, and waits for it.
 void run_with_new_threads(void (*run)(void* context), void* context);
+
+/// body() on another thread, which is in no parallel region and may use OpenMP.
+template <class Body>
+void with_new_threads(const Body& body) {
+  run_with_new_threads([](void* context) { (*static_cast<const Body*>(context))(); }, const_cast<Body*>(&body));
+}
 
 /// body(), which may use OpenMP.
 template <class Body>
 void with_threads(const Body& body) {
   watch_for_forks();
-  if (!has_lost_threads()) return body();
-  run_with_new_threads([](void* context) { (*static_cast<const Body*>(context))(); }, const_cast<Body*>(&body));
+  if (has_lost_threads()) with_new_threads(body);
+  else body();
 }
 
 }  // namespace tyto::cpu

@@ -34,10 +34,10 @@ int read_initial_threads() noexcept {
   if (const char* wish = std::getenv("TYTO_THREADS")) {
     char* end = nullptr;
     const long count = std::strtol(wish, &end, 10);
-    if (*end == '\0' && count >= 1 && count <= most_threads) return static_cast<int>(count);
+    if (*end == '\0' && count >= 1 && count <= most_threads) return granted_threads(static_cast<int>(count));
   }
 #if defined(_OPENMP)
-  return std::max(1, omp_get_max_threads());
+  return granted_threads(std::max(1, omp_get_max_threads()));
 #else
   return 1;
 #endif
@@ -70,13 +70,21 @@ int threads_worth_waking(int most, double nanoseconds) noexcept {
 
 }  // namespace
 
+int granted_threads(int count) noexcept {
+#if defined(_OPENMP)
+  return std::min(count, omp_get_thread_limit());
+#else
+  return std::min(count, 1);
+#endif
+}
+
 int threads() noexcept { return thread_count().load(std::memory_order_relaxed); }
 
 void set_threads(int count) {
   if (count < 1 || count > most_threads) {
     core::throw_error<ValueError>("threads: the count must be from 1 to ", most_threads, ", got ", count);
   }
-  thread_count().store(count, std::memory_order_relaxed);
+  thread_count().store(granted_threads(count), std::memory_order_relaxed);
 }
 
 int threads_for(double nanoseconds) noexcept { return threads_worth_waking(threads(), nanoseconds); }

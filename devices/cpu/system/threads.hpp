@@ -13,6 +13,9 @@ int threads() noexcept;
 /// Sets threads() for the whole process; throws ValueError unless count is positive.
 void set_threads(int count);
 
+/// So many threads, or as many as OpenMP's limit (OMP_THREAD_LIMIT) grants.
+int granted_threads(int count) noexcept;
+
 /// Threads worth waking for work that one thread finishes in so many nanoseconds. Waking sleeping threads costs up to
 /// 100 us: below 20 us of work, and 2 us for each of many threads, the calling thread stays alone. Else all threads
 /// take part, even where fewer would do: OpenMP ends the threads that a smaller team leaves out, and the next larger

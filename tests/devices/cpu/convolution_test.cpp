@@ -9,6 +9,7 @@
 #include <tyto/error.hpp>
 
 #include "devices/cpu/products/convolution/convolution.hpp"
+#include "devices/cpu/system/threads.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
 namespace tyto::cpu {
@@ -375,6 +376,23 @@ TEST_CASE("kernels of one tap are right where strides leave the end of an axis o
          {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
       p.pass = pass;
       for (const Path& path : all_paths(static_cast<int>(1 + draw.below(8)))) check_where_taken<float>(p, path, draw);
+    }
+  }
+}
+
+TEST_CASE("convolutions within a parallel region of the program are whole") {
+  Draw draw(61);
+  for (const std::int64_t kernel : {1, 3}) {
+    ConvolutionProblem p = image_problem(14, 16, kernel, 32);
+    p.batch = 2;
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
+      p.pass = pass;
+      for (const Path& path : all_paths(2)) {
+        run_team(2, [&](Team team) {
+          if (team.member == 0) check_where_taken<float>(p, path, draw);
+        });
+      }
     }
   }
 }

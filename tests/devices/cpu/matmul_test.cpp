@@ -143,8 +143,9 @@ Limits<double> drawn_limits(Draw& draw) {
   return choices[draw.below(4)];
 }
 
+/// Within: a parallel region of the program.
 template <class T>
-void check_drawn_matmuls(int cases) {
+void check_drawn_matmuls(int cases, bool within = false) {
   for (int number = 0; number < cases; ++number) {
     Draw draw(static_cast<std::uint64_t>(number) + 100 * static_cast<std::uint64_t>(dtype_of<T>));
     MatmulProblem problem;
@@ -169,13 +170,16 @@ void check_drawn_matmuls(int cases) {
     }
     problem.packed_b = one_b && draw.coin();
     for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
-      CAPTURE(number);
-      CAPTURE(path.name);
-      try {
-        check_matmul<T>(problem, placed, path.choice, draw);
-      } catch (const DeviceError&) {
-        REQUIRE(path.name == "onednn");  // it may decline; the automatic choice then takes our own code
-      }
+      run_team(within ? 2 : 1, [&](Team team) {
+        if (team.member != 0) return;
+        CAPTURE(number);
+        CAPTURE(path.name);
+        try {
+          check_matmul<T>(problem, placed, path.choice, draw);
+        } catch (const DeviceError&) {
+          CHECK(path.name == "onednn");  // it may decline; the automatic choice then takes our own code
+        }
+      });
     }
   }
 }
@@ -217,6 +221,8 @@ TEST_CASE("products of two rows with two columns whose elements alternate are ri
 TEST_CASE("f32 products are right for drawn shapes, layouts, batches and endings on every code path") {
   check_drawn_matmuls<float>(150);
 }
+
+TEST_CASE("products within a parallel region of the program are whole") { check_drawn_matmuls<float>(60, true); }
 
 TEST_CASE("f64 products are right for drawn shapes, layouts, batches and endings on every code path") {
   check_drawn_matmuls<double>(60);

@@ -135,7 +135,7 @@ Geometry::Geometry(const ConvolutionProblem& problem)
 
 int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,
                         double operations_per_nanosecond) {
-  if (choice.threads > 0) return choice.threads;
+  if (choice.threads > 0) return granted_threads(choice.threads);
   return threads_for(operations_of(problem) / operations_per_nanosecond);
 }
 

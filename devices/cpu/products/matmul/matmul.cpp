@@ -226,7 +226,7 @@ BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noe
 
 int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
                    double operations_per_nanosecond) noexcept {
-  if (choice.threads > 0) return choice.threads;
+  if (choice.threads > 0) return granted_threads(choice.threads);
   return threads_for(nanoseconds_of(problem, operations_per_nanosecond));
 }
 

@@ -77,11 +77,15 @@ bool has_avx512() {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
-ThreadCount::ThreadCount(int count) noexcept : before_(omp_get_max_threads()) {
+ThreadCount::ThreadCount(int count) noexcept : before_(omp_get_max_threads()), was_dynamic_(omp_get_dynamic() != 0) {
   if (count != before_) omp_set_num_threads(count);
+  if (was_dynamic_) omp_set_dynamic(0);
 }
 
-ThreadCount::~ThreadCount() { omp_set_num_threads(before_); }
+ThreadCount::~ThreadCount() {
+  omp_set_num_threads(before_);
+  if (was_dynamic_) omp_set_dynamic(1);
+}
 
 dnnl::primitive_attr attributes_with_scratchpad() {
   dnnl::primitive_attr attributes;
@@ -164,7 +168,7 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
   };
   dnnl_status_t status = dnnl_success;
   share_arithmetic_rules(state.threads);
-  with_threads([&] {
+  const auto execute = [&] {
     const ThreadCount guard(state.threads);
     std::size_t place = 0;
     for (void* address : addresses) {
@@ -174,7 +178,10 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
     if (status == dnnl_success) {
       status = dnnl_primitive_execute(state.primitive.get(), stream(), state.count, caller.arguments.data());
     }
-  });
+  };
+  // Within a parallel region of the program around us oneDNN takes itself to be alone, and computes one thread's share.
+  if (state.threads > 1 && omp_in_parallel() != 0) with_new_threads(execute);
+  else with_threads(execute);
   if (state.threads > 1) {
     const auto now = AwakeThreads::Clock::now();
     awake_threads().region_done(now);

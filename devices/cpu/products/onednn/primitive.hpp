@@ -23,7 +23,8 @@ const dnnl::engine& engine();
 /// Whether its code is that for AVX-512.
 bool has_avx512();
 
-/// Forces OpenMP's thread count while oneDNN creates or executes a primitive: it sizes scratchpads by that count.
+/// Forces OpenMP's thread count while oneDNN creates or executes a primitive: it sizes scratchpads by that count, and
+/// each of so many threads computes its share, no more when there are fewer of them.
 class ThreadCount {
  public:
   explicit ThreadCount(int count) noexcept;
@@ -33,6 +34,7 @@ class ThreadCount {
 
  private:
   int before_;
+  bool was_dynamic_;
 };
 
 /// Attributes that every primitive here has: the caller provides the scratchpad.
