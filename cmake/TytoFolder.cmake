@@ -21,10 +21,22 @@ function(tyto_view name out)
   set(${out} "${view}" PARENT_SCOPE)
 endfunction()
 
-# tyto_sources(<out> <folder>): the sources and headers of a folder and those below it, watched for additions.
+# What calls the operating system has a half for each: x.posix.cpp and x.windows.cpp.
+set(TYTO_OTHER_SYSTEM windows)
+if(WIN32)
+  set(TYTO_OTHER_SYSTEM posix)
+endif()
+
+# tyto_sources(<out> <folder>): the sources of this system and headers of a folder and those below it, watched for additions.
 function(tyto_sources out folder)
   set(root "${PROJECT_SOURCE_DIR}/${folder}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "\\.${TYTO_OTHER_SYSTEM}\\.cpp$")
+  foreach(source IN LISTS sources)
+    if(source MATCHES "\\.windows\\.cpp$")  # its headers take ordinary words for macros
+      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${root}/*.hpp")
   if(sources)
     set(${out} ${sources} ${headers} PARENT_SCOPE)

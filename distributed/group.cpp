@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Joining the group that a launcher started, and leaving it.
 #include <cxxabi.h>
-#include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 
 #include "core/device/process_group.hpp"
 #include "core/system/backtrace.hpp"
+#include "core/system/process.hpp"
 #include "core/value/text.hpp"
 #include "distributed/mpi_group.hpp"
 #include "distributed/transport.hpp"
@@ -57,15 +57,11 @@ void say_rank_and_terminate() {
 
 // Launchers bind each process to a core, say; threads would share it.
 void warn_of_bound_threads() {
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return;
-  if (const int cores = CPU_COUNT(&set); cores < threads()) {
+  const int cores = core::processors_of_thread();
+  if (cores != 0 && cores < threads()) {
     say(core::text("it computes on ", threads(), " threads, but its launcher bound it to ", cores,
                    cores == 1 ? " core" : " cores", "; bind to none, or set TYTO_THREADS"));
   }
-#endif
 }
 
 std::mutex group_mutex;

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "core/system/locked_file.hpp"
+
 namespace tyto::io {
 
 /// Written beside its place as `path.partial`, flushed to the disk, and renamed into place by commit(). A kill at any
@@ -15,24 +17,16 @@ namespace tyto::io {
 /// as a folder or a device, is refused. The new file has the permissions of the old.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
-  /// Removes what was written unless it was committed.
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
+  explicit AtomicFile(const std::string& path);
 
   void write(std::span<const std::byte> bytes);
   std::uint64_t size() const { return size_; }
-  void commit();
+  void commit() { file_.move_to_target(); }
 
  private:
-  void open_partial();
-  [[noreturn]] void fail(const char* what) const;
+  AtomicFile(const std::string& path, const std::string& target);
 
-  std::string path_;
-  std::string target_;  // where the links of path_ lead to
-  std::string partial_;
-  int descriptor_ = -1;
+  core::LockedFile file_;
   std::uint64_t size_ = 0;
 };
 

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "core/system/readable_file.hpp"
 
 namespace tyto::io {
 
@@ -32,19 +36,14 @@ class ByteSource {
 /// A file of the file system, open for reading as long as this lives. Its size is the one it has when it is opened.
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(const std::string& path);
-  ~FileSource() override;
+  explicit FileSource(const std::string& path) : FileSource(path, std::make_unique<core::ReadableFile>(path)) {}
 
  private:
-  struct Opened {
-    int descriptor;
-    std::uint64_t size;
-  };
-  static Opened open_regular(const std::string& path);
-  FileSource(const std::string& path, Opened opened) : ByteSource(path, opened.size), descriptor_(opened.descriptor) {}
+  FileSource(const std::string& path, std::unique_ptr<core::ReadableFile> file)
+      : ByteSource(path, file->size()), file_(std::move(file)) {}
   void read_inside(std::uint64_t offset, std::span<std::byte> target) const override;
 
-  int descriptor_;
+  std::unique_ptr<core::ReadableFile> file_;
 };
 
 /// Borrowed memory.

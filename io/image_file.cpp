@@ -52,7 +52,7 @@ bool begins_with(std::span<const std::byte> bytes, std::initializer_list<int> ma
 }
 
 bool is_picture_name(const std::filesystem::path& path) {
-  std::string ending = path.extension();
+  std::string ending = path.extension().string();
   for (char& letter : ending) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
@@ -64,7 +64,7 @@ std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& f
   for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end; each.increment(error)) {
     entries.push_back(each->path());
   }
-  if (error) refuse(folder, "cannot be listed: ", error.message());
+  if (error) refuse(folder.string(), "cannot be listed: ", error.message());
   std::sort(entries.begin(), entries.end());
   return entries;
 }
@@ -155,12 +155,12 @@ ImageFolder list_image_folder(const std::string& path) {
     const auto label = static_cast<std::int64_t>(found.classes.size());
     const std::size_t before = found.paths.size();
     for (const std::filesystem::path& file : io::sorted_entries(folder)) {
-      if (io::is_picture_name(file)) found.paths.push_back(file);
+      if (io::is_picture_name(file)) found.paths.push_back(file.string());
     }
     // A folder without pictures is no class: nothing could be learnt of it.
     if (found.paths.size() == before) continue;
     found.labels.resize(found.paths.size(), label);
-    found.classes.push_back(folder.filename());
+    found.classes.push_back(folder.filename().string());
   }
   if (found.paths.empty()) io::refuse(path, "has no folder with .png, .jpg or .jpeg files");
   return found;

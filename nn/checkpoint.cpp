@@ -2,11 +2,11 @@
 // Saving and restoring a training run through one .npz file.
 #include "tyto/nn/checkpoint.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "core/device/process_group.hpp"
 #include "core/graph/label.hpp"
@@ -206,7 +206,8 @@ void Checkpoint::load_here(const std::string& path) {
 bool Checkpoint::load_if_present(const std::string& path) {
   (void)core::processes_of_call("Checkpoint::load_if_present");
   const core::LabelScope called("Checkpoint::load_if_present");
-  const bool is_there = ::access(path.c_str(), F_OK) == 0;
+  std::error_code unknown;
+  const bool is_there = std::filesystem::exists(path, unknown);
   if (!distributed::broadcast(Tensor<Any>(is_there)).item<bool>()) return false;
   load(path);
   return true;

@@ -2,11 +2,12 @@
 // The handler of Interruption, which all training of the process shares, since signals are the process's.
 #include "nn/interruption.hpp"
 
-#include <signal.h>
-
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <mutex>
+
+#include "core/system/process.hpp"
 
 namespace tyto::nn::detail {
 
@@ -34,12 +35,8 @@ void note(int signal) {
   int none = 0;
   if (came.compare_exchange_strong(none, signal)) return;
   // The default ends the process as soon as this handler returns: a signal is blocked while it is handled.
-  ::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
-bool is(const struct sigaction& action, void (*handler)(int)) {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == handler;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 }  // namespace
@@ -51,15 +48,7 @@ Interruption::Interruption() {
   // no interruption and trains again and again must not outlive every Ctrl-C.
   listens_ = came == 0;
   if (all.living++ > 0 || !listens_) return;
-  for (std::size_t i = 0; i < watched.size(); ++i) {
-    struct sigaction before {};
-    if (::sigaction(watched[i], nullptr, &before) != 0 || !is(before, SIG_DFL)) continue;
-    struct sigaction action {};
-    action.sa_handler = note;
-    action.sa_flags = SA_RESTART;  // reading and writing go on
-    sigemptyset(&action.sa_mask);
-    all.ours[i] = ::sigaction(watched[i], &action, nullptr) == 0;
-  }
+  for (std::size_t i = 0; i < watched.size(); ++i) all.ours[i] = core::handle_signal(watched[i], note);
 }
 
 Interruption::~Interruption() {
@@ -67,14 +56,12 @@ Interruption::~Interruption() {
   const std::lock_guard lock(all.mutex);
   if (--all.living > 0) return;
   for (std::size_t i = 0; i < watched.size(); ++i) {
-    struct sigaction now {};
-    // A handler that was installed meanwhile is somebody else's.
-    if (all.ours[i] && ::sigaction(watched[i], nullptr, &now) == 0 && is(now, note)) ::signal(watched[i], SIG_DFL);
+    if (all.ours[i]) core::release_signal(watched[i], note);
     all.ours[i] = false;
   }
   if (const int signal = came; listens_ && signal != 0 && !all.answered) {
     all.answered = true;
-    ::raise(signal);
+    std::raise(signal);
   }
 }
 

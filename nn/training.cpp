@@ -2,8 +2,6 @@
 // The course of a training run: what is counted, shown and decided between the steps.
 #include "tyto/nn/training.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <limits>
 
 #include "core/device/process_group.hpp"
+#include "core/system/process.hpp"
 #include "core/value/text.hpp"
 #include "nn/interruption.hpp"
 #include "tyto/graph.hpp"
@@ -161,7 +160,7 @@ struct ProgressLine::State {
 };
 
 ProgressLine::ProgressLine(std::int64_t done, std::int64_t total) : state_(std::make_unique<State>()) {
-  state_->terminal = ::isatty(STDOUT_FILENO) != 0;
+  state_->terminal = core::prints_to_terminal();
   state_->first = done;
   state_->total = total;
   state_->start = detail::seconds_now();

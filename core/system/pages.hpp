@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole pages of memory from the operating system.
+// Memory from the operating system: whole pages, and aligned blocks of the heap.
 #pragma once
 
 #include <cstddef>
@@ -18,5 +18,11 @@ void unmap_pages(void* pages, std::size_t bytes);
 /// Lets the system have the pages that lie wholly within a part of memory; what they hold is lost, or comes from the
 /// file that they map.
 void discard_pages(const void* memory, std::size_t bytes);
+
+/// A block of the heap at a multiple of `alignment`, of which `bytes` is one; null where there is none.
+void* allocate_aligned(std::size_t alignment, std::size_t bytes);
+void free_aligned(void* block);
+/// Gives back to the system what was freed between blocks in use.
+void trim_heap();
 
 }  // namespace tyto::core

@@ -13,13 +13,19 @@
 namespace tyto {
 namespace {
 
+#if defined(_WIN32)
+void set(const char* name, const char* value) { _putenv_s(name, value == nullptr ? "" : value); }
+#else
+void set(const char* name, const char* value) { value == nullptr ? unsetenv(name) : setenv(name, value, 1); }
+#endif
+
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value, 1);
+    set(name, value);
   }
-  ~Setting() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  ~Setting() { set(name_, before_ ? before_->c_str() : nullptr); }
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
 

@@ -2,17 +2,16 @@
 // A limit on the memory of the test program, for tests of what happens when there is no more.
 #pragma once
 
+// Sanitizers take terabytes of addresses for themselves; Windows limits no addresses.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(_WIN32)
+#define TYTO_TEST_MEMORY_LIMIT 0
+#else
+#define TYTO_TEST_MEMORY_LIMIT 1
+
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
-
-// Sanitizers take terabytes of addresses for themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TYTO_TEST_MEMORY_LIMIT 0
-#else
-#define TYTO_TEST_MEMORY_LIMIT 1
-#endif
 
 namespace tyto::io_tests {
 
@@ -36,3 +35,5 @@ class MemoryLimit {
 };
 
 }  // namespace tyto::io_tests
+
+#endif

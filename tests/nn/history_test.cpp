@@ -16,7 +16,7 @@
 #include <tyto/nn.hpp>
 #include <tyto/reduce.hpp>
 
-#include "tests/support/child.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace tyto::nn {

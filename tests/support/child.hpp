@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/file_text.hpp"
 
 namespace tyto::testing {
 
@@ -44,12 +44,6 @@ class Child {
  private:
   pid_t id_;
 };
-
-inline std::string text_of(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 struct Ran {
   bool succeeded;

@@ -3,8 +3,14 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#if defined(_WIN32)
+#include <windows.h>
+#undef near
+#undef far
+#else
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +20,15 @@ namespace tyto::testing {
 /// Pages with a guard page behind them: touching what lies behind end() is a fault.
 class GuardedPages {
  public:
+#if defined(_WIN32)
+  explicit GuardedPages(std::size_t bytes) : page_(4096), size_((bytes + page_ - 1) / page_ * page_ + page_) {
+    memory_ = static_cast<std::byte*>(VirtualAlloc(nullptr, size_, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
+    REQUIRE(memory_ != nullptr);
+    DWORD before = 0;
+    REQUIRE(VirtualProtect(memory_ + size_ - page_, page_, PAGE_NOACCESS, &before) != 0);
+  }
+  ~GuardedPages() { VirtualFree(memory_, 0, MEM_RELEASE); }
+#else
   explicit GuardedPages(std::size_t bytes)
       : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), size_((bytes + page_ - 1) / page_ * page_ + page_) {
     void* const mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -21,9 +36,10 @@ class GuardedPages {
     memory_ = static_cast<std::byte*>(mapped);
     REQUIRE(mprotect(memory_ + size_ - page_, page_, PROT_NONE) == 0);
   }
+  ~GuardedPages() { munmap(memory_, size_); }
+#endif
   GuardedPages(const GuardedPages&) = delete;
   GuardedPages& operator=(const GuardedPages&) = delete;
-  ~GuardedPages() { munmap(memory_, size_); }
   std::byte* end() const { return memory_ + size_ - page_; }
 
  private:

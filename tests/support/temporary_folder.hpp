@@ -2,9 +2,8 @@
 // A folder of its own for a test, gone when the test is over.
 #pragma once
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <system_error>
 
@@ -13,9 +12,10 @@ namespace tyto::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tyto-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
-    path_ = pattern;
+    std::random_device number;
+    do {
+      path_ = std::filesystem::temp_directory_path() / ("tyto-test-" + std::to_string(number()));
+    } while (!std::filesystem::create_directory(path_));
   }
   ~TemporaryFolder() {
     std::error_code ignored;  // a folder that stays behind is no reason to end the program

@@ -3,12 +3,9 @@
 // a few MiB are pages of their own, huge ones where the system has them.
 #include "devices/cpu/system/memory.hpp"
 
-#include <malloc.h>
-
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -47,14 +44,14 @@ constexpr bool large_are_mapped = true;
 Block take_from_system(std::size_t size) {
   if (large_are_mapped && size >= large_size) return {core::map_huge_pages(size), true};
   const std::size_t alignment = size >= large_size ? core::huge_page : memory_alignment;
-  return {std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment), false};
+  return {core::allocate_aligned(alignment, (size + alignment - 1) / alignment * alignment), false};
 }
 
 void give_to_system(void* memory, std::size_t size) {
   if (large_are_mapped && size >= large_size) {
     core::unmap_pages(memory, size);
   } else {
-    std::free(memory);
+    core::free_aligned(memory);
   }
 }
 
@@ -225,9 +222,7 @@ void trim_memory() {
     each.blocks.clear();
   }
   kept.free_bytes = 0;
-#if defined(__GLIBC__)
-  malloc_trim(0);  // what was freed between blocks in use
-#endif
+  core::trim_heap();
 }
 
 }  // namespace tyto::cpu

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// A file that one writer at a time writes, and that takes another's place when it is complete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tyto::core {
+
+class LockedFile {
+ public:
+  /// Makes the file at `place` anew, which is to stand at `target` in the end; `name` is what messages call it. Throws
+  /// IoError where it cannot be made, is a symbolic link or is being written already.
+  LockedFile(std::string name, std::string place, std::string target);
+  /// Removes the file unless it was moved.
+  ~LockedFile();
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  /// Flushes the file to the disk and moves it to its target, whose permissions it takes where there is one.
+  void move_to_target();
+
+ private:
+  [[noreturn]] void fail(const char* what) const;
+
+  std::string name_, place_, target_;
+  std::intptr_t handle_ = -1;
+};
+
+}  // namespace tyto::core

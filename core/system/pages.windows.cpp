@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Pages by VirtualAlloc.
+#include "core/system/pages.hpp"
+
+#include <cstdint>
+
+#include <malloc.h>
+
+#include "core/system/windows.hpp"
+
+namespace tyto::core {
+
+void* map_huge_pages(std::size_t bytes) {
+  // Huge pages take a right that users do not have. The place is found by reserving too much, let go and asked for
+  // again; another thread may take it in between.
+  for (int tries = 0; tries < 16; ++tries) {
+    void* const found = VirtualAlloc(nullptr, bytes + huge_page, MEM_RESERVE, PAGE_NOACCESS);
+    if (found == nullptr) return nullptr;
+    const std::uintptr_t aligned = (reinterpret_cast<std::uintptr_t>(found) + huge_page - 1) / huge_page * huge_page;
+    VirtualFree(found, 0, MEM_RELEASE);
+    void* const place = reinterpret_cast<void*>(aligned);
+    if (void* const memory = VirtualAlloc(place, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE)) return memory;
+  }
+  return nullptr;
+}
+
+void* map_code_pages(std::size_t bytes) {
+  return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+bool make_executable(void* pages, std::size_t bytes) {
+  DWORD before = 0;
+  return VirtualProtect(pages, bytes, PAGE_EXECUTE_READ, &before) != 0 &&
+         FlushInstructionCache(GetCurrentProcess(), pages, bytes) != 0;
+}
+
+void unmap_pages(void* pages, std::size_t) { VirtualFree(pages, 0, MEM_RELEASE); }
+
+void discard_pages(const void* memory, std::size_t bytes) {
+  SYSTEM_INFO system{};
+  GetSystemInfo(&system);
+  const std::uintptr_t page = system.dwPageSize;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  if (begin >= end) return;
+  // Of a file's pages this says nothing and fails; the system takes them when memory is short.
+  VirtualAlloc(reinterpret_cast<void*>(begin), end - begin, MEM_RESET, PAGE_READWRITE);
+}
+
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) { return _aligned_malloc(bytes, alignment); }
+
+void free_aligned(void* block) { _aligned_free(block); }
+
+void trim_heap() { _heapmin(); }
+
+}  // namespace tyto::core
