@@ -81,6 +81,8 @@ std::string processor_name() {
   name.resize(std::min(name.find('\0'), name.size()));
   const std::size_t first = name.find_first_not_of(' '), last = name.find_last_not_of(' ');
   return first == std::string::npos ? "processor" : name.substr(first, last - first + 1);
+#elif defined(__aarch64__)
+  return "AArch64 processor";
 #else
   return "processor";
 #endif
@@ -98,7 +100,11 @@ const char* name_of(InstructionSet set) noexcept {
   switch (set) {
     case InstructionSet::avx2: return "avx2";
     case InstructionSet::avx512: return "avx512";
+#if defined(__aarch64__)
+    default: return "neon";  // which every such processor has
+#else
     default: return "baseline";
+#endif
   }
 }
 
