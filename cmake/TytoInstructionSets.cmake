@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Kernel sources are compiled for the instruction set their name ends in: x.baseline.cpp, x.avx2.cpp, x.avx512.cpp.
 set(TYTO_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
+if(WIN32 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ takes stacks there to be aligned for wider vectors than they are (its bug 54412).
+  list(APPEND TYTO_AVX2_FLAGS -Wa,-muse-unaligned-vector-move)
+endif()
 set(TYTO_AVX512_FLAGS ${TYTO_AVX2_FLAGS} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)
 
 set(TYTO_BASELINE_FLAGS)
