@@ -12,6 +12,7 @@
 #include <tyto/error.hpp>
 
 #include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/products/tile/tile.hpp"
 
 namespace tyto::cpu {
 
@@ -29,6 +30,19 @@ TEST_CASE("a build for one instruction set refuses a processor without it by nam
       message ==
       "cpu: the kernels of this build are compiled for avx512, which this processor lacks (it has avx2); a build with "
       "TYTO_INSTRUCTION_SETS=all has kernels for every processor");
+}
+
+TEST_CASE("AArch64 has one set, NEON, whose tile has 4 vectors a row") {
+#if defined(__aarch64__)
+  CHECK(widest_instruction_set() == InstructionSet::baseline);
+  CHECK(std::string(name_of(InstructionSet::baseline)) == "neon");
+  CHECK(processor_name() == "AArch64 processor");
+  CHECK(tiles<float>(InstructionSet::baseline).width() == 16);
+  CHECK(tiles<double>(InstructionSet::baseline).width() == 8);
+#else
+  CHECK(std::string(name_of(InstructionSet::baseline)) == "baseline");
+  if (!only_compiled_set()) CHECK(tiles<float>(InstructionSet::baseline).width() == 8);
+#endif
 }
 
 TEST_CASE("loops are machine code wherever it is part of the build and the processor is one it is written for") {
