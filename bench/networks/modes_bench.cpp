@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Eager against lazy mode, time and memory, for the networks by which Owl's report compares them (its figure 7):
-// InceptionV3, ResNet-50 and Mask R-CNN on one picture, and training steps of a network for MNIST.
+// Eager mode, compiled functions and explicit graphs, time and memory, for the networks by which Owl's report compares
+// them (its figure 7): InceptionV3, ResNet-50 and Mask R-CNN on one picture, and training steps of a network for MNIST.
 //
-//   modes_bench [SECONDS]
+//   modes_bench [SECONDS [NETWORK...]]
 //
-// Each network and mode runs in a process of its own, whose growth tells its memory. A line a network: milliseconds of
-// the median run and megabytes for both modes, what of them is states and planned, and the largest difference of
-// results.
+// Each network and mode runs in a process of its own, which tells its memory. A line each: milliseconds of building and
+// of the median run, the largest resident set, what of it is states and planned, and the largest difference of results
+// from eager mode's. Building a `Graph` is recording and prepare(); of a compiled function it is what the first call
+// takes longer than a later one, which packs weights besides. Drawing the weights is no part of it.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,7 @@ namespace {
 
 namespace nn = tyto::nn;
 using Host = tyto::Tensor<tyto::Eager>;
+using Lazy = tyto::Tensor<tyto::Lazy>;
 
 constexpr std::int64_t compared_steps = 3, mnist_batch = 100;
 const std::vector<std::string> networks{"inception_v3", "resnet50", "mask_rcnn", "mnist training"};
@@ -41,94 +44,140 @@ double peak_bytes() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-/// Milliseconds of the median run, growth of the process, planned memory and states in bytes (lazy mode), and what the
-/// first runs gave.
+/// Milliseconds of building and of the median run, bytes of the process, planned memory and states (lazy mode).
 struct Figures {
-  double milliseconds = 0, grown = 0, planned = 0, states = 0;
+  double building = 0, milliseconds = 0, peak = 0, planned = 0, states = 0;
 };
 
+/// A network with its data: build() makes a graph ready, where there is one to be made before the first run.
 template <class Tensor>
-struct Measured {
-  Figures figures;
-  std::vector<Tensor> results;
+struct Program {
+  std::function<void()> build = {};
+  std::function<Tensor()> run;
+  std::function<void(Figures&)> add_plan = [](Figures&) {};
 };
 
+template <class F>
+void add_plan_of(F& planned, Figures& figures) {
+  figures.planned = static_cast<double>(planned.plan().height);
+  figures.states = static_cast<double>(planned.report().state_bytes);
+}
+
+/// What `spec` computes of placeholders, which get these values before each run: nothing is reused.
+Program<Lazy> graph_of(const std::function<tyto::GraphSpec(const std::vector<Lazy>&)>& spec,
+                       const std::vector<Lazy>& values) {
+  auto graph = std::make_shared<std::unique_ptr<tyto::Graph>>();
+  return {.build =
+              [=] {
+                std::vector<Lazy> inputs;
+                for (const Lazy& value : values) inputs.push_back(Lazy::placeholder(value.shape(), value.dtype()));
+                tyto::GraphSpec given = spec(inputs);
+                given.inputs = inputs;
+                *graph = std::make_unique<tyto::Graph>(given);
+                (*graph)->prepare();
+              },
+          .run =
+              [=] {
+                const std::vector<Lazy> inputs = (*graph)->inputs();
+                for (std::size_t i = 0; i < values.size(); ++i) (*graph)->set(inputs[i], values[i]);
+                (*graph)->run();
+                return (*graph)->output(0);
+              },
+          .add_plan = [=](Figures& figures) { add_plan_of(**graph, figures); }};
+}
+
+template <class Tensor, class F, class... Values>
+Program<Tensor> compiled(F function, const Values&... values) {
+  auto fast = std::make_shared<tyto::Compiled<F>>(tyto::compile(function));
+  Program<Tensor> program{.run = [=] { return (*fast)(values...); }};
+  if constexpr (std::is_same_v<Tensor, Lazy>) program.add_plan = [=](Figures& to) { add_plan_of(*fast, to); };
+  return program;
+}
+
 template <class Tensor>
-Measured<Tensor> measure(double seconds, const std::function<Tensor()>& run) {
-  Measured<Tensor> measured;
-  std::vector<double> times;
-  const auto now = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+Program<Tensor> training(bool as_graph) {
+  const auto model = std::make_shared<nn::Sequential>(tyto::bench::mnist_network());
+  const auto descent = std::make_shared<nn::Descent>(nn::adagrad({.rate = 0.005}));
+  const Tensor images = Tensor::uniform({mnist_batch, 28, 28, 1});
+  const Tensor labels = Tensor::integers({mnist_batch}, {.low = 0, .high = 10});
+  const auto objective = [=](Tensor x, Tensor t) { return cross_entropy((*model)(x, nn::training), t); };
+  if constexpr (std::is_same_v<Tensor, Lazy>) {
+    (*model)(Lazy::placeholder(images.shape()), nn::inference);  // draws the weights, which is no part of building
+    if (as_graph) {
+      const auto spec = [=](const std::vector<Lazy>& inputs) -> tyto::GraphSpec {
+        auto [loss, gradients] = tyto::value_and_grad(objective, model->parameters())(inputs[0], inputs[1]);
+        return {.outputs = {loss}, .updates = descent->updates(model->parameters(), gradients)};
+      };
+      return graph_of(spec, {images, labels});
+    }
+  }
+  const auto step = [=](Tensor x, Tensor t) {
+    auto [loss, gradients] = tyto::value_and_grad(objective, model->parameters())(x, t);
+    descent->update(model->parameters(), gradients);
+    return loss;
   };
+  return compiled<Tensor>(step, images, labels);
+}
+
+template <class Tensor>
+Program<Tensor> inference(const std::function<Tensor(const Tensor&)>& forward, const Tensor& picture, bool as_graph) {
+  if constexpr (std::is_same_v<Tensor, Lazy>) {
+    forward(Lazy::placeholder(picture.shape()));  // draws the weights, which is no part of building
+    if (as_graph) {
+      const auto spec = [=](const std::vector<Lazy>& inputs) -> tyto::GraphSpec {
+        return {.outputs = {forward(inputs[0])}};
+      };
+      return graph_of(spec, {picture});
+    }
+  }
+  return compiled<Tensor>([=](Tensor x) { return forward(x); }, picture);
+}
+
+template <class Tensor>
+Program<Tensor> program_of(const std::string& network, bool as_graph) {
+  tyto::seed(42);
+  if (network == "mnist training") return training<Tensor>(as_graph);
+  if (network == "mask_rcnn") {
+    const MaskRcnnOptions options = full_size();
+    const auto model = std::make_shared<MaskRcnn>(options);
+    const auto detect = [=](const Tensor& x) { return Tensor(model->detect(tyto::Tensor<tyto::Any>(x)).masks); };
+    return inference<Tensor>(detect, Tensor::uniform({1, options.side, options.side, 3}, {.low = -1}), as_graph);
+  }
+  const auto model = std::make_shared<nn::Sequential>(network == "resnet50" ? make_resnet50() : make_inception_v3());
+  return inference<Tensor>([=](const Tensor& x) { return (*model)(x); }, Tensor::uniform({1, 299, 299, 3}), as_graph);
+}
+
+double now() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class Tensor>
+int run_child(const std::string& network, bool as_graph, const std::string& file, double seconds) {
+  const Program<Tensor> program = program_of<Tensor>(network, as_graph);
+  Figures figures;
   const double start = now();
-  for (double before = start; measured.results.size() < compared_steps + 2 || before - start < seconds;) {
-    const Tensor result = run();
+  if (program.build) program.build();
+  figures.building = now() - start;
+  std::vector<Tensor> results;
+  std::vector<double> times;
+  for (double before = now(); times.size() < compared_steps + 2 || before - start < seconds * 1e3;) {
+    const Tensor result = program.run();
     result.template data<float>();
     const double after = now();
     times.push_back(after - before);
     before = after;
-    measured.results.push_back(result);
+    if (results.size() < compared_steps) results.push_back(result);
   }
-  times.erase(times.begin());  // the first run prepares
+  const double first = times.front();  // it prepares
+  times.erase(times.begin());
   std::sort(times.begin(), times.end());
-  measured.figures.milliseconds = times[times.size() / 2] * 1e3;
-  measured.results.resize(compared_steps);
-  return measured;
-}
-
-template <class Compiled>
-void add_plan(Figures& figures, const Compiled& function, bool lazy) {
-  if (!lazy) return;
-  figures.planned = static_cast<double>(function.plan().height);
-  figures.states = static_cast<double>(function.report().state_bytes);
-}
-
-template <class Tensor>
-Measured<Tensor> run(const std::string& network, double seconds) {
-  constexpr bool lazy = std::is_same_v<typename Tensor::mode, tyto::Lazy>;
-  tyto::seed(42);
-  if (network == "mnist training") {
-    const nn::Sequential model = tyto::bench::mnist_network();
-    nn::Descent descent = nn::adagrad({.rate = 0.005});
-    const Tensor images = Tensor::uniform({mnist_batch, 28, 28, 1});
-    const Tensor labels = Tensor::integers({mnist_batch}, {.low = 0, .high = 10});
-    auto objective = [&](Tensor x, Tensor t) { return cross_entropy(model(x, nn::training), t); };
-    auto step = tyto::compile([&](Tensor x, Tensor t) {
-      auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
-      descent.update(model.parameters(), gradients);
-      return loss;
-    });
-    auto measured = measure<Tensor>(seconds, [&] { return step(images, labels); });
-    add_plan(measured.figures, step, lazy);
-    return measured;
-  }
-  if (network == "mask_rcnn") {
-    const MaskRcnnOptions options = full_size();
-    const MaskRcnn model(options);
-    const Tensor picture = Tensor::uniform({1, options.side, options.side, 3}, {.low = -1});
-    auto detect =
-        tyto::compile([&](Tensor x) { return Tensor(model.detect(tyto::Tensor<tyto::Any>(x.value())).masks); });
-    auto measured = measure<Tensor>(seconds, [&] { return detect(picture); });
-    add_plan(measured.figures, detect, lazy);
-    return measured;
-  }
-  const nn::Sequential model = network == "resnet50" ? make_resnet50() : make_inception_v3();
-  const std::int64_t side = network == "resnet50" ? 224 : 299;
-  const Tensor picture = Tensor::uniform({1, side, side, 3});
-  auto forward = tyto::compile([&](Tensor x) { return model(x); });
-  auto measured = measure<Tensor>(seconds, [&] { return forward(picture); });
-  add_plan(measured.figures, forward, lazy);
-  return measured;
-}
-
-template <class Tensor>
-int run_child(const std::string& network, const std::string& results, double seconds) {
-  const double before = peak_bytes();
-  Measured<Tensor> measured = run<Tensor>(network, seconds);
-  measured.figures.grown = peak_bytes() - before;
-  tyto::write_npy(results, stack(measured.results));
-  const Figures& f = measured.figures;
-  std::printf("%.6g %.0f %.0f %.0f\n", f.milliseconds, f.grown, f.planned, f.states);
+  figures.milliseconds = times[times.size() / 2];
+  if (!std::is_same_v<Tensor, Host> && !program.build) figures.building = std::max(first - figures.milliseconds, 0.0);
+  figures.peak = peak_bytes();
+  program.add_plan(figures);
+  tyto::write_npy(file, stack(results));
+  std::printf("%.6g %.6g %.0f %.0f %.0f\n", figures.building, figures.milliseconds, figures.peak, figures.planned,
+              figures.states);
   return 0;
 }
 
@@ -136,32 +185,33 @@ Figures figures_of(const std::string& command) {
   Figures figures;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw tyto::Error(command + " cannot be started");
-  const int found =
-      std::fscanf(pipe, "%lf %lf %lf %lf", &figures.milliseconds, &figures.grown, &figures.planned, &figures.states);
-  if (pclose(pipe) != 0 || found != 4) throw tyto::Error(command + " failed");
+  const int found = std::fscanf(pipe, "%lf %lf %lf %lf %lf", &figures.building, &figures.milliseconds, &figures.peak,
+                                &figures.planned, &figures.states);
+  if (pclose(pipe) != 0 || found != 5) throw tyto::Error(command + " failed");
   return figures;
 }
 
-int compare(const std::string& program, double seconds) {
+int compare(const std::string& program, double seconds, const std::vector<std::string>& chosen) {
   std::string folder = (std::filesystem::temp_directory_path() / "tyto_modes_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) throw tyto::IoError(folder + ": cannot be made");
   std::printf(
-      "%d threads\n\n| network | eager ms | lazy ms | eager / lazy | eager MB | lazy MB | eager / lazy | "
-      "planned MB | states MB | difference |\n|---|---|---|---|---|---|---|---|---|---|\n",
+      "%d threads\n\n| network | mode | building ms | run ms | eager / it | RSS MB | eager / it | planned MB | "
+      "states MB | difference |\n|---|---|---|---|---|---|---|---|---|---|\n",
       tyto::threads());
-  for (const std::string& network : networks) {
-    const auto child = [&](const std::string& mode) {
-      return figures_of("'" + program + "' --child '" + network + "' " + mode + " '" + folder + "/" + mode + ".npy' " +
-                        std::to_string(seconds));
-    };
-    const Figures eager = child("eager"), lazy = child("lazy");
-    const Host one = tyto::read_npy<Host>(folder + "/eager.npy"), other = tyto::read_npy<Host>(folder + "/lazy.npy");
-    const float difference = (max(abs(one - other)) / max(abs(one))).item<float>();
-    std::printf("| %s | %.2f | %.2f | %.2f | %.1f | %.1f | %.2f | %.1f | %.1f | %.1e |\n", network.c_str(),
-                eager.milliseconds, lazy.milliseconds, eager.milliseconds / lazy.milliseconds, eager.grown / 1e6,
-                lazy.grown / 1e6, eager.grown / lazy.grown, lazy.planned / 1e6, lazy.states / 1e6,
-                static_cast<double>(difference));
-    std::fflush(stdout);
+  for (const std::string& network : chosen) {
+    Figures eager;
+    for (const std::string mode : {"eager", "compile", "graph"}) {
+      const std::string file = folder + "/" + mode + ".npy";
+      const Figures f = figures_of("'" + program + "' --child '" + network + "' " + mode + " '" + file + "' " +
+                                   std::to_string(seconds));
+      if (mode == "eager") eager = f;
+      const Host one = tyto::read_npy<Host>(folder + "/eager.npy"), other = tyto::read_npy<Host>(file);
+      const float difference = (max(abs(one - other)) / max(abs(one))).item<float>();
+      std::printf("| %s | %s | %.1f | %.2f | %.2f | %.1f | %.2f | %.1f | %.1f | %.1e |\n", network.c_str(),
+                  mode.c_str(), f.building, f.milliseconds, eager.milliseconds / f.milliseconds, f.peak / 1e6,
+                  eager.peak / f.peak, f.planned / 1e6, f.states / 1e6, static_cast<double>(difference));
+      std::fflush(stdout);
+    }
   }
   std::filesystem::remove_all(folder);
   return 0;
@@ -172,11 +222,12 @@ int compare(const std::string& program, double seconds) {
 int main(int count, char** words) {
   try {
     if (count == 6 && std::string(words[1]) == "--child") {
-      const bool eager = std::string(words[3]) == "eager";
-      return eager ? run_child<Host>(words[2], words[4], std::atof(words[5]))
-                   : run_child<tyto::Tensor<tyto::Lazy>>(words[2], words[4], std::atof(words[5]));
+      const std::string mode = words[3];
+      return mode == "eager" ? run_child<Host>(words[2], false, words[4], std::atof(words[5]))
+                             : run_child<Lazy>(words[2], mode == "graph", words[4], std::atof(words[5]));
     }
-    return compare(words[0], count > 1 ? std::atof(words[1]) : 4);
+    const std::vector<std::string> chosen(words + std::min(count, 2), words + count);
+    return compare(words[0], count > 1 ? std::atof(words[1]) : 4, chosen.empty() ? networks : chosen);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "modes_bench: %s\n", error.what());
     return 1;
