@@ -19,6 +19,26 @@ In the rows `x`, `y` and `z` are matrices, `v` is a vector, `s` and `t` are 0-d 
 (`set`, `copy_row_to`, ...) yields the new tensor here, or rebinds a name by `x(i) = v`: nothing is silently lost.
 )";
 
+constexpr const char* owl_layers = R"(
+## The layers
+
+Owl's graph support is a stack of eight functors (section 4.2 of Vandenhove, *Functional Design of Computation Graph*, 2018). Here the layers are folders, whose includes the
+build holds to one direction, and the number type is a property of a tensor instead of a functor's argument.
+
+| Owl's layer | here | what it has |
+|---|---|---|
+| `Type` | `ops/ops.def`, `ops/elementwise.def` | the operators as one list; `include/tyto/dtype.hpp` has the element types |
+| `Shape` | `ops/` | each operator's inference of shapes, called when it is recorded |
+| `Symbol` | `core/graph/symbol.hpp` | nodes of a graph while it is recorded |
+| `Operator` | `ops/`, `include/tyto/` | functions that make nodes, the same as in eager mode |
+| `Optimiser` | `optimiser/` | rewrite rules, fusion, order, memory plans |
+| `Graph` | `core/graph/graph.hpp`, `engine/graph/` | inputs, outputs and updates: `GraphSpec`, `Graph`, `compile` |
+| `Device` | `core/device/`, `devices/cpu/`, `devices/opencl/` | memory and kernels |
+| `Engine` | `engine/prepare/`, `engine/run/` | preallocation and evaluation |
+| `iopair`, `update_iopair` | update edges: `GraphSpec::updates`, `assign` in compiled functions | `run()` moves the values at the end of each evaluation |
+| `Delay` | `delay`, `custom_op` | a function of the user as a node |
+)";
+
 }  // namespace
 
 Page owl_page() {
@@ -36,6 +56,7 @@ Page owl_page() {
 #undef EXTRAS
 #undef OWL
 #undef LATER
+  text += owl_layers;
   return {"owl.md", text};
 }
 
