@@ -51,7 +51,7 @@ def figure7(run, page):
     if run.quick:
         networks.remove("mask_rcnn")
     text = output(run.bin / "modes_bench", 0.2 if run.quick else run.seconds, *networks)
-    rows, times, memories = [], [], []
+    rows, times, smaller_by = [], [], []
     for cells in markdown(text):
         name, mode, building, ms, faster, rss, smaller, planned, _, difference = (value for _, value in cells)
         owl = published[name]
@@ -62,14 +62,14 @@ def figure7(run, page):
                      number(owl[3] / owl[3 if eager else 4])])
         if not eager:
             times.append((f"{name}, {mode}", float(faster), owl[0] / owl[2]))
-            memories.append((f"{name}, {mode}", float(smaller), owl[3] / owl[4]))
+            smaller_by.append((f"{name}, {mode}", float(smaller), owl[3] / owl[4]))
     page.table("Owl's figure 7: eager mode, compiled functions, explicit graphs",
                f"{text.split()[0]} threads. RSS: the largest resident set of a process for each line. Published: "
                + published["source"] + ".",
                ["network", "mode", "building ms", "run ms", "eager / it", "RSS MB", "eager / it", "planned MB",
                 "difference", "Owl: building", "Owl: run ms", "eager / it", "RSS MB", "eager / it"], rows)
     page.bars("Time: eager over graph", ("here", "Owl"), times)
-    page.bars("Memory: eager over graph", ("here", "Owl"), memories)
+    page.bars("Memory: eager over graph", ("here", "Owl"), smaller_by)
     if run.quick:
         page.line("Mask R-CNN is left out of the quick run.")
 
@@ -115,8 +115,8 @@ def torch_python(run):
     python = run.torch or shutil.which("python3")
     if not os.path.exists(run.jemalloc):
         return None, f"{run.jemalloc} is missing (--jemalloc)"
-    found = subprocess.run([python, "-c", "import torch, torchvision"], capture_output=True, check=False)
-    return (python, "") if found.returncode == 0 else (None, f"{python} has no torch and torchvision (--torch)")
+    found = python and subprocess.run([python, "-c", "import torch, torchvision"], capture_output=True, check=False)
+    return (python, "") if found and not found.returncode else (None, f"{python} has no torch and torchvision (--torch)")
 
 
 def clients(run, page):
