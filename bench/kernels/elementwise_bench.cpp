@@ -9,6 +9,7 @@
 #include "bench/kernels/hand_loops.hpp"
 #include "bench/measurement.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 
 namespace {
@@ -18,7 +19,6 @@ using bench::Floats;
 using core::OpId;
 using core::View;
 using cpu::InstructionSet;
-using cpu::TileProgram;
 
 const bench::HandLoops& hand_loops(InstructionSet set) {
 #if defined(TYTO_HAVE_X86_ISA)
@@ -43,7 +43,7 @@ void report(const char* name, std::int64_t count, std::pair<double, double> nano
 }
 
 /// A program over f32 operands, launched on the given memory.
-std::function<void()> launcher(const TileProgram& program, const std::vector<View>& inputs,
+std::function<void()> launcher(const core::LoopProgram& program, const std::vector<View>& inputs,
                                const std::vector<const Floats*>& memory, const View& result, const Floats& target,
                                InstructionSet set) {
   std::vector<core::Operand> operands;
@@ -52,31 +52,26 @@ std::function<void()> launcher(const TileProgram& program, const std::vector<Vie
   for (const Floats* floats : memory) addresses.push_back({floats->data(), 0});
   const core::Operand output{DType::f32, result};
   const core::Address out{target.data(), 0};
-  auto kernel = cpu::prepare_tile_program(program, operands, {&output, 1}, {cpu::Implementation::automatic, set, 1});
+  auto kernel =
+      cpu::prepare_elements(cpu::bound_loop(program, operands, {output}), {cpu::Implementation::automatic, set, 1});
   return [=] { kernel->launch(addresses, {&out, 1}, {}); };
 }
 
-TileProgram single(OpId op, int operands) {
-  TileProgram program;
-  TileProgram::Register list[3] = {};
-  for (int i = 0; i < operands; ++i) list[i] = program.input(i, DType::f32);
-  if (operands == 1) program.output(program.apply(op, DType::f32, {list[0]}), 0);
-  if (operands == 2) program.output(program.apply(op, DType::f32, {list[0], list[1]}), 0);
-  if (operands == 3) program.output(program.apply(op, DType::f32, {list[0], list[1], list[2]}), 0);
-  return program;
+core::LoopProgram single(OpId op, int operands) {
+  return {
+      static_cast<std::uint16_t>(operands), {}, {{op, DType::f32, {0, 1, 2}}}, {static_cast<std::uint16_t>(operands)}};
 }
 
 /// tanh(a x + b) c + exp(-x x)
-TileProgram tanh_chain() {
-  TileProgram program;
+core::LoopProgram tanh_chain() {
   const auto f32 = DType::f32;
-  const auto a = program.input(0, f32), b = program.input(1, f32), c = program.input(2, f32), x = program.input(3, f32);
-  const auto affine = program.apply(OpId::fma, f32, {a, x, b});
-  const auto bent = program.apply(OpId::tanh, f32, {affine});
+  core::LoopBuilder program(std::vector(4, f32));
+  const core::LoopValue a = 0, b = 1, c = 2, x = 3;
+  const auto bent = program.apply(OpId::tanh, f32, {program.apply(OpId::fma, f32, {a, x, b})});
   const auto squared = program.apply(OpId::square, f32, {x});
   const auto bell = program.apply(OpId::exp, f32, {program.apply(OpId::negate, f32, {squared})});
-  program.output(program.apply(OpId::fma, f32, {bent, c, bell}), 0);
-  return program;
+  const auto result = program.apply(OpId::fma, f32, {bent, c, bell});
+  return program.finish({&result, 1});
 }
 
 void run(InstructionSet set) {
@@ -93,11 +88,7 @@ void run(InstructionSet set) {
     report("a * b + c (one operator)", count,
            compare(launcher(single(OpId::fma, 3), {dense, dense, dense}, {&a, &b, &c}, dense, y, set),
                    [&] { hand.multiply_add(a.data(), b.data(), c.data(), y.data(), n); }));
-    TileProgram two;
-    two.output(two.apply(OpId::add, DType::f32,
-                         {two.apply(OpId::multiply, DType::f32, {two.input(0, DType::f32), two.input(1, DType::f32)}),
-                          two.input(2, DType::f32)}),
-               0);
+    const core::LoopProgram two{3, {}, {{OpId::multiply, DType::f32, {0, 1}}, {OpId::add, DType::f32, {3, 2}}}, {4}};
     report("a * b + c (two)", count, compare(launcher(two, {dense, dense, dense}, {&a, &b, &c}, dense, y, set), [&] {
              hand.multiply_add(a.data(), b.data(), c.data(), y.data(), n);
            }));
@@ -129,8 +120,7 @@ void run(InstructionSet set) {
     if (count >= 10'000) {
       const std::int64_t side = count == 10'000 ? 100 : count == 1'000'000 ? 1000 : 4000;
       const View square = View::dense({side, side}), transposed = core::permute(square, {1, 0});
-      TileProgram copy;
-      copy.output(copy.input(0, DType::f32), 0);
+      const core::LoopProgram copy{1, {}, {}, {0}};
       report("copy of a transposed matrix", side * side,
              compare(launcher(copy, {transposed}, {&a}, square, y, set),
                      [&] { hand.scale(a.data(), 1, y.data(), static_cast<std::size_t>(side * side)); }));

@@ -22,6 +22,14 @@ bool may_fold(OpId op) {
   }
 }
 
+bool is_reduction(const LoopProgram& program, std::size_t value) {
+  return value >= program.first_instruction() && may_fold(program.instruction_of(value).op);
+}
+
+bool has_reductions(const LoopProgram& program) {
+  return std::ranges::any_of(program.instructions, may_fold, &LoopInstruction::op);
+}
+
 Attributes fold_attributes(OpId op, const IntList& axes) {
   if (op == OpId::var) return VarianceAttributes{axes, true, 0};
   return AxesAttributes{axes, true};

@@ -13,6 +13,10 @@ namespace tyto::core {
 /// A reduction that may be an instruction of a group.
 bool may_fold(OpId op);
 
+/// Whether the value is made by one.
+bool is_reduction(const LoopProgram& program, std::size_t value);
+bool has_reductions(const LoopProgram& program);
+
 /// The attributes of such an instruction on its own, the axes kept as ones.
 Attributes fold_attributes(OpId op, const IntList& axes);
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "devices/cpu/loop/loop_types.hpp"
+
 namespace tyto::cpu {
 
 namespace {
@@ -19,7 +21,7 @@ class PartKernel final : public core::Kernel {
 
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
               core::Address workspace) const override {
-    std::array<core::Address, TileProgram::most_operands> from, to;
+    std::array<core::Address, most_operands> from, to;
     for (std::size_t i = 0; i < input_of_.size(); ++i) from[i] = inputs[input_of_[i]];
     for (std::size_t i = 0; i < output_of_.size(); ++i) to[i] = outputs[output_of_[i]];
     kernel_->launch(std::span(from).first(input_of_.size()), std::span(to).first(output_of_.size()), workspace);
@@ -31,28 +33,6 @@ class PartKernel final : public core::Kernel {
 };
 
 }  // namespace
-
-namespace {
-
-/// Two parts in a row are of one operand.
-std::vector<TileProgram::Part> parts_of(const std::vector<std::size_t>& operand_of) {
-  using Part = TileProgram::Part;
-  std::vector<Part> parts(operand_of.size(), Part::whole);
-  for (std::size_t i = 0; i + 1 < operand_of.size(); ++i) {
-    if (operand_of[i] != operand_of[i + 1]) continue;
-    parts[i] = Part::real;
-    parts[i + 1] = Part::imaginary;
-  }
-  return parts;
-}
-
-}  // namespace
-
-TileProgram with_parts(TileProgram program, const core::BoundLoop& bound) {
-  program.input_parts = parts_of(bound.input_of);
-  program.output_parts = parts_of(bound.output_of);
-  return program;
-}
 
 std::shared_ptr<const core::Kernel> with_whole_operands(const core::BoundLoop& bound,
                                                         std::shared_ptr<const core::Kernel> kernel) {

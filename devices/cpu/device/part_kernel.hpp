@@ -5,12 +5,8 @@
 #include <memory>
 
 #include "core/loop/bound_loop.hpp"
-#include "devices/cpu/loop/tile_program.hpp"
 
 namespace tyto::cpu {
-
-/// The program with what the loop knows of its operands: which are parts of complex numbers.
-TileProgram with_parts(TileProgram program, const core::BoundLoop& bound);
 
 /// The kernel of a loop, launched with the operands of its step: each address goes to all of the loop's operands that
 /// are parts of what lies there.

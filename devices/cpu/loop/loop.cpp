@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the interpreter runs it each
-// way.
+// Element-wise operators, softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the
+// interpreter runs it each way.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -11,7 +12,6 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/part_kernel.hpp"
 #include "devices/cpu/loop/interpreter/tile_kernel.hpp"
-#include "devices/cpu/loop/interpreter/translation.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/row_kernel.hpp"
@@ -36,14 +36,15 @@ std::shared_ptr<const core::Kernel> prepare_fold(const core::BoundLoop& bound) {
   const OpId op = elements.instructions.back().op;
   elements.outputs = {elements.instructions.back().operands[0]};
   elements.instructions.pop_back();
-  const Translation translation(elements, bound.input_types());
-  const core::Operand whole{translation.result_type(0), core::View::dense(bound.loop.shape)};
+  const DType type = core::value_types(elements, bound.input_types())[elements.outputs[0]];
+  const core::Operand whole{type, core::View::dense(bound.loop.shape)};
   const core::Attributes over = core::fold_attributes(op, bound.loop.axes);
   const core::Step reduction{op, &over, {&whole, 1}, bound.outputs};
   if (whole.view.count() == 0) return prepare_reduction(reduction);
   const bool summed = reduction_of(op).fold == Fold::sum && whole.dtype == DType::f32;
   const std::int64_t line = whole.view.count() / bound.outputs[0].view.count();
-  return prepare_reduction(reduction, prepare_source(translation.tiles(), bound.inputs, whole, summed ? line : 0));
+  const core::BoundLoop source = bound_loop(std::move(elements), bound.inputs, {whole});
+  return prepare_reduction(reduction, prepare_source(source, summed ? line : 0));
 }
 
 /// Axes of length one may come behind.
@@ -137,14 +138,12 @@ core::BoundLoop as_columns(core::BoundLoop bound) {
   return bound;
 }
 
-std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
+std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
   const core::LoopAttributes& loop = bound.loop;
   if (loop.axes.empty()) {
-    const Translation translation(loop.program, bound.input_types());
-    const TileProgram program = with_parts(translation.tiles(), bound);
-    auto kernel = prepare_tile_program(program, bound.inputs, bound.outputs);
+    auto kernel = prepare_elements(bound, choice);
     const bool whole = bound.input_of.empty() && bound.output_of.empty();
-    return whole ? may_follow_product(std::move(kernel), program, bound.inputs, bound.outputs) : kernel;
+    return whole ? may_follow_product(std::move(kernel), bound) : kernel;
   }
   const std::int64_t rows = element_count(core::reduced_shape(loop.shape, loop.axes, true));
   const std::int64_t length = rows == 0 ? 0 : element_count(loop.shape) / rows;
@@ -158,10 +157,7 @@ std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound) {
   return prepare_staged(bound);
 }
 
-std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
-  const core::BoundLoop bound = *core::loop_of(step);
-  return with_whole_operands(bound, prepare_loop(bound));
-}
+constexpr auto prepare = [](const core::Step& step) { return prepare_elementwise(step); };
 
 /// What is traversed must not lie apart.
 std::uint64_t requires_dense(const core::Step& step) {
@@ -178,8 +174,22 @@ constexpr KernelEntry entries[] = {{OpId::fused, prepare, nullptr, writes_stride
                                    {OpId::softmax, prepare, requires_dense},
                                    {OpId::log_softmax, prepare, requires_dense}};
 
+constexpr auto elementwise_entries = [] {
+  std::array<KernelEntry, core::elementwise_count + 2> list{};
+  list.fill({OpId::cast, prepare, nullptr, any_result});
+  for (std::size_t i = 0; i < core::elementwise_count; ++i) list[i].op = static_cast<OpId>(i);
+  list.back().op = OpId::copy;
+  return list;
+}();
+
 }  // namespace
 
+std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice) {
+  const core::BoundLoop bound = *core::loop_of(step);
+  return with_whole_operands(bound, prepare_loop(bound, choice));
+}
+
 std::span<const KernelEntry> loop_kernels() { return entries; }
+std::span<const KernelEntry> elementwise_kernels() { return elementwise_entries; }
 
 }  // namespace tyto::cpu

@@ -12,8 +12,6 @@ namespace tyto::cpu {
 
 namespace {
 
-constexpr std::size_t most_operands = TileProgram::most_operands;
-
 class RowKernel final : public core::Kernel {
  public:
   explicit RowKernel(RowPlan plan) : plan_(std::move(plan)) {

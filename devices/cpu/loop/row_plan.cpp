@@ -13,7 +13,6 @@
 #include "core/value/shape.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/workspace.hpp"
-#include "devices/cpu/loop/interpreter/translation.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/transposed_rows.hpp"
@@ -72,9 +71,7 @@ class RowPlanner {
   RowPlan& plan() { return plan_; }
 
  private:
-  bool is_fold(Value value) const {
-    return value >= program_.first_instruction() && core::may_fold(instruction_of(value).op);
-  }
+  bool is_fold(Value value) const { return core::is_reduction(program_, value); }
   const LoopInstruction& instruction_of(Value value) const { return program_.instruction_of(value); }
   Value operand_of(Value fold) const { return instruction_of(fold).operands[0]; }
   std::size_t deepest() const { return levels_.levels.size() - 1; }
@@ -258,7 +255,6 @@ class RowPlanner {
   struct UnfinishedStage {
     Stage stage;
     std::vector<core::Operand> inputs;
-    std::vector<DType> types;
   };
   UnfinishedStage begin_stage(const core::LoopPart& part, const Shape& shape) const {
     UnfinishedStage opened;
@@ -269,7 +265,6 @@ class RowPlanner {
       if (copied_[value]) view = copied_view(value);
       if (as_given && !whole_[value]) view.shape = reduced_;  // it does not vary along the axes
       opened.inputs.push_back({types_[value], core::broadcast_to(view, shape)});
-      opened.types.push_back(types_[value]);
       opened.stage.inputs.push_back(locations_[value]);
     }
     return opened;
@@ -282,31 +277,25 @@ class RowPlanner {
                 Level& level) {
     if (wanted.empty() && folds.empty()) return -1;
     std::vector<Value> made(wanted.begin(), wanted.end());
-    for (const Value fold : folds) made.push_back(operand_of(fold));
-    const core::LoopPart part = core::part_of(program_, made, stored_);
+    made.insert(made.end(), folds.begin(), folds.end());
+    core::LoopPart part = core::part_of(program_, made, stored_);
     const Shape& shape = whole ? group_.shape : reduced_;
     if (whole) copy_transposed(part, wanted, level.copies);
     UnfinishedStage opened = begin_stage(part, shape);
-    TileProgram program = Translation(part.program, opened.types, wanted.size()).tiles();
-    std::vector<TileProgram::Output> outputs(program.outputs.begin(),
-                                             program.outputs.begin() + static_cast<std::ptrdiff_t>(wanted.size()));
     std::vector<core::Operand> results;
     for (const Value value : wanted) results.push_back({types_[value], core::View::dense(shape)});
-    for (std::size_t i = 0; i < folds.size(); ++i) {
-      const TileProgram::Output& operand = program.outputs[wanted.size() + i];
-      const OpId op = instruction_of(folds[i]).op;
-      program.reduce(op, operand.source, operand.operand);
-      const DType partial = *jit::partial_type(op, types_[operand_of(folds[i])]);
+    for (const Value fold : folds) {
+      const DType partial = *jit::partial_type(instruction_of(fold).op, types_[operand_of(fold)]);
       results.push_back({partial, core::broadcast_to(core::View::dense(reduced_), shape)});
     }
-    program.outputs = std::move(outputs);
     RangePolicy policy;
     policy.non_temporal = exceeds_caches_ && whole && last;
     for (std::size_t i = 0; i < part.inputs.size() && whole && prefetches(depth); ++i) {
       const Value input = part.inputs[i];
       policy.prefetched.push_back(input < program_.inputs && !copied_[input] && advances(input));
     }
-    opened.stage.program = prepare_ranges(program, opened.inputs, results, whole ? plan_.length : 1, policy);
+    const core::BoundLoop loop = bound_loop(std::move(part.program), std::move(opened.inputs), std::move(results));
+    opened.stage.program = prepare_ranges(loop, whole ? plan_.length : 1, policy);
     if (opened.stage.program == nullptr) return -1;
     for (const Value value : wanted) stored_[value] = true;
     const bool may_use_output = whole && !last && !exceeds_caches_ && !inputs_read_after(depth);
@@ -315,7 +304,7 @@ class RowPlanner {
       opened.stage.outputs.push_back(locations_[value]);
     }
     for (std::size_t i = 0; i < folds.size(); ++i) {
-      const std::size_t width = size_of(results[wanted.size() + i].dtype);
+      const std::size_t width = size_of(loop.outputs[wanted.size() + i].dtype);
       const ValueLocation partial{ValueLocation::Kind::buffer,
                                   layout_.reserve(width * static_cast<std::size_t>(plan_.block_rows)), width};
       opened.stage.outputs.push_back(partial);

@@ -11,7 +11,6 @@
 #include "core/value/shape.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/interpreter/tile_kernel.hpp"
-#include "devices/cpu/loop/interpreter/translation.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -45,7 +44,7 @@ struct Stages {
 
   /// Addresses are those of the operands' first elements in the block.
   void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs, std::byte* memory) const {
-    std::array<core::Address, TileProgram::most_operands> from, to;
+    std::array<core::Address, most_operands> from, to;
     const auto address = [&](const Place& place) {
       switch (place.kind) {
         case Place::Kind::input: return inputs[place.at];
@@ -128,7 +127,7 @@ class StageBuilder {
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const Value result = program_.outputs[i];
       if (whole_[result]) continue;
-      add_program(core::part_of(program_, {&result, 1}, stored_), {&bound_.outputs[i], 1}, {{Place::Kind::output, i}},
+      add_program(core::part_of(program_, {&result, 1}, stored_), {bound_.outputs[i]}, {{Place::Kind::output, i}},
                   reduced_);
     }
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -221,19 +220,18 @@ class StageBuilder {
       stages_.kernels.push_back({prepare_reduction(reduction, nullptr, choice_), {places_[operand]}, {places_[fold]}});
       return;
     }
-    const core::LoopPart part = core::part_of(program_, {&operand, 1}, stored_);
-    const Inputs inputs = inputs_of(part, bound_.loop.shape);
-    auto source = from.view.count() == 0 ? nullptr
-                                         : prepare_source(Translation(part.program, inputs.types).tiles(),
-                                                          inputs.operands, from, 0, choice_);
+    core::LoopPart part = core::part_of(program_, {&operand, 1}, stored_);
+    Inputs inputs = inputs_of(part, bound_.loop.shape);
+    const core::BoundLoop elements = bound_loop(std::move(part.program), std::move(inputs.operands), {from});
+    auto source = from.view.count() == 0 ? nullptr : prepare_source(elements, 0, choice_);
     stages_.kernels.push_back(
-        {prepare_reduction(reduction, std::move(source), choice_), inputs.places, {places_[fold]}});
+        {prepare_reduction(reduction, std::move(source), choice_), std::move(inputs.places), {places_[fold]}});
   }
 
   /// Computes these values into places of results, where they may lie there, or into buffers.
   void compute(std::span<const Value> wanted, const Shape& shape, bool may_use_outputs) {
     if (wanted.empty()) return;
-    const core::LoopPart part = core::part_of(program_, wanted, stored_);
+    core::LoopPart part = core::part_of(program_, wanted, stored_);
     std::vector<core::Operand> results;
     std::vector<Place> places;
     for (const Value value : wanted) {
@@ -241,7 +239,7 @@ class StageBuilder {
       results.push_back(operands_[value]);
       places.push_back(places_[value]);
     }
-    add_program(part, results, std::move(places), shape);
+    add_program(std::move(part), std::move(results), std::move(places), shape);
   }
 
   void add_whole_results() {
@@ -255,21 +253,19 @@ class StageBuilder {
       places.push_back(result_places_[i]);
     }
     if (wanted.empty()) return;
-    add_program(core::part_of(program_, wanted, stored_), results, std::move(places), bound_.loop.shape);
+    add_program(core::part_of(program_, wanted, stored_), std::move(results), std::move(places), bound_.loop.shape);
   }
 
-  void add_program(const core::LoopPart& part, std::span<const core::Operand> results, std::vector<Place> places,
+  void add_program(core::LoopPart part, std::vector<core::Operand> results, std::vector<Place> places,
                    const Shape& shape) {
     Inputs inputs = inputs_of(part, shape);
-    const Translation translation(part.program, inputs.types);
-    stages_.kernels.push_back({prepare_tile_program(translation.tiles(), inputs.operands, results, choice_),
-                               std::move(inputs.places), std::move(places)});
+    const core::BoundLoop loop = bound_loop(std::move(part.program), std::move(inputs.operands), std::move(results));
+    stages_.kernels.push_back({prepare_elements(loop, choice_), std::move(inputs.places), std::move(places)});
   }
 
   /// What a part reads.
   struct Inputs {
     std::vector<core::Operand> operands;
-    std::vector<DType> types;
     std::vector<Place> places;
   };
   Inputs inputs_of(const core::LoopPart& part, const Shape& shape) const {
@@ -277,7 +273,6 @@ class StageBuilder {
     for (const Value value : part.inputs) {
       const core::Operand& operand = operands_[value];
       inputs.operands.push_back({operand.dtype, core::broadcast_to(operand.view, shape)});
-      inputs.types.push_back(operand.dtype);
       inputs.places.push_back(places_[value]);
     }
     return inputs;
@@ -343,7 +338,7 @@ class StagedKernel final : public core::Kernel {
     if (blocks_ == 0) return whole_.launch(inputs, outputs, buffers);
     run_team(team_, [&](Team team) {
       std::byte* const own = buffers + static_cast<std::size_t>(team.member) * own_;
-      std::array<core::Address, TileProgram::most_operands> from, to;
+      std::array<core::Address, most_operands> from, to;
       const Range mine = share(blocks_, team.member, team.size);
       for (std::int64_t block = mine.begin; block < mine.end; ++block) {
         place(inputs, inputs_, block, from);

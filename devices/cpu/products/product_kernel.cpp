@@ -44,13 +44,9 @@ bool is_alike(const core::Operand& operand, const core::Operand& result) {
 /// A loop over elements with one dense result, which is laid out as at least one of its operands.
 class LineLoop final : public core::Kernel, public core::ElementLoop {
  public:
-  LineLoop(std::shared_ptr<const core::Kernel> kernel, const TileProgram& program,
-           std::span<const core::Operand> inputs, std::span<const core::Operand> outputs)
-      : kernel_(std::move(kernel)),
-        program_(program),
-        inputs_(inputs.begin(), inputs.end()),
-        outputs_(outputs.begin(), outputs.end()) {
-    std::ranges::transform(inputs_, std::back_inserter(extents_), extent_of);
+  LineLoop(std::shared_ptr<const core::Kernel> kernel, core::BoundLoop bound)
+      : kernel_(std::move(kernel)), bound_(std::move(bound)) {
+    std::ranges::transform(bound_.inputs, std::back_inserter(extents_), extent_of);
   }
 
   std::size_t workspace() const override { return kernel_->workspace(); }
@@ -69,27 +65,27 @@ class LineLoop final : public core::Kernel, public core::ElementLoop {
   const RangeProgram* over_lines(std::int64_t columns) const {
     std::call_once(once_, [&] {
       columns_ = columns;
-      std::vector<core::Operand> operands = inputs_;
-      operands.push_back(outputs_[0]);
-      if (columns > 1 && jit::RowLayouts::of(operands, columns))
-        ranges_ = prepare_ranges(program_, inputs_, outputs_, columns);
+      std::vector<core::Operand> operands = bound_.inputs;
+      operands.push_back(bound_.outputs[0]);
+      if (columns > 1 && jit::RowLayouts::of(operands, columns)) ranges_ = prepare_ranges(bound_, columns);
     });
     return columns == columns_ ? ranges_.get() : nullptr;
   }
 
   bool fits(const ProductKernel::Result& product) const {
-    return outputs_[0].dtype == product.dtype && outputs_[0].view.count() == product.rows * product.columns;
+    const core::Operand& own = bound_.outputs[0];
+    return own.dtype == product.dtype && own.view.count() == product.rows * product.columns;
   }
 
   /// Whether the loop computes the result in its place, and reads it nowhere else than there.
   bool is_over(const std::byte* result, std::span<const core::Address> inputs, const core::Address& output) const {
     if (output.pointer() != result) return false;
-    const auto bytes =
-        static_cast<std::ptrdiff_t>(outputs_[0].view.count()) * static_cast<std::ptrdiff_t>(size_of(outputs_[0].dtype));
+    const core::Operand& own = bound_.outputs[0];
+    const auto bytes = static_cast<std::ptrdiff_t>(own.view.count()) * static_cast<std::ptrdiff_t>(size_of(own.dtype));
     bool reads = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::byte* const address = inputs[i].pointer();
-      if (address == result && is_alike(inputs_[i], outputs_[0])) {
+      if (address == result && is_alike(bound_.inputs[i], own)) {
         reads = true;
       } else if (address + extents_[i].first < result + bytes && result < address + extents_[i].past) {
         return false;
@@ -100,8 +96,7 @@ class LineLoop final : public core::Kernel, public core::ElementLoop {
 
  private:
   std::shared_ptr<const core::Kernel> kernel_;
-  TileProgram program_;
-  std::vector<core::Operand> inputs_, outputs_;
+  core::BoundLoop bound_;
   std::vector<Extent> extents_;
   mutable std::once_flag once_;
   mutable std::int64_t columns_ = 0;
@@ -117,18 +112,16 @@ const LineLoop* loop_behind(const ProductKernel::Result& product, const core::Ke
 }  // namespace
 
 std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const core::Kernel> kernel,
-                                                       const TileProgram& program,
-                                                       std::span<const core::Operand> inputs,
-                                                       std::span<const core::Operand> outputs) {
-  if (outputs.size() != 1 || !jit::is_available() || program.instructions.empty()) return kernel;
-  const core::Operand& result = outputs[0];
+                                                       const core::BoundLoop& bound) {
+  if (bound.outputs.size() != 1 || !jit::is_available() || bound.loop.program.instructions.empty()) return kernel;
+  const core::Operand& result = bound.outputs[0];
   const bool floating = result.dtype == DType::f32 || result.dtype == DType::f64;
   if (!floating || !core::is_dense(result.view) || result.view.offset != 0 || result.view.count() < fewest_elements)
     return kernel;
   const bool over_one =
-      std::ranges::any_of(inputs, [&](const core::Operand& input) { return is_alike(input, result); });
+      std::ranges::any_of(bound.inputs, [&](const core::Operand& input) { return is_alike(input, result); });
   if (!over_one) return kernel;
-  return std::make_shared<const LineLoop>(std::move(kernel), program, inputs, outputs);
+  return std::make_shared<const LineLoop>(std::move(kernel), bound);
 }
 
 bool ProductKernel::joins(const core::Kernel& next) const {
@@ -142,7 +135,7 @@ void ProductKernel::launch_joined(const core::LaunchAddresses& own, const core::
   const RangeProgram* const ranges = loop != nullptr ? loop->over_lines(result_.columns) : nullptr;
   if (ranges == nullptr || !loop->is_over(own.outputs[0].pointer(), of_next.inputs, of_next.outputs[0]))
     return core::Kernel::launch_joined(own, next, of_next);
-  std::array<OperandBase, TileProgram::most_operands> inputs;
+  std::array<OperandBase, most_operands> inputs;
   for (std::size_t i = 0; i < of_next.inputs.size(); ++i) inputs[i] = OperandBase(of_next.inputs[i].pointer());
   const OperandBase output{of_next.outputs[0].pointer()};
   const ResultLoop behind{ranges, {inputs.data(), of_next.inputs.size()}, {&output, 1}, result_.columns};

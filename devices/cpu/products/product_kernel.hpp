@@ -67,8 +67,6 @@ std::shared_ptr<const core::Kernel> make_product_kernel(F function, std::size_t 
 
 /// The kernel itself, or one that may also follow a product part by part.
 std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const core::Kernel> kernel,
-                                                       const TileProgram& program,
-                                                       std::span<const core::Operand> inputs,
-                                                       std::span<const core::Operand> outputs);
+                                                       const core::BoundLoop& bound);
 
 }  // namespace tyto::cpu

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -20,16 +21,16 @@ namespace {
 template <class T>
 std::vector<T> divided(const std::vector<T>& x, T divisor, InstructionSet set) {
   constexpr DType type = sizeof(T) == 4 ? DType::f32 : DType::f64;
-  TileProgram program;
-  const auto numerator = program.input(0, type);
+  core::LoopBuilder program({&type, 1});
   const auto by = program.constant(static_cast<double>(divisor), type);
-  program.output(program.apply(core::OpId::divide, type, {numerator, by}), 0);
+  const auto quotient = program.apply(core::OpId::divide, type, {0, by});
   const core::Operand operand{type, core::View::dense({static_cast<std::int64_t>(x.size())})};
   std::vector<T> result(x.size());
   const core::Address from{const_cast<T*>(x.data()), 0}, to{result.data(), 0};
   const KernelChoice choice{
       .implementation = Implementation::automatic, .instructions = set, .threads = 1, .loops = LoopBackend::jit};
-  prepare_tile_program(program, {&operand, 1}, {&operand, 1}, choice)->launch({&from, 1}, {&to, 1}, {});
+  prepare_elements(bound_loop(program.finish({&quotient, 1}), {operand}, {operand}), choice)
+      ->launch({&from, 1}, {&to, 1}, {});
   return result;
 }
 

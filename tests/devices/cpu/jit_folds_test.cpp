@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
@@ -36,10 +37,9 @@ std::vector<std::uint64_t> folded(OpId op, const StoredTensor& x, std::int64_t r
 
 /// A long chain of functions of f32, of f64, or of both, which ends in one value of each type there is. `zeros`: in
 /// zeros of either sign, of which the order decides what is the smallest.
-std::vector<TileProgram::Register> long_chain(TileProgram& program, bool narrow, bool wide, bool zeros) {
+std::vector<core::LoopValue> long_chain(core::LoopBuilder& program, bool narrow, bool wide, bool zeros) {
   const DType first = narrow ? DType::f32 : DType::f64;
-  TileProgram::Register value = program.input(0, first);
-  const TileProgram::Register beside = program.input(1, first);
+  core::LoopValue value = 0;
   const auto grow = [&](DType type) {
     for (const OpId op : {OpId::softplus, OpId::sin, OpId::gelu, OpId::tanh}) value = program.apply(op, type, {value});
   };
@@ -48,9 +48,9 @@ std::vector<TileProgram::Register> long_chain(TileProgram& program, bool narrow,
     const auto small = program.apply(OpId::multiply, type, {value, program.constant(Scalar(0.375), type)});
     return program.apply(OpId::round, type, {small});
   };
-  value = program.apply(OpId::multiply, first, {value, beside});
+  value = program.apply(OpId::multiply, first, {0, 1});
   grow(first);
-  std::vector<TileProgram::Register> ends{end(first)};
+  std::vector<core::LoopValue> ends{end(first)};
   if (narrow && wide) {
     value = program.apply(OpId::cast, DType::f64, {value});
     grow(DType::f64);
@@ -82,8 +82,8 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
           }
           if (with_nan && is_floating(type)) x.put(length + length / 2, std::nan(""));
           const std::vector<std::uint64_t> expected = folded(op, x, rows, length);
-          TileProgram program;
-          program.reduce(op, program.input(0, compute_type(type)), 0);
+          core::LoopBuilder program({&type, 1});
+          const auto reduced = program.apply(op, *partial, {0});
           for (const InstructionSet set : jit_sets()) {
             CAPTURE(core::definition(op).name);
             CAPTURE(type);
@@ -91,7 +91,8 @@ TEST_CASE("machine code reduces rows as the loops over lines in memory do") {
             CAPTURE(name_of(set));
             const core::Operand from = x.operand();
             const core::Operand to{*partial, core::broadcast_to(core::View::dense({rows, 1}), {rows, length})};
-            const auto ranges = prepare_ranges(program, {&from, 1}, {&to, 1}, length, {}, by_jit(set));
+            const auto ranges =
+                prepare_ranges(bound_loop(program.finish({&reduced, 1}), {from}, {to}), length, {}, by_jit(set));
             if (ranges == nullptr) {
               CHECK((set == InstructionSet::avx2 && !is_floating(type)));  // AVX2 has no 64-bit extremes and products
               continue;
@@ -140,32 +141,34 @@ TEST_CASE("long bodies whose values are reduced fold them as the loops over line
         fill(y, core::definition(OpId::add), random);
         std::uniform_real_distribution<double> moderate(-1, 1);
         for (std::int64_t i = length; i < rows * length; ++i) x.put(i, moderate(random)), y.put(i, moderate(random));
-        TileProgram written, reduced;
+        const std::array types{first, first};
+        core::LoopBuilder written(types), reduced(types);
         const bool zeros = op == OpId::min || op == OpId::max;
-        const auto ends = long_chain(written, narrow, wide, zeros), values = long_chain(reduced, narrow, wide, zeros);
+        const auto ends = long_chain(written, narrow, wide, zeros);
+        auto values = long_chain(reduced, narrow, wide, zeros);
         std::vector<StoredTensor> plain;
         std::vector<core::Operand> to, partials;
         std::vector<core::Address> written_to;
         for (std::size_t i = 0; i < ends.size(); ++i) {
-          plain.push_back(StoredTensor::dense(written.registers[ends[i]], {rows, length}));
-          written.output(ends[i], static_cast<int>(i));
-          reduced.reduce(op, values[i], static_cast<int>(i));
+          plain.push_back(StoredTensor::dense(written.type(ends[i]), {rows, length}));
           partials.push_back({*jit::partial_type(op, plain[i].dtype),
                               core::broadcast_to(core::View::dense({rows, 1}), {rows, length})});
+          values[i] = reduced.apply(op, partials[i].dtype, {values[i]});
         }
         for (StoredTensor& each : plain) {
           to.push_back(each.operand());
           written_to.push_back({each.memory.data(), 0});
         }
-        const core::Operand from[] = {x.operand(), y.operand()};
+        const std::vector from{x.operand(), y.operand()};
         const core::Address read[] = {{x.memory.data(), 0}, {y.memory.data(), 0}};
-        prepare_tile_program(written, from, to, by_interpreter)->launch(read, written_to, {});
+        prepare_elements(bound_loop(written.finish(ends), from, to), by_interpreter)->launch(read, written_to, {});
         for (const InstructionSet set : jit_sets()) {
           CAPTURE(core::definition(op).name);
           CAPTURE(first);
           CAPTURE(length);
           CAPTURE(name_of(set));
-          const auto ranges = prepare_ranges(reduced, from, partials, length, {}, by_jit(set));
+          const auto ranges =
+              prepare_ranges(bound_loop(reduced.finish(values), from, partials), length, {}, by_jit(set));
           if (ranges == nullptr) {
             CHECK((set == InstructionSet::avx2 && ends.size() == 2));  // whose accumulators take too many registers
             continue;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/jit_rig.hpp"
@@ -200,30 +201,32 @@ namespace {
 
 /// A program of so many steps on floating-point types, in which values are read by steps far on.
 struct RandomProgram {
-  TileProgram program;
+  core::LoopProgram program;
   std::vector<StoredTensor> inputs;
   std::vector<DType> results;
 
   RandomProgram(std::mt19937& random, int steps, const std::vector<core::View>& places) {
     const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
     const bool mixed = random() % 3 == 0;
-    std::vector<TileProgram::Register> values;
-    const auto any = [&](DType type) {
-      for (int tries = 0; tries < 50; ++tries) {
-        const TileProgram::Register value = values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 12))];
-        if (program.registers[value] == type) return value;
-      }
-      return program.constant(Scalar(0.75), type);
-    };
+    std::vector<DType> types;
     for (int i = 0; i < 2 + static_cast<int>(below(9)); ++i) {
       const DType stored[] = {DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32};
       const DType type = mixed ? stored[below(std::size(stored))] : DType::f32;
       inputs.emplace_back(type, places[below(places.size())]);
       fill(inputs.back(), core::definition(OpId::add), random);
-      values.push_back(program.input(i, type == DType::f64   ? DType::f64
-                                        : type == DType::i32 ? DType::i32
-                                                             : DType::f32));
+      types.push_back(type);
     }
+    core::LoopBuilder builder(types);
+    std::vector<core::LoopValue> values;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      values.push_back(builder.as(compute_type(types[i]), static_cast<core::LoopValue>(i)));
+    const auto any = [&](DType type) {
+      for (int tries = 0; tries < 50; ++tries) {
+        const core::LoopValue value = values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 12))];
+        if (builder.type(value) == type) return value;
+      }
+      return builder.constant(Scalar(0.75), type);
+    };
     const OpId ops[] = {OpId::add,    OpId::subtract, OpId::multiply, OpId::divide,  OpId::exp,
                         OpId::tanh,   OpId::sigmoid,  OpId::maximum,  OpId::minimum, OpId::fma,
                         OpId::square, OpId::log1p,    OpId::erf,      OpId::sin,     OpId::abs,
@@ -231,28 +234,29 @@ struct RandomProgram {
     for (int i = 0; i < steps; ++i) {
       const DType type = mixed && random() % 3 == 0 ? DType::f64 : DType::f32;
       if (mixed && random() % 5 == 0) {
-        const DType from = program.registers[values[below(values.size())]];
-        values.push_back(program.apply(OpId::cast, type, {any(from)}));
+        const DType from = builder.type(values[below(values.size())]);
+        values.push_back(builder.apply(OpId::cast, type, {any(from)}));
         continue;
       }
       if (random() % 8 == 0) {
-        const auto condition = program.apply(OpId::less, DType::boolean, {any(type), any(type)});
-        values.push_back(program.apply(OpId::where, type, {condition, any(type), any(type)}));
+        const auto condition = builder.apply(OpId::less, DType::boolean, {any(type), any(type)});
+        values.push_back(builder.apply(OpId::where, type, {condition, any(type), any(type)}));
         continue;
       }
       const OpId op = ops[below(std::size(ops))];
       switch (core::definition(op).max_inputs) {
-        case 1: values.push_back(program.apply(op, type, {any(type)})); break;
-        case 2: values.push_back(program.apply(op, type, {any(type), any(type)})); break;
-        default: values.push_back(program.apply(op, type, {any(type), any(type), any(type)})); break;
+        case 1: values.push_back(builder.apply(op, type, {any(type)})); break;
+        case 2: values.push_back(builder.apply(op, type, {any(type), any(type)})); break;
+        default: values.push_back(builder.apply(op, type, {any(type), any(type), any(type)})); break;
       }
     }
+    std::vector<core::LoopValue> outputs;
     for (int i = 0; i < 1 + static_cast<int>(below(4)); ++i) {
-      const TileProgram::Register value = values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 6))];
-      const DType type = program.registers[value];
+      outputs.push_back(values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 6))]);
+      const DType type = builder.type(outputs.back());
       results.push_back(type == DType::f32 && random() % 6 == 0 ? DType::f16 : type);
-      program.output(value, i);
     }
+    program = builder.finish(outputs);
   }
 
   std::vector<StoredTensor> run(const KernelChoice& choice, const core::View& view) const {
@@ -268,7 +272,7 @@ struct RandomProgram {
       to.push_back(output.operand());
       written.push_back({output.memory.data(), 0});
     }
-    prepare_tile_program(program, from, to, choice)->launch(read, written, {});
+    prepare_elements(bound_loop(program, from, to), choice)->launch(read, written, {});
     return outputs;
   }
 };
@@ -350,14 +354,16 @@ TEST_CASE("operands whose memory runs across rows give the same numbers in every
         inputs.emplace_back(k == 4 ? DType::u8 : type, places[k]);
         for (std::int64_t i = 0; i < across.count(); ++i) inputs.back().put(i, number(i, k));
       }
-      const DType working = type == DType::u8 ? DType::i32 : type == DType::bf16 ? DType::f32 : type;
-      TileProgram program;
-      TileProgram::Register sum = program.input(0, working);
+      const DType working = compute_type(type);
+      std::vector<DType> types;
+      for (const StoredTensor& input : inputs) types.push_back(input.dtype);
+      core::LoopBuilder program(types);
+      core::LoopValue sum = program.as(working, 0);
       for (int k = 1; k < count; ++k) {
-        const TileProgram::Register value = program.input(k, working);
+        const core::LoopValue value = program.as(working, static_cast<core::LoopValue>(k));
         sum = program.apply(k % 2 == 0 ? OpId::add : OpId::maximum, working, {sum, value});
       }
-      program.output(sum, 0);
+      const core::LoopProgram sums = program.finish({&sum, 1});
       std::vector<core::Operand> from;
       std::vector<core::Address> read;
       for (StoredTensor& input : inputs) {
@@ -371,7 +377,7 @@ TEST_CASE("operands whose memory runs across rows give the same numbers in every
           const core::Address written{found.memory.data(), 0};
           KernelChoice choice = by_jit(set);
           choice.threads = team;
-          prepare_tile_program(program, from, {&to, 1}, choice)->launch(read, {&written, 1}, {});
+          prepare_elements(bound_loop(sums, from, {to}), choice)->launch(read, {&written, 1}, {});
           std::int64_t wrong = 0;
           for (std::int64_t i = 0; i < across.count(); ++i) {
             std::int64_t expected = number(i, 0);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -16,7 +17,6 @@ using namespace tyto;
 using namespace tyto::cpu::testing;
 using core::OpId;
 using core::View;
-using cpu::TileProgram;
 
 constexpr DType f32 = DType::f32;
 
@@ -60,13 +60,12 @@ std::vector<Case> cases(const Shape& shape) {
   };
 }
 
-TileProgram affine() {
-  TileProgram program;
-  const auto x = program.input(0, f32), m = program.input(1, f32), s = program.input(2, f32);
-  const auto g = program.input(3, f32), b = program.input(4, f32);
+core::LoopProgram affine() {
+  core::LoopBuilder program(std::vector(5, f32));
+  const core::LoopValue x = 0, m = 1, s = 2, g = 3, b = 4;
   const auto scaled = program.apply(OpId::multiply, f32, {program.apply(OpId::subtract, f32, {x, m}), s});
-  program.output(program.apply(OpId::add, f32, {program.apply(OpId::multiply, f32, {scaled, g}), b}), 0);
-  return program;
+  const auto result = program.apply(OpId::add, f32, {program.apply(OpId::multiply, f32, {scaled, g}), b});
+  return program.finish({&result, 1});
 }
 
 std::vector<StoredTensor> operands_of(const Case& each) {
@@ -112,8 +111,8 @@ TEST_CASE("rows are taken from where they lie, by any number of threads") {
           std::vector<StoredTensor> from = operands_of(each);
           StoredTensor result(f32, each.result);
           const core::Operand to = result.operand();
-          const auto kernel =
-              cpu::prepare_tile_program(affine(), described(from), {&to, 1}, {.instructions = set, .threads = threads});
+          const auto kernel = cpu::prepare_elements(cpu::bound_loop(affine(), described(from), {to}),
+                                                    {.instructions = set, .threads = threads});
           std::vector<core::Address> addresses;
           for (std::byte* memory : memory_of(from)) addresses.push_back({memory, 0});
           const core::Address target{result.memory.data(), 0};
@@ -139,7 +138,7 @@ TEST_CASE("a result may lie over the rows that it is computed from") {
     std::vector<StoredTensor> from = operands_of(dense);
     const std::vector<StoredTensor> before = from;
     const core::Operand to = from[0].operand();
-    const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, 1);
+    const auto program = cpu::prepare_ranges(cpu::bound_loop(affine(), described(from), {to}), 1);
     with_runner(*program, [&](cpu::RangeRunner& runner) {
       const cpu::OperandBase target{from[0].memory.data()};
       runner.bind(placed(from), {&target, 1});
@@ -160,7 +159,7 @@ TEST_CASE("ranges may begin and end within a row") {
       std::vector<StoredTensor> from = operands_of(each);
       StoredTensor result(f32, each.result);
       const core::Operand to = result.operand();
-      const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, 1);
+      const auto program = cpu::prepare_ranges(cpu::bound_loop(affine(), described(from), {to}), 1);
       with_runner(*program, [&](cpu::RangeRunner& runner) {
         const cpu::OperandBase target{result.memory.data()};
         runner.bind(placed(from), {&target, 1});
@@ -183,7 +182,7 @@ TEST_CASE("buffers hold the rows that are computed together") {
       CAPTURE(each.name);
       std::vector<StoredTensor> from = operands_of(each);
       const core::Operand to{f32, View::dense(shape)};
-      const auto program = cpu::prepare_ranges(affine(), described(from), {&to, 1}, row);
+      const auto program = cpu::prepare_ranges(cpu::bound_loop(affine(), described(from), {to}), row);
       for (const std::int64_t together : {1, 2, 5}) {
         std::vector<float> buffer(static_cast<std::size_t>(together * row));
         std::int64_t wrong = 0;
@@ -207,16 +206,17 @@ TEST_CASE("buffers hold the rows that are computed together") {
 
 TEST_CASE("sums of rows are of the rows that were asked for") {
   if (!cpu::jit::is_available()) return;
-  TileProgram program;  // (x - m) g
-  const auto x = program.input(0, f32), m = program.input(1, f32), g = program.input(2, f32);
-  program.reduce(OpId::sum, program.apply(OpId::multiply, f32, {program.apply(OpId::subtract, f32, {x, m}), g}), 0);
+  core::LoopBuilder program(std::vector(3, f32));  // (x - m) g
+  const auto product = program.apply(OpId::multiply, f32, {program.apply(OpId::subtract, f32, {0, 1}), 2});
+  const auto sum_of_row = program.apply(OpId::sum, DType::f64, {product});
   for (const Shape& shape : shapes) {
     const std::int64_t row = shape[2], rows = shape[0] * shape[1];
     for (const Case& each : cases(shape)) {
       CAPTURE(each.name);
       std::vector<StoredTensor> from{counted(each.x, 13), counted(each.m, 7), counted(each.g, 3)};
       const core::Operand to{DType::f64, core::broadcast_to(View::dense({shape[0], shape[1], 1}), shape)};
-      const auto sums = cpu::prepare_ranges(program, described(from), {&to, 1}, row);
+      const auto sums =
+          cpu::prepare_ranges(cpu::bound_loop(program.finish({&sum_of_row, 1}), described(from), {to}), row);
       REQUIRE(sums != nullptr);
       std::vector<double> found(static_cast<std::size_t>(rows), 0.25);
       with_runner(*sums, [&](cpu::RangeRunner& runner) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Settles, when a kernel is made, where each register of a tile program lives and which loops are called.
+// Settles, when a kernel is made, where each value of a loop program lives and which loops are called.
 #include <algorithm>
 #include <bit>
 #include <optional>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -21,22 +22,61 @@ constexpr double nanoseconds_an_instruction = 0.3;
 
 std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 
-/// Settles where each register lives. Tiles are handed out while the program is followed and returned after the last
-/// use, so that a long program needs few of them.
+using Value = core::LoopValue;
+
+/// A program with explicit casts as tiles follow it: inputs are loaded first, in every type that they are read in, then
+/// the other instructions run.
+struct TileProgram {
+  struct Input {
+    Value value;
+    std::size_t operand;
+  };
+
+  TileProgram(const core::LoopProgram& given, std::span<const core::Operand> operands) {
+    for (const core::Operand& operand : operands) types.push_back(operand.dtype);
+    loop = with_explicit_casts(given, types);
+    types = core::value_types(loop, types);
+    std::vector<bool> read(loop.values(), false), is_result(loop.values(), false);
+    for (const Value output : loop.outputs) read[output] = is_result[output] = true;
+    for (std::size_t v = loop.first_instruction(); v < loop.values(); ++v) {
+      const auto value = static_cast<Value>(v);
+      // A result that is no more than a cast is converted where it is written.
+      if (is_cast_input(loop, v) && !is_result[v]) {
+        inputs.push_back({value, loop.operands_of(v)[0]});
+        continue;
+      }
+      steps.push_back(value);
+      for (const Value operand : loop.operands_of(v)) read[operand] = true;
+    }
+    for (std::size_t v = 0; v < loop.inputs; ++v) {
+      if (read[v]) inputs.push_back({static_cast<Value>(v), v});
+    }
+  }
+
+  bool is_result(Value value) const { return std::ranges::find(loop.outputs, value) != loop.outputs.end(); }
+
+  core::LoopProgram loop;
+  std::vector<DType> types;  // by value
+  std::vector<Input> inputs;
+  std::vector<Value> steps;
+};
+
+/// Settles where each value lives. Tiles are handed out while the program is followed and returned after the last use,
+/// so that a long program needs few of them.
 class Binding {
  public:
   Binding(const TileProgram& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
           const TileLoops& loops, std::int64_t tile, bool row_major)
-      : program_(program), inputs_(inputs), outputs_(outputs), loops_(loops) {
+      : program_(program), loop_(program.loop), inputs_(inputs), outputs_(outputs), loops_(loops) {
     result_.geometry = cut_into_tiles(inputs, outputs, tile, row_major);
     result_.output_width = size_of(outputs[0].dtype);
     result_.inputs = inputs.size();
-    result_.tiles.assign(program.registers.size(), BoundProgram::elsewhere);
-    direct_.assign(program.registers.size(), false);
-    recycled_.assign(program.registers.size(), false);
+    result_.tiles.assign(loop_.values(), BoundProgram::elsewhere);
+    direct_.assign(loop_.values(), false);
+    recycled_.assign(loop_.values(), false);
     tile_elements_ = static_cast<std::size_t>(result_.geometry.tile_columns * result_.geometry.tile_rows);
     find_last_uses();
-    choose_direct_inputs();
+    for (const TileProgram::Input& input : program_.inputs) direct_[input.value] = is_read_in_place(input);
     choose_direct_outputs();
     place_constants();
     place_loads();
@@ -51,47 +91,40 @@ class Binding {
   static constexpr std::size_t never = ~std::size_t{0};
 
   void find_last_uses() {
-    last_use_.assign(program_.registers.size(), 0);
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-      for (const TileProgram::Register operand : program_.instructions[i].operands) last_use_[operand] = i;
+    last_use_.assign(loop_.values(), 0);
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      for (const Value operand : loop_.operands_of(program_.steps[i])) last_use_[operand] = i;
     }
-    for (const TileProgram::Output& output : program_.outputs) last_use_[output.source] = never;
+    for (const Value output : loop_.outputs) last_use_[output] = never;
   }
 
-  const OperandLayout& input_layout(int operand) const {
-    return result_.geometry.layouts[static_cast<std::size_t>(operand)];
-  }
-  const OperandLayout& output_layout(int operand) const {
-    return result_.geometry.layouts[inputs_.size() + static_cast<std::size_t>(operand)];
+  DType type_of(Value value) const { return program_.types[value]; }
+  const OperandLayout& input_layout(std::size_t operand) const { return result_.geometry.layouts[operand]; }
+  const OperandLayout& output_layout(std::size_t operand) const {
+    return result_.geometry.layouts[inputs_.size() + operand];
   }
   static std::ptrdiff_t width_of(DType type) { return static_cast<std::ptrdiff_t>(size_of(type)); }
 
   /// Memory is read where it lies if it is the tile.
   bool is_read_in_place(const TileProgram::Input& input) const {
-    const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
-    if (stored != program_.registers[input.result]) return false;
-    return result_.geometry.contiguous(input_layout(input.operand), width_of(stored));
-  }
-
-  void choose_direct_inputs() {
-    for (const TileProgram::Input& input : program_.inputs) direct_[input.result] = is_read_in_place(input);
+    const DType stored = inputs_[input.operand].dtype;
+    return stored == type_of(input.value) && result_.geometry.contiguous(input_layout(input.operand), width_of(stored));
   }
 
   /// The inputs that are read in memory after the instruction that makes the value, to be computed with or copied; none
   /// where no instruction makes it.
-  std::optional<std::uint64_t> read_after(TileProgram::Register made) const {
-    std::optional<std::uint64_t> read;
-    for (const TileProgram::Instruction& each : program_.instructions) {
-      for (const TileProgram::Input& input : program_.inputs) {
-        const bool reads = std::ranges::find(each.operands, input.result) != each.operands.end();
-        if (read && reads && direct_[input.result]) *read |= std::uint64_t{1} << input.operand;
-      }
-      if (each.result == made) read = 0;
-    }
+  std::optional<std::uint64_t> read_after(Value made) const {
+    const auto from = std::ranges::find(program_.steps, made);
+    if (from == program_.steps.end()) return {};
+    std::uint64_t read = 0;
     for (const TileProgram::Input& input : program_.inputs) {
-      const bool copied =
-          std::ranges::find(program_.outputs, input.result, &TileProgram::Output::source) != program_.outputs.end();
-      if (read && copied && direct_[input.result]) *read |= std::uint64_t{1} << input.operand;
+      const auto reads = [&](Value step) {
+        const auto operands = loop_.operands_of(step);
+        return std::ranges::find(operands, input.value) != operands.end();
+      };
+      if (direct_[input.value] &&
+          (program_.is_result(input.value) || std::any_of(from + 1, program_.steps.end(), reads)))
+        read |= std::uint64_t{1} << input.operand;
     }
     return read;
   }
@@ -99,20 +132,21 @@ class Binding {
   /// An instruction writes straight to the output, unless later ones read operands in memory over which it turns out to
   /// lie.
   void choose_direct_outputs() {
-    for (const TileProgram::Output& output : program_.outputs) {
-      const DType stored = outputs_[static_cast<std::size_t>(output.operand)].dtype;
-      const bool fits = stored == program_.registers[output.source] && !direct_[output.source] &&
-                        result_.geometry.contiguous(output_layout(output.operand), width_of(stored));
-      std::optional<std::uint64_t> read = read_after(output.source);
+    for (std::size_t i = 0; i < loop_.outputs.size(); ++i) {
+      const Value value = loop_.outputs[i];
+      const DType stored = outputs_[i].dtype;
+      const bool fits = stored == type_of(value) && !direct_[value] &&
+                        result_.geometry.contiguous(output_layout(i), width_of(stored));
+      std::optional<std::uint64_t> read = read_after(value);
       // A plain copy gathers into the output.
-      if (program_.instructions.empty() && program_.inputs.size() == 1 && program_.outputs.size() == 1) {
+      if (program_.steps.empty() && program_.inputs.size() == 1 && loop_.outputs.size() == 1) {
         if (!repeats(input_layout(program_.inputs[0].operand))) read = 0;
       }
-      for (std::size_t i = 0; i < direct_output_.size(); ++i) {
-        if (program_.outputs[i].source == output.source && direct_output_[i]) read.reset();  // it has its place
+      for (std::size_t other = 0; other < i; ++other) {
+        if (loop_.outputs[other] == value && direct_output_[other]) read.reset();  // it has its place
       }
       if (!fits) read.reset();
-      if (read == 0) direct_[output.source] = true;
+      if (read == 0) direct_[value] = true;
       direct_output_.push_back(read);
     }
   }
@@ -134,8 +168,8 @@ class Binding {
     return staging_;
   }
 
-  void give_tile(TileProgram::Register value) {
-    const std::size_t width = size_of(program_.registers[value]);
+  void give_tile(Value value) {
+    const std::size_t width = size_of(type_of(value));
     auto& spare = spare_[static_cast<std::size_t>(std::countr_zero(width))];
     if (spare.empty()) {
       result_.tiles[value] = reserve(tile_elements_ * width);
@@ -146,22 +180,20 @@ class Binding {
   }
 
   void place_constants() {
-    for (const TileProgram::Constant& constant : program_.constants) {
-      const DType type = program_.registers[constant.result];
-      Constant placed{constant.result, 0, loops_.gather[width_index(type)]};
-      placed.bits = element_bits(loops_, constant.value, type);
-      give_tile(constant.result);
-      result_.constants.push_back(placed);
+    for (std::size_t i = 0; i < loop_.constants.size(); ++i) {
+      const auto value = static_cast<Value>(loop_.inputs + i);
+      const auto& [number, type] = loop_.constants[i];
+      give_tile(value);
+      result_.constants.push_back({value, element_bits(loops_, number, type), loops_.gather[width_index(type)]});
     }
   }
 
   void place_loads() {
     for (const TileProgram::Input& input : program_.inputs) {
-      const DType stored = inputs_[static_cast<std::size_t>(input.operand)].dtype;
-      const DType type = program_.registers[input.result];
+      const DType stored = inputs_[input.operand].dtype, type = type_of(input.value);
       const OperandLayout& layout = input_layout(input.operand);
       Load load;
-      load.value = input.result;
+      load.value = input.value;
       load.operand = static_cast<std::uint16_t>(input.operand);
       load.width = static_cast<std::uint32_t>(size_of(stored));
       load.gather = loops_.gather[width_index(stored)];
@@ -179,50 +211,54 @@ class Binding {
       load.once = load.form != Load::Form::direct && result_.geometry.same_in_all_tiles(layout);
       load.number = load.once && layout.row == 0 && layout.column == 0;
       load.per_row = load.form == Load::Form::gather && !load.once && repeats(layout);
-      if (!direct_[input.result]) give_tile(input.result);
-      recycled_[input.result] = !direct_[input.result] && !load.once && !load.per_row;
+      if (!direct_[input.value]) give_tile(input.value);
+      recycled_[input.value] = !direct_[input.value] && !load.once && !load.per_row;
       result_.loads.push_back(load);
     }
   }
 
-  TileLoop loop_of(const TileProgram::Instruction& each) const {
-    const DType type = program_.registers[each.operands[2]];
-    if (each.op == core::OpId::cast) return loops_.convert[index_of(type)][index_of(program_.registers[each.result])];
-    return find_loop(loops_, each.op, type);
+  TileLoop loop_of(Value value) const {
+    const core::OpId op = loop_.instruction_of(value).op;
+    const DType type = type_of(loop_.operands_of(value).back());
+    if (op == core::OpId::cast) return loops_.convert[index_of(type)][index_of(type_of(value))];
+    return find_loop(loops_, op, type);
   }
 
   void place_instructions() {
-    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
-      const TileProgram::Instruction& each = program_.instructions[i];
-      for (const TileProgram::Register operand : each.operands) {
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      const Value value = program_.steps[i];
+      const auto operands = loop_.operands_of(value);
+      for (const Value operand : operands) {
         if (last_use_[operand] != i || !recycled_[operand]) continue;
         recycled_[operand] = false;
-        spare_[width_index(program_.registers[operand])].push_back(result_.tiles[operand]);
+        spare_[width_index(type_of(operand))].push_back(result_.tiles[operand]);
       }
-      if (!direct_[each.result]) {
-        give_tile(each.result);
-        recycled_[each.result] = true;
+      if (!direct_[value]) {
+        give_tile(value);
+        recycled_[value] = true;
       }
       result_.nanoseconds += nanoseconds_an_instruction;
-      result_.instructions.push_back({loop_of(each), each.result, each.operands});
+      // Operands that the operator does not have repeat the last one.
+      Instruction placed{loop_of(value), value, {operands.back(), operands.back(), operands.back()}};
+      std::ranges::copy(operands, placed.operands.begin());
+      result_.instructions.push_back(placed);
     }
   }
 
   void place_stores() {
-    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
-      const TileProgram::Output& output = program_.outputs[i];
-      const DType stored = outputs_[static_cast<std::size_t>(output.operand)].dtype;
-      const DType type = program_.registers[output.source];
+    for (std::size_t i = 0; i < loop_.outputs.size(); ++i) {
+      const Value value = loop_.outputs[i];
+      const DType stored = outputs_[i].dtype, type = type_of(value);
       Store store;
-      store.value = output.source;
-      store.operand = static_cast<std::uint16_t>(output.operand);
+      store.value = value;
+      store.operand = static_cast<std::uint16_t>(i);
       store.width = static_cast<std::uint32_t>(size_of(stored));
       store.scatter = loops_.scatter[width_index(stored)];
       store.convert = loops_.convert[index_of(type)][index_of(stored)];
       if (direct_output_[i]) {
         store.form = Store::Form::direct;
         store.read_later = *direct_output_[i];
-      } else if (!result_.geometry.contiguous(output_layout(output.operand), width_of(stored))) {
+      } else if (!result_.geometry.contiguous(output_layout(i), width_of(stored))) {
         store.form = Store::Form::scatter;
         if (type == stored) store.convert = nullptr;
         else store.staging = staging();
@@ -230,9 +266,8 @@ class Binding {
       result_.stores.push_back(store);
     }
     // What is copied from an operand's memory is so before other results may be laid over it.
-    std::stable_partition(result_.stores.begin(), result_.stores.end(), [&](const Store& store) {
-      return std::ranges::any_of(program_.inputs, [&](const auto& input) { return input.result == store.value; });
-    });
+    std::stable_partition(result_.stores.begin(), result_.stores.end(),
+                          [&](const Store& store) { return store.value < loop_.inputs; });
   }
 
   void estimate() {
@@ -250,14 +285,15 @@ class Binding {
   }
 
   const TileProgram& program_;
+  const core::LoopProgram& loop_;
   std::span<const core::Operand> inputs_, outputs_;
   const TileLoops& loops_;
   BoundProgram result_;
   std::size_t tile_elements_ = 0;
   std::uint32_t staging_ = BoundProgram::elsewhere;
   std::vector<std::size_t> last_use_;
-  std::vector<bool> direct_;    // registers whose tile is an operand's memory
-  std::vector<bool> recycled_;  // registers whose tile is free after their last use
+  std::vector<bool> direct_;    // values whose tile is an operand's memory
+  std::vector<bool> recycled_;  // values whose tile is free after their last use
   /// By output: whether an instruction may write there itself, and what of inputs is read after that.
   std::vector<std::optional<std::uint64_t>> direct_output_;
   std::array<std::vector<std::uint32_t>, element_widths> spare_;
@@ -265,11 +301,14 @@ class Binding {
 
 }  // namespace
 
-BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
-                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major) {
-  const bool one_loop = program.instructions.size() <= 1;
+BoundProgram bind_program(const core::BoundLoop& bound, const TileLoops& loops, bool row_major) {
+  const TileProgram program(bound.loop.program, bound.inputs);
+  constexpr std::size_t most = BoundProgram::most_values;
+  if (const std::size_t values = program.loop.values(); values > most)
+    throw DeviceError(core::text("cpu: an element-wise program may have ", most, " values, this one has ", values));
+  const bool one_loop = program.steps.size() <= 1;
   for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
-    Binding binding(program, inputs, outputs, loops, tile, row_major);
+    Binding binding(program, bound.inputs, bound.outputs, loops, tile, row_major);
     if (binding.result().memory <= tile_memory_wanted || tile <= shortest_tile) return std::move(binding.result());
   }
 }

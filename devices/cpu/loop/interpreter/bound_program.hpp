@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tile program bound to layouts and loops for the interpreter: where each register lives, and what a launch does for
+// A loop bound to layouts and compiled loops for the interpreter: where each value lives, and what a launch does for
 // each tile.
 #pragma once
 
@@ -7,9 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "core/loop/bound_loop.hpp"
 #include "devices/cpu/loop/interpreter/tile_geometry.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
-#include "devices/cpu/loop/tile_program.hpp"
+#include "devices/cpu/loop/loop_types.hpp"
 
 namespace tyto::cpu {
 
@@ -44,7 +45,7 @@ struct Instruction {
   std::array<std::uint16_t, 3> operands;
 };
 
-/// A register written to an output after the instructions have run.
+/// A value written to an output after the instructions have run.
 struct Store {
   enum class Form : std::uint8_t {
     direct,   // the instruction writes there itself
@@ -63,7 +64,7 @@ struct Store {
   StridedLoop scatter = nullptr;
 };
 
-/// A register with memory of its own, filled before the first tile.
+/// A value with memory of its own, filled before the first tile.
 struct Constant {
   std::uint16_t value;
   std::uint64_t bits;
@@ -72,6 +73,7 @@ struct Constant {
 
 /// A program bound to layouts and loops: all that a launch reads.
 struct BoundProgram {
+  static constexpr std::size_t most_values = 320;
   static constexpr std::uint32_t elsewhere = ~std::uint32_t{0};
 
   TileGeometry geometry;
@@ -79,7 +81,7 @@ struct BoundProgram {
   std::vector<Constant> constants;
   std::vector<Instruction> instructions;
   std::vector<Store> stores;
-  std::vector<std::uint32_t> tiles;  // by register: its tile's offset in the thread's memory, or elsewhere
+  std::vector<std::uint32_t> tiles;  // by value: its tile's offset in the thread's memory, or elsewhere
   std::size_t inputs = 0;
   std::size_t memory = 0;
   std::size_t output_width = 0;  // bytes of an element of the first output
@@ -90,8 +92,7 @@ struct BoundProgram {
 };
 
 /// With tiles as long as the L1 cache lets them be. `row_major`: elements keep their order, the first output being
-/// dense. Throws DeviceError when an instruction has no loop for its types.
-BoundProgram bind_program(const TileProgram& program, std::span<const core::Operand> inputs,
-                          std::span<const core::Operand> outputs, const TileLoops& loops, bool row_major);
+/// dense. Throws DeviceError when an instruction has no loop for its types, and where there are more than most_values.
+BoundProgram bind_program(const core::BoundLoop& bound, const TileLoops& loops, bool row_major);
 
 }  // namespace tyto::cpu

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/cpu/loop/interpreter/ordered_axes.hpp"
+#include "devices/cpu/loop/jit/loop_kernel.hpp"
 
 namespace tyto::cpu {
 
@@ -72,10 +73,10 @@ std::int64_t rows_that_make_one(std::int64_t rows, std::int64_t columns, std::in
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_repeated_rows(std::span<const core::Operand> inputs,
-                                                          std::span<const core::Operand> outputs, PrepareLoop prepare,
-                                                          const void* context) {
-  if (inputs.empty() || inputs.size() > RepeatedRows::most_inputs) return nullptr;
+std::shared_ptr<const core::Kernel> prepare_repeated_rows(const core::BoundLoop& bound, const KernelChoice& choice) {
+  const std::span<const core::Operand> inputs = bound.inputs, outputs = bound.outputs;
+  const bool whole = bound.input_of.empty() && bound.output_of.empty();
+  if (!whole || inputs.empty() || inputs.size() > RepeatedRows::most_inputs) return nullptr;
   auto [views, widths, crossed] = order_axes(inputs, outputs);
   const std::size_t rank = views[0].shape.size();
   if (crossed || rank < 2) return nullptr;
@@ -100,7 +101,7 @@ std::shared_ptr<const core::Kernel> prepare_repeated_rows(std::span<const core::
   const std::int64_t times = rows_that_make_one(rows, columns, static_cast<std::int64_t>(repeated_bytes / widest));
   if (times * columns < long_row) return nullptr;
 
-  std::vector<core::Operand> from, to;
+  core::BoundLoop longer = bound;
   for (std::size_t i = 0; i < views.size(); ++i) {
     core::View view = views[i];
     const bool varies = view.strides[rank - 1] != 0;
@@ -108,11 +109,10 @@ std::shared_ptr<const core::Kernel> prepare_repeated_rows(std::span<const core::
     view.shape[rank - 1] = columns * times;
     view.strides[rank - 2] *= times;
     if (varies) view.strides[rank - 1] = 1;
-    const bool is_input = i < inputs.size();
     if (std::ranges::any_of(repeated, [&](const auto& each) { return each.input == i; })) view.offset = 0;
-    (is_input ? from : to).push_back({is_input ? inputs[i].dtype : outputs[i - inputs.size()].dtype, view});
+    (i < inputs.size() ? longer.inputs[i] : longer.outputs[i - inputs.size()]).view = view;
   }
-  auto kernel = prepare(context, from, to);
+  auto kernel = jit::prepare_loop(longer, choice);
   if (kernel == nullptr) return nullptr;
   return std::make_shared<const RepeatedRows>(std::move(kernel), std::move(repeated), columns, times);
 }

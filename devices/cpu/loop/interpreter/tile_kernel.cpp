@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/loop/loop_rows.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/repeated_rows.hpp"
@@ -100,76 +101,67 @@ bool wants_machine_code(const KernelChoice& choice) {
 
 /// One operator over many bools without gaps. The interpreter's loop takes a whole vector of bytes at a time; machine
 /// code computes them in 32 bits each, and is ahead where few elements or several operators make up for it.
-bool is_for_loops_of_bytes(const TileProgram& program, std::span<const core::Operand> inputs,
-                           std::span<const core::Operand> outputs) {
+bool is_for_loops_of_bytes(const core::BoundLoop& bound) {
   constexpr std::int64_t enough = 4096;
   const auto boolean = [](const core::Operand& operand) {
     return operand.dtype == DType::boolean && core::is_dense(operand.view);
   };
-  return program.instructions.size() == 1 && outputs[0].view.count() >= enough &&
-         std::ranges::all_of(inputs, boolean) && std::ranges::all_of(outputs, boolean) &&
-         std::ranges::all_of(program.registers, [](DType type) { return type == DType::boolean; });
+  const core::LoopProgram& program = bound.loop.program;
+  return program.instructions.size() == 1 && bound.outputs[0].view.count() >= enough &&
+         std::ranges::all_of(bound.inputs, boolean) && std::ranges::all_of(bound.outputs, boolean) &&
+         working_type(core::definition(program.instructions[0].op).domain, DType::boolean) == DType::boolean;
 }
 
-void check_size(const TileProgram& program, std::size_t inputs, std::size_t outputs) {
-  constexpr std::size_t most_registers = TileProgram::most_registers, most_operands = TileProgram::most_operands;
-  if (program.registers.size() <= most_registers && std::max(inputs, outputs) <= most_operands) return;
-  throw DeviceError(core::text("cpu: an element-wise program may have ", most_registers, " registers, ", most_operands,
-                               " inputs and as many outputs, this one has ", program.registers.size(), ", ", inputs,
-                               " and ", outputs));
+void check_operands(const core::BoundLoop& bound) {
+  const std::size_t inputs = bound.inputs.size(), outputs = bound.outputs.size();
+  if (std::max(inputs, outputs) <= most_operands) return;
+  throw DeviceError(core::text("cpu: an element-wise program may have ", most_operands,
+                               " inputs and as many outputs, this one has ", inputs, " and ", outputs));
 }
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& program,
-                                                         std::span<const core::Operand> inputs,
-                                                         std::span<const core::Operand> outputs,
-                                                         const KernelChoice& choice) {
-  if (outputs[0].view.count() == 0) {
-    return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
-  }
-  check_size(program, inputs.size(), outputs.size());
-  const bool interpreted = choice.loops == LoopBackend::automatic && is_for_loops_of_bytes(program, inputs, outputs);
+core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand> inputs,
+                           std::vector<core::Operand> outputs) {
+  core::BoundLoop bound;
+  bound.loop.shape = outputs[0].view.shape;
+  bound.loop.program = std::move(program);
+  bound.inputs = std::move(inputs);
+  bound.outputs = std::move(outputs);
+  return bound;
+}
+
+std::shared_ptr<const core::Kernel> prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice) {
+  if (bound.outputs[0].view.count() == 0) return no_work();
+  check_operands(bound);
+  const bool interpreted = choice.loops == LoopBackend::automatic && is_for_loops_of_bytes(bound);
   if (!interpreted && wants_machine_code(choice)) {
-    struct Loop {
-      const TileProgram& program;
-      const KernelChoice& choice;
-    } const loop{program, choice};
-    const auto prepare = [](const void* context, std::span<const core::Operand> from,
-                            std::span<const core::Operand> to) {
-      const auto* const given = static_cast<const Loop*>(context);
-      return jit::prepare_loop(given->program, from, to, given->choice);
-    };
-    const bool whole = program.input_parts.empty() && program.output_parts.empty();
-    auto kernel = whole ? prepare_repeated_rows(inputs, outputs, prepare, &loop) : nullptr;
-    if (kernel == nullptr) kernel = prepare(&loop, inputs, outputs);
+    auto kernel = prepare_repeated_rows(bound, choice);
+    if (kernel == nullptr) kernel = jit::prepare_loop(bound, choice);
     if (kernel != nullptr) return kernel;
   }
-  BoundProgram prepared = bind_program(program, inputs, outputs, tile_loops(choice.set()), false);
+  BoundProgram prepared = bind_program(bound, tile_loops(choice.set()), false);
   const TeamRequest request = choice.threads > 0 ? TeamRequest{choice.threads} : team_for(prepared.nanoseconds);
   return std::make_shared<const TileKernel>(std::move(prepared), request);
 }
 
-std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                    const core::Operand& output, std::int64_t summed,
+std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound, std::int64_t summed,
                                                     const KernelChoice& choice) {
-  check_size(program, inputs.size(), 1);
+  check_operands(bound);
   if (wants_machine_code(choice)) {
-    if (auto source = jit::prepare_loop_source(program, inputs, output, summed, choice.set())) return source;
+    if (auto source = jit::prepare_loop_source(bound, summed, choice.set())) return source;
   }
-  return std::make_shared<const TileSource>(
-      bind_program(program, inputs, {&output, 1}, tile_loops(choice.set()), true));
+  return std::make_shared<const TileSource>(bind_program(bound, tile_loops(choice.set()), true));
 }
 
-std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                   std::span<const core::Operand> outputs, std::int64_t length,
+std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound, std::int64_t length,
                                                    const RangePolicy& policy, const KernelChoice& choice) {
-  check_size(program, inputs.size(), outputs.size());
+  check_operands(bound);
   if (wants_machine_code(choice)) {
-    if (auto ranges = jit::prepare_loop_ranges(program, inputs, outputs, length, policy, choice.set())) return ranges;
+    if (auto ranges = jit::prepare_loop_ranges(bound, length, policy, choice.set())) return ranges;
   }
-  if (!program.reductions.empty()) return nullptr;
-  return std::make_shared<const TileRanges>(bind_program(program, inputs, outputs, tile_loops(choice.set()), true));
+  if (core::has_reductions(bound.loop.program)) return nullptr;
+  return std::make_shared<const TileRanges>(bind_program(bound, tile_loops(choice.set()), true));
 }
 
 }  // namespace tyto::cpu

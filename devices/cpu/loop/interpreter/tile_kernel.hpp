@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Runs tile programs: a program and the layouts of its operands become a kernel, of machine code where there is a JIT
-// (devices/cpu/loop/jit), of the interpreter's compiled loops elsewhere. Both give the same bits.
+// Runs loops over elements: a program and the layouts of its operands become a kernel, of machine code where there is a
+// JIT (devices/cpu/loop/jit), of the interpreter's compiled loops elsewhere. Both give the same bits.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "core/device/device.hpp"
+#include "core/loop/bound_loop.hpp"
 #include "devices/cpu/device/kernel_choice.hpp"
 #include "devices/cpu/loop/element_source.hpp"
 #include "devices/cpu/loop/interpreter/operand_base.hpp"
-#include "devices/cpu/loop/tile_program.hpp"
+#include "devices/cpu/loop/loop_types.hpp"
 
 namespace tyto::cpu {
 
-/// A kernel that runs the program over the operands, all of one shape. Outputs may have any strides but 0, and may be
-/// laid exactly over an input of the same width, unless another output is a copy of that input. Throws DeviceError when
-/// an instruction has no loop for its types.
-std::shared_ptr<const core::Kernel> prepare_tile_program(const TileProgram& program,
-                                                         std::span<const core::Operand> inputs,
-                                                         std::span<const core::Operand> outputs,
-                                                         const KernelChoice& choice = {});
+/// A program over operands of the shape of the first output.
+core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand> inputs,
+                           std::vector<core::Operand> outputs);
 
-/// What a program computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
+/// A kernel that runs the loop, which has no reductions, over its operands. Each output is converted to its operand's
+/// type. Outputs may have any strides but 0, and may be laid exactly over an input of the same width, unless another
+/// output is a copy of that input. Throws DeviceError when an instruction has no loop for its types.
+std::shared_ptr<const core::Kernel> prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
+
+/// What a loop computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
 /// `summed`: how many neighbouring elements make one sum, 0 where they are not summed. Only machine code sums what it
 /// computes without writing it (ElementSource::sums).
-std::shared_ptr<const ElementSource> prepare_source(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                    const core::Operand& output, std::int64_t summed = 0,
+std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound, std::int64_t summed = 0,
                                                     const KernelChoice& choice = {});
 
 /// A program on one thread, ready for one range of rows after another once its operands have been placed.
@@ -60,13 +60,12 @@ struct RangePolicy {
   std::vector<bool> prefetched;  ///< by input: its elements further on are prefetched; empty: none
 };
 
-/// Lines of `length` elements; the first output is dense. Null where the program has reductions and there is no machine
-/// code for it.
-std::shared_ptr<const RangeProgram> prepare_ranges(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                   std::span<const core::Operand> outputs, std::int64_t length,
+/// Lines of `length` elements. The first output is dense; an output that is a reduction gets the partial result of each
+/// line (jit::partial_type). Null where the program has reductions and there is no machine code for it.
+std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound, std::int64_t length,
                                                    const RangePolicy& policy = {}, const KernelChoice& choice = {});
 
-/// The kernel of one element-wise operator, of `cast` or of `copy`: a program of at most one instruction.
+/// The kernel of an operator that loop_of knows; a choice other than the usual one is for element-wise ones.
 std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});
 
 }  // namespace tyto::cpu

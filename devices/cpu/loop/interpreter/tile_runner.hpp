@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interpreter: runs a bound tile program on one thread. What it writes besides the outputs lies in its own frame.
+// The interpreter: runs a bound program on one thread. What it writes besides the outputs lies in its own frame.
 #pragma once
 
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
@@ -60,11 +60,11 @@ class TileRunner {
   bool kept_whole_ = true;
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
   alignas(64) std::byte memory_[tile_memory];
-  void* values_[TileProgram::most_registers];
-  std::byte* starts_[2 * TileProgram::most_operands];  // of the inputs and outputs
-  Buffer buffers_[2 * TileProgram::most_operands];
+  void* values_[BoundProgram::most_values];
+  std::byte* starts_[2 * most_operands];  // of the inputs and outputs
+  Buffer buffers_[2 * most_operands];
   std::size_t buffer_count_ = 0;
-  std::byte* cursors_[2 * TileProgram::most_operands];  // within the present outer index
+  std::byte* cursors_[2 * most_operands];  // within the present outer index
 };
 
 }  // namespace tyto::cpu

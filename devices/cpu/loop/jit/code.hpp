@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "devices/cpu/loop/tile_program.hpp"
+#include "core/graph/operator.hpp"
 #include "tyto/dtype.hpp"
 
 namespace tyto::cpu::jit {

@@ -52,7 +52,7 @@ void prefetch_what_is_read(KernelSpec& spec) {
 /// All that machine code depends on, as bytes.
 class Key {
  public:
-  Key(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
+  Key(const core::LoopProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
       Variant variant, InstructionSet set) {
     put(variant), put(set);
     for (const auto specs : {inputs, outputs}) {
@@ -61,22 +61,14 @@ class Key {
         put(spec.stored), put(spec.access), put(spec.prefetched), put(spec.every_second), put(spec.part);
       }
     }
-    put(program.registers.size());
-    for (const DType type : program.registers) put(type);
-    put(program.inputs.size());
-    for (const TileProgram::Input& input : program.inputs) put(input.result), put(input.operand);
     put(program.constants.size());
-    for (const TileProgram::Constant& constant : program.constants) {
-      put(constant.result), put(constant.value.kind()), put(constant.value.as_unsigned()),
+    for (const core::LoopConstant& constant : program.constants) {
+      put(constant.dtype), put(constant.value.kind()), put(constant.value.as_unsigned()),
           put(constant.value.as_double());
     }
     put(program.instructions.size());
-    for (const TileProgram::Instruction& each : program.instructions) {
-      put(each.op), put(each.result), put(each.operands);
-    }
-    put(program.outputs.size());
-    for (const TileProgram::Output& output : program.outputs) put(output.source), put(output.operand);
-    for (const TileProgram::Reduction& each : program.reductions) put(each.op), put(each.source), put(each.operand);
+    for (const core::LoopInstruction& each : program.instructions) put(each.op), put(each.dtype), put(each.operands);
+    for (const core::LoopValue output : program.outputs) put(output);
   }
   const std::string& bytes() const { return bytes_; }
 
@@ -106,8 +98,8 @@ bool is_available() {
   return available;
 }
 
-Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
-                 Variant variant, InstructionSet set) {
+Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> inputs,
+                 std::span<const OperandSpec> outputs, Variant variant, InstructionSet set) {
   static std::mutex mutex;
   static std::unordered_map<std::string, Compiled> made;
   const Key key(program, inputs, outputs, variant, set);

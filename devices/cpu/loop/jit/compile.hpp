@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// From a tile program to machine code, made once for every form of its operands.
+// From a loop program to machine code, made once for every form of its operands.
 #pragma once
 
 #include <memory>
 #include <span>
 
+#include "core/loop/loop_program.hpp"
 #include "devices/cpu/loop/jit/kernel_spec.hpp"
 #include "devices/cpu/loop/jit/machine_code.hpp"
-#include "devices/cpu/loop/tile_program.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu::jit {
@@ -23,7 +23,7 @@ struct Compiled {
 
 /// For an instruction set that has AVX2. Empty where memory may not be executed after all, or the set lacks registers
 /// or instructions for the program. Throws DeviceError when an instruction has no loop for its types.
-Compiled compile(const TileProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
-                 Variant variant, InstructionSet set);
+Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> inputs,
+                 std::span<const OperandSpec> outputs, Variant variant, InstructionSet set);
 
 }  // namespace tyto::cpu::jit

@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "devices/cpu/loop/jit/code.hpp"
+#include "devices/cpu/loop/loop_types.hpp"
 
 namespace tyto::cpu::jit {
 
 /// How the elements of a row follow one another; of results of reductions there is one a row.
 enum class Access : std::uint8_t { broadcast, contiguous, strided, reduced };
+
+/// Whether an operand is one part of complex numbers; the other part of each element then lies beside it.
+enum class Part : std::uint8_t { whole, real, imaginary };
 
 struct OperandSpec {
   DType stored = DType::f32;
@@ -21,8 +25,7 @@ struct OperandSpec {
   bool prefetched = false;
   /// The access is strided by two elements, of at least 32 bits; of a result only where those between belong to it.
   bool every_second = false;
-  /// Of complex numbers.
-  TileProgram::Part part = TileProgram::Part::whole;
+  Part part = Part::whole;
   friend bool operator==(const OperandSpec&, const OperandSpec&) = default;
 };
 
@@ -57,7 +60,7 @@ struct Frame {
   std::int64_t columns;
   /// Of operands of one element: a row that leaves a zero there is the last one. Not read after the last of `rows`.
   const std::byte* goes_on;
-  OperandPointers pointers[2 * TileProgram::most_operands];  // inputs, then outputs
+  OperandPointers pointers[2 * most_operands];  // inputs, then outputs
 };
 
 using Function = void (*)(Frame* frame);

@@ -96,7 +96,7 @@ class LoopKernel final : public core::Kernel {
   }
 
  private:
-  static constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+  static constexpr std::size_t most_places = 2 * most_operands;
   static constexpr std::byte always{1};
 
   /// The only rectangle: what precedes the call counts for small tensors.
@@ -250,9 +250,10 @@ bool is_transposed(const LoopGeometry& geometry, std::size_t operand, DType type
          access_of(geometry, layout, type) == Access::strided;
 }
 
-/// Which part of complex numbers the operand is.
-TileProgram::Part part_of(std::span<const TileProgram::Part> parts, std::size_t operand) {
-  return parts.empty() ? TileProgram::Part::whole : parts[operand];
+/// Which part of complex numbers one of a loop's inputs or outputs is: two in a row are of one operand of its step.
+Part part_of(const std::vector<std::size_t>& operand_of, std::size_t i) {
+  if (i + 1 < operand_of.size() && operand_of[i] == operand_of[i + 1]) return Part::real;
+  return i > 0 && i < operand_of.size() && operand_of[i] == operand_of[i - 1] ? Part::imaginary : Part::whole;
 }
 
 /// Whether what lies behind the elements of a row is read soon.
@@ -275,8 +276,9 @@ bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<co
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std::span<const core::Operand> inputs,
-                                                 std::span<const core::Operand> outputs, const KernelChoice& choice) {
+std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
+  const core::LoopProgram& program = bound.loop.program;
+  const std::span<const core::Operand> inputs = bound.inputs, outputs = bound.outputs;
   LoopGeometry geometry = loop_geometry(inputs, outputs);
   if (geometry.elements == 0) return no_work();
   std::vector<OperandSpec> from, to;
@@ -290,10 +292,9 @@ std::shared_ptr<const core::Kernel> prepare_loop(const TileProgram& program, std
     if (copied) {
       transposed.push_back({i, size_of(type), tile_loops(choice.set()).transpose[width_index(type)]});
     }
-    const TileProgram::Part part =
-        is_input ? part_of(program.input_parts, i) : part_of(program.output_parts, i - inputs.size());
+    const Part part = is_input ? part_of(bound.input_of, i) : part_of(bound.output_of, i - inputs.size());
     const bool every_second =
-        !copied && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != TileProgram::Part::whole);
+        !copied && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != Part::whole);
     (is_input ? from : to).push_back({type, access, false, every_second, part});
     if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }

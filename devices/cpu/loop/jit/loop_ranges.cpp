@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
@@ -14,9 +15,9 @@ namespace tyto::cpu::jit {
 
 namespace {
 
-constexpr std::size_t most_places = 2 * TileProgram::most_operands;
+constexpr std::size_t most_places = 2 * most_operands;
 
-Compiled compile_rows(const TileProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
+Compiled compile_rows(const core::LoopProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
                       const RowLayouts& layouts, InstructionSet set, Variant variant = Variant::rows,
                       const std::vector<bool>& prefetched = {}) {
   std::vector<OperandSpec> from, to;
@@ -25,8 +26,8 @@ Compiled compile_rows(const TileProgram& program, std::span<const core::Operand>
     const bool every_second = i < inputs && strides_by_two(type, layouts.column(i));
     (i < inputs ? from : to).push_back({type, layouts.access(i), i < prefetched.size() && prefetched[i], every_second});
   }
-  for (const TileProgram::Reduction& each : program.reductions) {
-    to[static_cast<std::size_t>(each.operand)].access = Access::reduced;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (core::is_reduction(program, program.outputs[i])) to[i].access = Access::reduced;
   }
   return compile(program, from, to, variant, set);
 }
@@ -167,22 +168,25 @@ class LoopSource final : public ElementSource {
 
 }  // namespace
 
-std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
-                                                        std::span<const core::Operand> inputs,
-                                                        std::span<const core::Operand> outputs, std::int64_t length,
+std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& bound, std::int64_t length,
                                                         const RangePolicy& policy, InstructionSet set) {
+  const core::LoopProgram& program = bound.loop.program;
+  const std::span<const core::Operand> inputs = bound.inputs, outputs = bound.outputs;
+  const bool reduces = core::has_reductions(program);
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.insert(operands.end(), outputs.begin(), outputs.end());
   const auto layouts = RowLayouts::of(operands, length);
-  if (!layouts || (length == 1 && !program.reductions.empty())) return nullptr;
+  if (!layouts || (length == 1 && reduces)) return nullptr;
   Compiled plain = compile_rows(program, operands, inputs.size(), *layouts, set);
   if (plain.code == nullptr) return nullptr;
-  const bool profits = program.outputs.empty() || plain.cycles >= shortest_prefetched;
+  const bool only_reduces =
+      std::ranges::all_of(program.outputs, [&](auto v) { return core::is_reduction(program, v); });
+  const bool profits = only_reduces || plain.cycles >= shortest_prefetched;
   const bool prefetches = !policy.prefetched.empty() && profits;
   const std::vector<bool> prefetched = prefetches ? policy.prefetched : std::vector<bool>();
   if (prefetches) plain = compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, prefetched);
   Compiled non_temporal;
-  bool whole_vectors = program.reductions.empty() && length >= shortest_non_temporal_row;
+  bool whole_vectors = !reduces && length >= shortest_non_temporal_row;
   double read = 0, written = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (layouts->access(i) == Access::broadcast) continue;
@@ -198,10 +202,11 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& progr
                                             nanoseconds_of(plain, operands[0].view));
 }
 
-std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,
-                                                         std::span<const core::Operand> inputs,
-                                                         const core::Operand& output, std::int64_t summed,
+std::shared_ptr<const ElementSource> prepare_loop_source(const core::BoundLoop& bound, std::int64_t summed,
                                                          InstructionSet set) {
+  const core::LoopProgram& program = bound.loop.program;
+  const std::span<const core::Operand> inputs = bound.inputs;
+  const core::Operand& output = bound.outputs[0];
   std::vector<core::Operand> operands(inputs.begin(), inputs.end());
   operands.push_back(output);
   LoopSource::Part elements{RowLayouts::longest(operands), nullptr};
@@ -211,9 +216,9 @@ std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& prog
   std::optional<LoopSource::Part> sums;
   if (summed > 1) {
     const Shape& shape = output.view.shape;
-    TileProgram folded = program;
-    folded.outputs.clear();
-    folded.reduce(core::OpId::sum, program.outputs[0].source, 0);
+    core::LoopProgram folded = program;
+    folded.outputs = {static_cast<core::LoopValue>(program.values())};
+    folded.instructions.push_back({core::OpId::sum, DType::f64, {program.outputs[0]}});
     // One result a row: any element of a row lies where it does.
     core::View rows = core::View::dense(shape);
     std::int64_t inside = 1;

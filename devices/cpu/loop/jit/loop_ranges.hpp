@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 
@@ -11,15 +10,11 @@ namespace tyto::cpu::jit {
 
 /// See prepare_ranges. Reductions write one partial result a row, dense over the rows. Null where there is no machine
 /// code to be had.
-std::shared_ptr<const RangeProgram> prepare_loop_ranges(const TileProgram& program,
-                                                        std::span<const core::Operand> inputs,
-                                                        std::span<const core::Operand> outputs, std::int64_t length,
+std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& bound, std::int64_t length,
                                                         const RangePolicy& policy, InstructionSet set);
 
 /// See prepare_source.
-std::shared_ptr<const ElementSource> prepare_loop_source(const TileProgram& program,
-                                                         std::span<const core::Operand> inputs,
-                                                         const core::Operand& output, std::int64_t summed,
+std::shared_ptr<const ElementSource> prepare_loop_source(const core::BoundLoop& bound, std::int64_t summed,
                                                          InstructionSet set);
 
 }  // namespace tyto::cpu::jit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Follows a tile program: operands are loaded when they are first read, conversions and operators become code.
+// Follows a loop program: operands are loaded when they are first read, conversions and operators become code.
 #include "devices/cpu/loop/jit/record.hpp"
 
 #include <algorithm>
@@ -7,9 +7,11 @@
 #include <limits>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/loop_rows.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/loop/jit/record_operators.hpp"
+#include "devices/cpu/loop/loop_types.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -24,41 +26,45 @@ constexpr bool is_narrow(DType type) { return is_integer(type) && size_of(type) 
 
 class ProgramRecorder {
  public:
-  ProgramRecorder(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
+  ProgramRecorder(const core::LoopProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
                   const TileLoops& loops, InstructionSet set)
-      : program_(program),
-        inputs_(inputs),
-        loops_(loops),
-        values_(program.registers.size(), no_value),
-        code_(set == InstructionSet::avx512) {
-    has_lanes_ = std::ranges::none_of(program.registers, has_no_lane) &&
-                 std::ranges::none_of(inputs, has_no_lane, &InputSpec::stored) &&
-                 std::ranges::none_of(outputs, has_no_lane);
+      : inputs_(inputs), loops_(loops), code_(set == InstructionSet::avx512) {
+    for (const InputSpec& input : inputs) types_.push_back(input.stored);
+    program_ = with_explicit_casts(program, types_);
+    types_ = core::value_types(program_, types_);
+    values_.assign(program_.values(), no_value);
+    has_lanes_ = std::ranges::none_of(types_, has_no_lane) && std::ranges::none_of(outputs, has_no_lane);
     if (!has_lanes_) return;
-    for (const TileProgram::Constant& each : program.constants) {
-      values_[each.result] = number(type_of(each.result), core::as_stored(each.value, type_of(each.result)));
+    for (std::size_t v = program_.inputs; v < program_.first_instruction(); ++v) {
+      values_[v] = number(types_[v], core::as_stored(program_.constants[v - program_.inputs].value, types_[v]));
     }
-    for (const TileProgram::Instruction& each : program.instructions) values_[each.result] = follow(each);
-    for (const TileProgram::Output& output : program.outputs) {
-      const DType stored = outputs[static_cast<std::size_t>(output.operand)];
-      const Value value = convert(read(output.source), type_of(output.source), stored);
-      code_.store(stored == DType::bf16 ? before_clearing(value) : value, output.operand);
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
+      if (!core::is_reduction(program_, v)) values_[v] = follow(v);
     }
-    for (const TileProgram::Reduction& each : program.reductions) reduce(each);
+    for (const bool reductions : {false, true}) {
+      for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+        const LoopValue output = program_.outputs[i];
+        if (core::is_reduction(program_, output) != reductions) continue;
+        if (reductions) reduce(output, static_cast<int>(i));
+        else store(output, outputs[i], static_cast<int>(i));
+      }
+    }
   }
 
   /// A call for one vector takes about as long as sixteen of the interpreter's instructions, whose loops see a tile at
   /// a time: programs of few other instructions are left to it, and those of types without a lane.
   Code take() {
     Code code = code_.take();
-    const auto calls = static_cast<std::size_t>(std::ranges::count(code.instructions, Op::call, &Instruction::op));
+    const auto calls = std::ranges::count(code.instructions, Op::call, &Instruction::op);
+    std::ptrdiff_t steps = 0;
+    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) steps += !is_cast_input(program_, v);
     if (!has_lanes_) code.complete = false;
-    if (program_.reductions.empty() && calls != 0 && program_.instructions.size() <= 16 * calls) code.complete = false;
+    if (calls != 0 && steps <= 16 * calls && !core::has_reductions(program_)) code.complete = false;
     return code;
   }
 
  private:
-  DType type_of(TileProgram::Register which) const { return program_.registers[which]; }
+  using LoopValue = core::LoopValue;
 
   Value constant(Lane lane, double value) {
     if (lane == Lane::f32) return code_.constant(lane, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
@@ -72,48 +78,44 @@ class ProgramRecorder {
     return code_.constant(lane, value.as_unsigned());
   }
 
-  /// A register's value, loaded now if it is an input that nobody has read before.
-  Value read(TileProgram::Register which) {
+  /// A value of the program; an input is loaded when it is first read.
+  Value read(LoopValue which) {
     if (values_[which] == no_value) {
-      for (const TileProgram::Input& input : program_.inputs) {
-        if (input.result != which) continue;
-        const auto [stored, same_along_row] = inputs_[static_cast<std::size_t>(input.operand)];
-        const Value loaded = code_.load(input.operand, lane_of(stored), same_along_row);
-        values_[which] = convert(loaded, stored, type_of(which));
-      }
+      const auto [stored, same_along_row] = inputs_[which];
+      values_[which] = code_.load(which, lane_of(stored), same_along_row);
     }
     return values_[which];
   }
 
-  Value follow(const TileProgram::Instruction& each) {
-    if (each.op == OpId::cast) {
-      return convert(read(each.operands[0]), type_of(each.operands[0]), type_of(each.result));
-    }
-    const int count = core::definition(each.op).max_inputs;
+  Value follow(std::size_t which) {
+    const OpId op = program_.instruction_of(which).op;
+    const std::span<const LoopValue> from = program_.operands_of(which);
+    if (op == OpId::cast) return convert(read(from[0]), types_[from[0]], types_[which]);
     std::array<Value, 3> operands{no_value, no_value, no_value};
-    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) operands[k] = read(each.operands[k]);
-    const DType type = type_of(each.operands[2]);
-    const RecordedOperator made = record_operator(code_, each.op, type, operands);
+    std::ranges::transform(from, operands.begin(), [&](LoopValue operand) { return read(operand); });
+    const DType type = types_[from.back()];
+    const RecordedOperator made = record_operator(code_, op, type, operands);
     if (made.value != no_value && made.in_range == no_value) return made.value;
-    Call call{find_loop(loops_, each.op, type), type_of(each.result), count, {}, {no_value, no_value, no_value}};
-    for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
-      call.types[k] = type_of(each.operands[k]);
-      call.operands[k] = operands[k];
-    }
+    Call call{find_loop(loops_, op, type), types_[which], static_cast<int>(from.size()), {}, operands};
+    std::ranges::transform(from, call.types.begin(), [&](LoopValue operand) { return types_[operand]; });
     return code_.call(call, lane_of(call.result), made.in_range, made.value);
   }
 
-  void reduce(const TileProgram::Reduction& each) {
-    const Value value = read(each.source);
-    const DType type = type_of(each.source);
-    switch (each.op) {
-      case OpId::min: return code_.reduce(Fold::minimum, value, each.operand);
-      case OpId::max: return code_.reduce(Fold::maximum, value, each.operand);
-      case OpId::prod:
-        return code_.reduce(Fold::product, convert(value, type, is_floating(type) ? DType::f64 : DType::i64),
-                            each.operand);
-      default:
-        return code_.reduce(Fold::sum, is_floating(type) ? value : convert(value, type, DType::i64), each.operand);
+  void store(LoopValue which, DType stored, int operand) {
+    const Value value = convert(read(which), types_[which], stored);
+    code_.store(stored == DType::bf16 ? before_clearing(value) : value, operand);
+  }
+
+  void reduce(LoopValue which, int operand) {
+    const LoopValue from = program_.operands_of(which)[0];
+    const Value value = read(from);
+    const DType type = types_[from];
+    const auto exact_type = [&](DType floating) { return is_floating(type) ? floating : DType::i64; };
+    switch (program_.instruction_of(which).op) {
+      case OpId::min: return code_.reduce(Fold::minimum, value, operand);
+      case OpId::max: return code_.reduce(Fold::maximum, value, operand);
+      case OpId::prod: return code_.reduce(Fold::product, convert(value, type, exact_type(DType::f64)), operand);
+      default: return code_.reduce(Fold::sum, convert(value, type, exact_type(type)), operand);
     }
   }
 
@@ -208,9 +210,10 @@ class ProgramRecorder {
     return code_.apply(Op::select, Lane::i32, code_.mask(above, false), constant(Lane::i32, high), bounded);
   }
 
-  const TileProgram& program_;
+  core::LoopProgram program_;  // with explicit casts
   std::span<const InputSpec> inputs_;
   const TileLoops& loops_;
+  std::vector<DType> types_;  // by value of the program
   std::vector<Value> values_;
   bool has_lanes_ = true;  // for every element type of the program
   CodeBuilder code_;
@@ -226,7 +229,7 @@ std::optional<DType> partial_type(OpId op, DType type) {
   return type == DType::f16 || type == DType::bf16 ? DType::f32 : type;
 }
 
-Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
+Code record(const core::LoopProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
             const TileLoops& loops, InstructionSet set) {
   return ProgramRecorder(program, inputs, outputs, loops, set).take();
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// From a tile program to code: every operator's expression, evaluated on lanes that record.
+// From a loop program to code: every operator's expression, evaluated on lanes that record.
 #pragma once
 
 #include <optional>
 #include <span>
 
+#include "core/loop/loop_program.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/code.hpp"
-#include "devices/cpu/loop/tile_program.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu::jit {
@@ -18,9 +18,10 @@ struct InputSpec {
   bool same_along_row = false;  ///< one element stands for a whole row
 };
 
-/// `outputs`: the types that results are stored in. Operators without code of lanes call the loops given. `set`: that
-/// of the processor, AVX2 or more. Throws DeviceError when an instruction has no loop for its types.
-Code record(const TileProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
+/// `outputs`: the types that results are stored in; of an output that is a reduction, its partial result. Operators
+/// without code of lanes call the loops given. `set`: that of the processor, AVX2 or more. Throws DeviceError when an
+/// instruction has no loop for its types.
+Code record(const core::LoopProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
             const TileLoops& loops, InstructionSet set);
 
 /// The type of a reduction's partial result, as fold_rules knows it; none where there is no code for it.

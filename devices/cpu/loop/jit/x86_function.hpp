@@ -363,7 +363,7 @@ class X86Function : public X86Encoder {
   void store_parts(int to, int half, int real, int imaginary);
   /// The operand of whole vectors' imaginary parts, where these real ones lie before them; else none.
   int imaginary_of(int to) const {
-    const bool pairs = spec_of(to).part == TileProgram::Part::real && is_every_second(to);
+    const bool pairs = spec_of(to).part == Part::real && is_every_second(to);
     return pairs && to + 1 < operand_count() && is_every_second(to + 1) ? to + 1 : -1;
   }
   bool is_stored_with_real(int to) const { return to > inputs() && imaginary_of(to - 1) == to; }

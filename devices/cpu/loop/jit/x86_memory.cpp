@@ -176,7 +176,6 @@ bool X86Function::takes_parts_alone() const {
 // anything else the second one only up to the last element: what lies beyond it need not be there. Halves of 128 bits
 // that the shuffle leaves apart are brought together.
 void X86Function::load_every_second(int from, int half, int d) {
-  using Part = TileProgram::Part;
   const int width = width_of(from), bytes = lanes_in(from) * width, other = take_vector();
   const Part part = spec_of(from).part;
   const Xmm low = sized(d, bytes), high = sized(other, bytes);
