@@ -5,6 +5,8 @@
 #include "core/graph/in_f32.hpp"
 #include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/reduce.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::nn {
@@ -18,6 +20,18 @@ inline void check_boxes(const char* function, const Tensor<Any>& boxes, std::int
   if (!is_floating(boxes.dtype())) {
     throw TypeError(core::text(function, ": boxes are ", name_of(boxes.dtype()), "; a floating type is expected"));
   }
+}
+
+/// `x`, with a ValueError where `wrong` is true of some element: "function: 3 elements of ...", in eager mode at once,
+/// else when what is made of `x` runs.
+inline Tensor<Any> refuse_where(const char* function, const Tensor<Any>& x, const Tensor<Any>& wrong,
+                                const std::string& told) {
+  const Tensor<Any> count = check_bounds(sum(cast(wrong, DType::i64)),
+                                         {.low = 0, .high = 0, .caller = function, .subject = told, .range = ""});
+  return where(equal(count, 0), x, 0.0);
+}
+inline Tensor<Any> refuse_nan(const char* function, const char* argument, const Tensor<Any>& x) {
+  return refuse_where(function, x, isnan(x), core::text("elements of ", argument, " are NaN"));
 }
 
 /// What both cover over what one of them does; 0 where nothing is covered.

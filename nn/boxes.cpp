@@ -139,16 +139,16 @@ HostArray anchors(std::int64_t height, std::int64_t width, const AnchorOptions& 
   return array;
 }
 
-Assignment<Any> assign_boxes(const T& iou, const AssignOptions& o) {
-  check_floating("assign_boxes", iou);
-  if (iou.ndim() < 2 || iou.shape().back() == 0) {
+Assignment<Any> assign_boxes(const T& given, const AssignOptions& o) {
+  check_floating("assign_boxes", given);
+  if (given.ndim() < 2 || given.shape().back() == 0) {
     throw ShapeError(core::text(
-        "assign_boxes: the overlap (..., boxes, objects) of at least one object is needed, not ", iou.shape()));
+        "assign_boxes: the overlap (..., boxes, objects) of at least one object is needed, not ", given.shape()));
   }
   if (!(o.negative <= o.positive)) {
     throw ValueError(core::text("assign_boxes: negative = ", o.negative, " must not be above positive = ", o.positive));
   }
-  const T most = max(iou, -1);
+  const T iou = refuse_nan("assign_boxes", "iou", given), most = max(iou, -1);
   T positive = greater_equal(most, o.positive);
   if (o.best && iou.size() > 0) {
     // Ties included; an object that nothing overlaps is none.

@@ -46,11 +46,16 @@ T stretched(const T& low, const T& high, std::int64_t pixels, std::int64_t eleme
   return maximum(1.0 - distance, 0.0) * expand_dims(there, -1);
 }
 
-T flattened_masks(const T& masks) {
+/// What of each pixel is in the mask.
+T flattened_masks(const char* function, const T& masks) {
   const std::size_t rank = masks.shape().size();
   Shape shape(std::span(masks.shape().data(), rank - 1));
   shape[rank - 2] *= masks.shape().back();
-  return reshape(is_floating(masks.dtype()) ? masks : cast(not_equal(masks, 0), DType::f32), shape);
+  if (!is_floating(masks.dtype())) return reshape(cast(not_equal(masks, 0), DType::f32), shape);
+  const T fractions = greater_equal(masks, 0.0) && less_equal(masks, 1.0);
+  return reshape(refuse_where(function, masks, !fractions,
+                              "elements of the masks are not fractions from 0 to 1; masks != 0 makes truths of them"),
+                 shape);
 }
 
 }  // namespace
@@ -77,7 +82,7 @@ T mask_iou(const T& a, const T& b) {
   check_masks("mask_iou", a, 3);
   check_masks("mask_iou", b, 3);
   if (const auto found = core::in_f32(&mask_iou, a, b)) return *found;
-  const T each = flattened_masks(a), other = flattened_masks(b);
+  const T each = flattened_masks("mask_iou", a), other = flattened_masks("mask_iou", b);
   const T both = matmul(each, swapaxes(other, -1, -2));
   return part_of(both, sum(each, -1, true), expand_dims(sum(other, -1), -2));
 }
@@ -94,12 +99,13 @@ T paste_masks(const T& masks, const T& boxes, std::int64_t height, std::int64_t 
   return matmul(matmul(down, masks), swapaxes(right, -1, -2));
 }
 
-T match_detections(const T& iou, const std::vector<double>& thresholds) {
-  check_floating("match_detections", iou);
-  if (iou.ndim() < 2) {
+T match_detections(const T& given, const std::vector<double>& thresholds) {
+  check_floating("match_detections", given);
+  if (given.ndim() < 2) {
     throw ShapeError(
-        core::text("match_detections: the overlap (..., detections, objects) is needed, not ", iou.shape()));
+        core::text("match_detections: the overlap (..., detections, objects) is needed, not ", given.shape()));
   }
+  const T iou = refuse_nan("match_detections", "iou", given);
   // (thresholds, ..., 1), and with all detections or objects in place of 1.
   const auto count = static_cast<std::int64_t>(thresholds.size());
   const std::int64_t objects = iou.shape().back();
@@ -124,13 +130,14 @@ T match_detections(const T& iou, const std::vector<double>& thresholds) {
   return moveaxis(right, 0, -1);
 }
 
-T average_precision(const T& scores, const T& right, const T& objects) {
-  check_floating("average_precision", scores);
-  if (scores.ndim() != 1 || right.ndim() < 1 || right.shape().back() != scores.shape()[0]) {
+T average_precision(const T& given, const T& right, const T& objects) {
+  check_floating("average_precision", given);
+  if (given.ndim() != 1 || right.ndim() < 1 || right.shape().back() != given.shape()[0]) {
     throw ShapeError(core::text("average_precision: scores (detections,) and right (..., detections) are needed, not ",
-                                scores.shape(), " and ", right.shape()));
+                                given.shape(), " and ", right.shape()));
   }
-  if (const auto found = core::in_f32(&average_precision, scores, right, objects)) return *found;
+  if (const auto found = core::in_f32(&average_precision, given, right, objects)) return *found;
+  const T scores = refuse_nan("average_precision", "scores", given);
   constexpr std::int64_t points = 101;
   const double nothing = std::numeric_limits<double>::quiet_NaN();
   const T there = greater(scores, -std::numeric_limits<double>::infinity());

@@ -9,6 +9,7 @@
 #include "core/graph/attributes.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
+#include "tyto/error.hpp"
 
 namespace tyto::core {
 
@@ -26,11 +27,20 @@ inline std::string message_of_index(std::string_view op, std::int64_t index, std
       length == 0 ? std::string(", which holds nothing") : text("; it must lie in [", -length, ", ", length - 1, "]"));
 }
 
-/// A value outside of bounds. Of u64 the value may be one that i64 does not hold.
+/// A value outside of bounds. Of u64 the value may be one that i64 does not hold. Without a word for the range the
+/// value counts what the subject tells.
 template <class Integer>
 std::string message_of_bounds(const BoundsAttributes& bounds, Integer value) {
+  if (bounds.range.empty()) return text(bounds.caller, ": ", value, " ", bounds.subject);
   return text(bounds.caller, ": ", bounds.subject, " ", value, " is out of range; the ", bounds.range, " are ",
               bounds.low, " to ", bounds.high);
+}
+
+template <class Integer>
+[[noreturn]] void throw_out_of_bounds(const BoundsAttributes& bounds, Integer value) {
+  const std::string message = message_of_bounds(bounds, value);
+  if (bounds.range.empty()) throw ValueError(message);
+  throw IndexError(message);
 }
 
 }  // namespace tyto::core

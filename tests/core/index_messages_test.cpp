@@ -18,4 +18,8 @@ TEST_CASE("a value out of bounds is told by whoever named them") {
         "my_loss: label 7 is out of range; the classes are 0 to 4");
   CHECK(message_of_bounds({-4, 3, "Embedding", "index", "rows"}, std::int64_t{-5}) ==
         "Embedding: index -5 is out of range; the rows are -4 to 3");
+  // Without a word for the range it counts what is wrong, which makes it a matter of values.
+  const tyto::core::BoundsAttributes counted{0, 0, "my_loss", "labels are NaN", ""};
+  CHECK(message_of_bounds(counted, std::int64_t{7}) == "my_loss: 7 labels are NaN");
+  CHECK_THROWS_WITH_AS(tyto::core::throw_out_of_bounds(counted, 7), "my_loss: 7 labels are NaN", tyto::ValueError);
 }

@@ -183,6 +183,73 @@ TEST_CASE_TEMPLATE("masks have boxes and overlap", M, Eager, Lazy) {
   CHECK(numbers(clip_boxes(T{{-1.0, 2.0, 9.0, 11.0}}, 10, 8)) == List{0, 2, 8, 10});
 }
 
+TEST_CASE_TEMPLATE("masks of integers are inside where they are not 0, floating-point ones hold fractions", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const T a{{{0, 255}, {255, 255}}}, b{{{255, 255}, {0, 7}}};
+  for (const DType type : {DType::u8, DType::i32, DType::i64}) {
+    CHECK(allclose(mask_iou(cast(a, type), cast(b, type)), T{{2.0 / 4}}));
+  }
+  // What each pixel has of both, over what it has of either.
+  CHECK(allclose(mask_iou(T{{{0.5, 1.0}}}, T{{{1.0, 0.25}}}), T{{0.75 / (2.75 - 0.75)}}));
+  const auto told = [](const T& x, const T& y) {
+    try {
+      mask_iou(x, y).to_string();
+    } catch (const ValueError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto refused = [](int count) {
+    return "mask_iou: " + std::to_string(count) +
+           " elements of the masks are not fractions from 0 to 1; masks != 0 makes truths of them";
+  };
+  const T truths = T::ones({1, 2, 2});
+  for (const DType type : {DType::f16, DType::f32, DType::f64}) {
+    CHECK(told(cast(a, type), truths) == refused(3));
+    CHECK(told(truths, cast(b, type)) == refused(3));
+    CHECK(told(cast(T{{{-0.25, 0.0}, {1.0, std::nan("")}}}, type), truths) == refused(2));
+    CHECK(told(cast(T{{{0.0, 1.0}, {0.5, 1.0}}}, type), truths).empty());
+  }
+}
+
+TEST_CASE_TEMPLATE("overlaps and scores that are NaN are refused in the name of who is given them", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const auto told = [](const auto& call) {
+    try {
+      call().to_string();
+    } catch (const ValueError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const double nan = std::nan("");
+  for (const DType type : {DType::f16, DType::f32, DType::f64}) {
+    const T iou = cast(T{{{0.9, nan}, {0.2, 0.1}}, {{nan, 0.3}, {0.1, 0.2}}}, type);
+    CHECK(told([&] { return match_detections(iou, {0.5}); }) == "match_detections: 2 elements of iou are NaN");
+    for (const bool best : {false, true}) {
+      CHECK(told([&] { return assign_boxes(iou, {.best = best}).indices; }) ==
+            "assign_boxes: 2 elements of iou are NaN");
+      CHECK(told([&] { return assign_boxes(iou, {.best = best}).positive; }) ==
+            "assign_boxes: 2 elements of iou are NaN");
+      CHECK(told([&] { return assign_boxes(iou, {.best = best}).negative; }) ==
+            "assign_boxes: 2 elements of iou are NaN");
+    }
+    const T scores = cast(T{0.9, nan, 0.7}, type);
+    CHECK(told([&] {
+            return average_precision(scores, T{1, 0, 1}, 2);
+          }) == "average_precision: 1 elements of scores are NaN");
+  }
+  // Of boxes that are NaN the overlap is.
+  const T boxes{{0.0, 0.0, 1.0, 1.0}, {nan, 0.0, 1.0, 1.0}, {0.0, 0.0, 1.0, nan}};
+  CHECK(told([&] { return assign_boxes(box_iou(boxes, boxes(slice(0, 1)))).positive; }) ==
+        "assign_boxes: 2 elements of iou are NaN");
+  // A compiled function learns it when it runs.
+  auto matched = compile([](T iou) { return match_detections(iou, {0.5}); });
+  CHECK(numbers(matched(T{{0.9, 0.1}})) == List{1});
+  CHECK(told([&] { return matched(T{{nan, 0.1}}); }) == "match_detections: 1 elements of iou are NaN");
+}
+
 TEST_CASE_TEMPLATE("regions of a pyramid are those of the level that each box names", M, Eager, Lazy) {
   using T = Tensor<M>;
   const auto drawn = [](const Shape& shape, double phase) {

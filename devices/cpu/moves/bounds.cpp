@@ -26,8 +26,7 @@ void check_all(std::span<const T> values, const core::BoundsAttributes& bounds) 
   for (const T value : values) outside |= is_outside(value);
   if (!outside) return;
   const T first = *std::find_if(values.begin(), values.end(), is_outside);
-  throw IndexError(
-      core::message_of_bounds(bounds, static_cast<std::conditional_t<(sizeof(T) < 8), std::int64_t, T>>(first)));
+  core::throw_out_of_bounds(bounds, static_cast<std::conditional_t<(sizeof(T) < 8), std::int64_t, T>>(first));
 }
 
 std::shared_ptr<const core::Kernel> prepare_check_bounds(const core::Step& step) {

@@ -56,7 +56,7 @@ std::string_view name_of(std::int64_t code) { return core::definition(static_cas
   }
   if (code < Faults::loops_ended) {
     const auto place = static_cast<std::size_t>(Faults::loops_ended - 1 - code);
-    throw IndexError(core::message_of_bounds(known_bounds().at(place), number));
+    core::throw_out_of_bounds(known_bounds().at(place), number);
   }
   const std::string_view name = name_of(code);
   if (code == Faults::code_of(OpId::histogram)) {

@@ -86,8 +86,8 @@ template <class T>
 T anchors(std::int64_t height, std::int64_t width, const AnchorOptions& options = {}) {
   return to_tensor<T>(detail::anchors(height, width, options));
 }
-/// Which object each box is trained for, by `iou` (..., boxes, objects). Rows of objects that are none have no overlap
-/// with anything, and get no box.
+/// Which object each box is trained for, by `iou` (..., boxes, objects), of which none may be NaN. Rows of objects that
+/// are none have no overlap with anything, and get no box.
 template <class M>
 Assignment<M> assign_boxes(const Tensor<M>& iou, const AssignOptions& options = {}) {
   const Assignment<Any> found = detail::assign_boxes(detail::modeless(iou), options);
@@ -101,7 +101,8 @@ template <class M>
 Tensor<M> mask_boxes(const Tensor<M>& masks) {
   return detail::with_mode<M>(detail::mask_boxes(detail::modeless(masks)));
 }
-/// box_iou of masks of truths or fractions: a (..., n, height, width) with b (..., m, height, width), (..., n, m).
+/// box_iou of masks a (..., n, height, width) with b (..., m, height, width): (..., n, m). Of truths and integers what is
+/// not 0 is inside; floating-point masks are fractions of pixels, ValueError beyond 0 to 1.
 template <class M>
 Tensor<M> mask_iou(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   return detail::with_mode<M>(detail::mask_iou(detail::modeless(a), detail::modeless(b)));
@@ -116,7 +117,7 @@ Tensor<M> paste_masks(const Tensor<M>& masks, const std::type_identity_t<Tensor<
 
 /// Which detections are right, by `iou` (..., detections, objects), detections from the best score on: each gets the
 /// object it overlaps most of those that no better one has, the last one in ties, if that is at least the threshold. At
-/// threshold 0 an object without overlap will do, as with pycocotools. (thresholds..., detections).
+/// threshold 0 an object without overlap will do, as with pycocotools. (thresholds..., detections); ValueError for NaN.
 ///
 ///     const Tensor iou{{0.9, 0.1}, {0.8, 0.6}};
 ///     const Tensor right = nn::match_detections(iou, {0.5, 0.7});  // {{true, true}, {true, false}}
@@ -126,7 +127,7 @@ Tensor<M> match_detections(const Tensor<M>& iou, const std::vector<double>& thre
 }
 /// The area under precision over recall as COCO takes it: the mean, over the recalls 0, 0.01, ... 1, of the best
 /// precision at that recall or a higher one. Scores (detections,), `right` (..., detections), `objects` how many there
-/// were to find, a number or (...,); NaN for 0. A score of -infinity is no detection.
+/// were to find, a number or (...,); NaN for 0. A score of -infinity is no detection, one of NaN a ValueError.
 template <class M>
 Tensor<M> average_precision(const Tensor<M>& scores, const std::type_identity_t<Tensor<M>>& right,
                             const std::type_identity_t<Tensor<M>>& objects) {
