@@ -9,10 +9,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <tyto/distributed.hpp>
@@ -149,47 +152,71 @@ Words command_of(const Launcher& launcher, std::int64_t processes, const std::op
 
 constexpr int killed = 128;  // as shells say it: and the number of the signal
 
-volatile std::sig_atomic_t stopped_by = 0;
-volatile pid_t running = 0;
-
-void stop(int signal) {
-  stopped_by = signal;
-  if (running != 0) kill(running, signal);
+/// The processes of this machine that `root` started, and those that they did.
+std::vector<pid_t> descendants(pid_t root) {
+  std::vector<std::pair<pid_t, pid_t>> parents;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "stat");  // "31490 (name) S 31474 ...", where the name may hold anything
+    std::string line;
+    std::getline(in, line);
+    const std::size_t name_end = line.rfind(')');
+    if (name_end == std::string::npos) continue;
+    char state = 0;
+    pid_t parent = 0;
+    std::istringstream(line.substr(name_end + 1)) >> state >> parent;
+    parents.emplace_back(static_cast<pid_t>(std::atol(line.c_str())), parent);
+  }
+  std::vector<pid_t> found{root};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const auto& [process, parent] : parents) {
+      if (parent == found[i]) found.push_back(process);
+    }
+  }
+  found.erase(found.begin());
+  return found;
 }
 
-/// What ends a run for good: the launcher, which ends the processes, is told, once. As it is in a group of its own,
-/// what a terminal, timeout or a service manager sends to all that tyto started reaches it through tyto alone.
+/// Signals that end a run for good or have it pause, which come one by one to who asks for the next. The launcher,
+/// which is in a group of its own, is told each by tyto alone, whether tyto or all that a terminal started were sent
+/// it.
 class Signals {
  public:
   Signals() {
+    signal(SIGCHLD, SIG_DFL);  // else the status is lost
     sigemptyset(&set_);
-    struct sigaction action {};
-    action.sa_handler = stop;
-    for (std::size_t i = 0; i < std::size(numbers); ++i) {
-      sigaction(numbers[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler == SIG_IGN && numbers[i] == SIGHUP) continue;  // under nohup
-      sigaddset(&set_, numbers[i]);
-      sigaction(numbers[i], &action, nullptr);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD}) {
+      struct sigaction now {};
+      sigaction(number, nullptr, &now);
+      const bool stays_ignored = number == SIGHUP || number == SIGTSTP;  // under nohup, and without job control
+      if (now.sa_handler != SIG_IGN || !stays_ignored) sigaddset(&set_, number);
     }
+    sigprocmask(SIG_BLOCK, &set_, &before_);
   }
-  void hold() { sigprocmask(SIG_BLOCK, &set_, &mask_); }
-  void release() { sigprocmask(SIG_SETMASK, &mask_, nullptr); }
-  /// As a new program finds them: in the child, which must not run the handler.
-  void restore() {
-    for (std::size_t i = 0; i < std::size(numbers); ++i) sigaction(numbers[i], &before_[i], nullptr);
-    release();
+  int next() const {
+    int number = 0;
+    sigwait(&set_, &number);
+    return number;
   }
+  /// As a new program finds them.
+  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
-  static constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  struct sigaction before_[std::size(numbers)]{};
-  sigset_t set_{}, mask_{};
+  sigset_t set_{}, before_{};
 };
 
-int status_of_run(Signals& signals, const Words& words) {
+/// The launcher of an MPI does with SIGTSTP and SIGCONT what it can, on other machines too; MPICH's reaches nobody.
+void tell_all(pid_t launcher, int to_launcher, int to_others) {
+  kill(-launcher, to_launcher);
+  for (const pid_t process : descendants(launcher)) kill(process, to_others);
+}
+
+struct Ended {
+  int status;
+  bool for_good;  // because tyto was told to end
+};
+
+Ended run_once(const Signals& signals, const Words& words) {
   const pid_t tyto = getpid();
-  signals.hold();
-  if (stopped_by != 0) return killed + stopped_by;
   const pid_t child = fork();
   const int error = errno;
   if (child == 0) {
@@ -199,18 +226,25 @@ int status_of_run(Signals& signals, const Words& words) {
     signals.restore();
     become(words);
   }
-  running = std::max(child, 0);
-  signals.release();
   if (child < 0) throw DeviceError(std::string("no process can be made: ") + std::strerror(error));
-  // Its number stays its own until it is no longer told anything.
-  siginfo_t ended{};
-  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  setpgid(child, child);  // whichever of the two comes first
+  int ended_by = 0, status = 0;
+  while (true) {
+    const int number = signals.next();
+    if (number == SIGCHLD) {
+      if (waitpid(child, &status, WNOHANG) == child) break;
+    } else if (number == SIGTSTP) {
+      tell_all(child, SIGTSTP, SIGSTOP);
+      raise(SIGSTOP);
+    } else if (number == SIGCONT) {
+      tell_all(child, SIGCONT, SIGCONT);
+    } else {
+      ended_by = number;
+      kill(child, number);
+    }
   }
-  running = 0;
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (stopped_by != 0) return killed + stopped_by;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status);
+  if (ended_by != 0) return {killed + ended_by, true};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status), false};
 }
 
 int launch(const Arguments& arguments) {
@@ -230,13 +264,14 @@ int launch(const Arguments& arguments) {
   std::cout << std::flush;
   const std::int64_t restarts = arguments.number("--restarts", 0).value_or(0);
   if (restarts == 0) become(words);
-  Signals signals;
-  int status = status_of_run(signals, words);
-  for (std::int64_t i = 1; status != done && stopped_by == 0 && i <= restarts; ++i) {
-    std::cerr << "tyto: the processes ended with status " << status << "; restart " << i << " of " << restarts << "\n";
-    status = status_of_run(signals, words);
+  const Signals signals;
+  Ended ended = run_once(signals, words);
+  for (std::int64_t i = 1; ended.status != done && !ended.for_good && i <= restarts; ++i) {
+    std::cerr << "tyto: the processes ended with status " << ended.status << "; restart " << i << " of " << restarts
+              << "\n";
+    ended = run_once(signals, words);
   }
-  return status;
+  return ended.status;
 }
 
 }  // namespace

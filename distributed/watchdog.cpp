@@ -57,17 +57,23 @@ void Watchdog::begin(const char* call) {
   progress_.note(++calls_);
   call_number_.store(calls_, std::memory_order_relaxed);
   call_.store(call, std::memory_order_relaxed);
-  since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   waits_.store(true, std::memory_order_release);
 }
 
 void Watchdog::watch() {
   const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds_));
   const auto pause = std::min<Clock::duration>(limit / 4, std::chrono::seconds(1));
+  std::uint64_t watched = 0;  // the number of the call that has waited for so long
+  Clock::duration waited{};
+  Clock::time_point seen = Clock::now();
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, pause, [this] { return ends_; })) {
+    // Longer pauses are those of a process that was stopped, with the others perhaps, by Ctrl-Z.
+    const Clock::time_point now = Clock::now();
+    const Clock::duration passed = std::min<Clock::duration>(now - std::exchange(seen, now), 2 * pause);
     if (!waits_.load(std::memory_order_acquire)) continue;
-    const Clock::duration waited = Clock::now().time_since_epoch() - Clock::duration(since_.load());
+    const std::uint64_t number = call_number_.load(std::memory_order_relaxed);
+    waited = std::exchange(watched, number) == number ? waited + passed : Clock::duration();
     if (waited > limit) end_process(waited);
   }
 }

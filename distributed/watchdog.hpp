@@ -49,7 +49,6 @@ class Watchdog {
   std::atomic<bool> waits_ = false;
   std::atomic<std::uint64_t> call_number_ = 0;
   std::atomic<const char*> call_ = "";
-  std::atomic<Clock::rep> since_ = 0;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool ends_ = false;

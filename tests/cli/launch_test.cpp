@@ -113,6 +113,37 @@ TEST_CASE("launch with restarts passes on what is to end it, and starts nothing 
   }
 }
 
+TEST_CASE("launch with restarts stops its processes with it, as Ctrl-Z does, and goes on with them") {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
+    for (const char* receiver : {"$launcher", "-$launcher"}) {
+      CAPTURE(mpi);
+      CAPTURE(std::string(receiver));
+      const Workplace place;
+      place.write("stop.sh",
+                  "set -m\ncd " + place.path("") + "\n\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) +
+                      " -n 2 --restarts 3 sh -c 'touch pid.$$; exec sleep 100' > out 2>&1 &\n"
+                      "launcher=$!\n"
+                      "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\n"
+                      "state() { sed 's/.*) \\(.\\).*/\\1/' /proc/$1/stat; }\n"
+                      "states() { for p in $launcher $(ls | sed -n 's/pid.//p'); do state $p; done | sort -u; }\n"
+                      "until_all() { for i in $(seq 100); do [ \"$(states)\" = $1 ] && echo all $1 && break; "
+                      "sleep 0.1; done; }\n"
+                      "until_all S\nkill -TSTP -- " +
+                      receiver + "\nuntil_all T\nkill -CONT -- " + receiver + "\nuntil_all S\nkill -TSTP -- " +
+                      receiver + "\nuntil_all T\nkill -TERM -- " + receiver + "\nkill -CONT -- " + receiver +
+                      "\nwait -f $launcher\necho status $?\n");
+      std::FILE* pipe = popen(("bash " + place.path("stop.sh") + " 2>/dev/null").c_str(), "r");
+      REQUIRE(pipe != nullptr);
+      std::string told;
+      for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
+      pclose(pipe);
+      CHECK(told == "all S\nall T\nall S\nall T\nstatus 143\n");
+      CHECK(!contains(place.read("out"), "restart"));
+    }
+  }
+}
+
 TEST_CASE("launch refuses what makes no sense by name") {
   const Ran none = run("launch");
   CHECK(none.status == 2);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What goes wrong on one process ends all of them, and is told with the rank.
 #include <doctest/doctest.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <thread>
@@ -36,6 +40,30 @@ TEST_CASE("a process that hangs is named, and the call that waits for it") {
     CHECK_MESSAGE(contains(ran.output, "tyto: rank 0 has waited "), ran.output);
     CHECK_MESSAGE(contains(ran.output, " s in all_reduce(sum) of f64(2,) (call "), ran.output);
     CHECK_MESSAGE(contains(ran.output, ") for rank 1, which has not come to that call"), ran.output);
+  });
+}
+
+TEST_CASE("rank: stopped" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 1});
+  const auto processes = d::all_gather(E{static_cast<std::int64_t>(getpid())}).to_vector<std::int64_t>();
+  if (group.rank() == 1) {
+    if (fork() == 0) {
+      setsid();
+      for (const std::int64_t process : processes) kill(static_cast<pid_t>(process), SIGSTOP);
+      sleep(3);
+      for (const std::int64_t process : processes) kill(static_cast<pid_t>(process), SIGCONT);
+      std::_Exit(0);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));  // rank 0 waits meanwhile
+  }
+  CHECK(d::all_reduce(E(1.0)).item<double>() == group.size());
+  group.barrier();
+}
+
+TEST_CASE("processes that were stopped for longer than others wait go on together") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: stopped");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
   });
 }
 
