@@ -2,6 +2,7 @@
 // Saving and restoring a training run through one .npz file.
 #include "tyto/nn/checkpoint.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -23,13 +24,14 @@ namespace {
 // Names of the project's own arrays hold a space, which names of parameters need not avoid but rarely have.
 constexpr const char* random_name = "random sequence";
 
-/// The bytes of rank 0, on all processes.
-std::vector<std::byte> bytes_of_first(std::span<const std::byte> own) {
-  const Tensor<Any> length = distributed::broadcast(Tensor<Any>(static_cast<std::int64_t>(own.size())));
+/// The bytes of one process, on all.
+std::vector<std::byte> bytes_of(int rank, std::span<const std::byte> own) {
+  const Tensor<Any> length = distributed::broadcast(Tensor<Any>(static_cast<std::int64_t>(own.size())), rank);
   std::vector<std::byte> bytes(own.begin(), own.end());
   bytes.resize(static_cast<std::size_t>(length.item<std::int64_t>()));
   const auto count = static_cast<std::int64_t>(bytes.size());
-  const Tensor<Any> sent = distributed::broadcast(Tensor<Any>::from_bytes(bytes.data(), count, {count}, DType::u8));
+  const Tensor<Any> sent =
+      distributed::broadcast(Tensor<Any>::from_bytes(bytes.data(), count, {count}, DType::u8), rank);
   return {sent.bytes().begin(), sent.bytes().end()};
 }
 
@@ -48,7 +50,35 @@ std::string reason_of(const std::exception_ptr& thrown) {
     if (*error.what() != 0) return error.what();
   } catch (...) {
   }
-  return "Checkpoint::load: rank 0 threw an exception that says nothing";
+  return "Checkpoint::load: a process threw an exception that says nothing";
+}
+
+/// Calls `part` on each process, then on all, when one of them threw, `undo` where it did not: whatever it is goes on
+/// there, and is told to the others, who wait.
+template <class Part, class Undo>
+void all_or_none(const Part& part, const Undo& undo) {
+  std::exception_ptr thrown;
+  std::string reason;
+  try {
+    part();
+  } catch (...) {
+    thrown = std::current_exception();
+    reason = reason_of(thrown);
+  }
+  const auto length = static_cast<std::int64_t>(reason.size());
+  const std::vector<std::int64_t> lengths = distributed::all_gather(Tensor<Any>{length}).to_vector<std::int64_t>();
+  const auto first = std::ranges::find_if(lengths, [](std::int64_t each) { return each != 0; });
+  if (first == lengths.end()) return;
+  const std::vector<std::byte> told =
+      bytes_of(static_cast<int>(first - lengths.begin()), std::as_bytes(std::span(reason)));
+  if (thrown) std::rethrow_exception(thrown);
+  undo();
+  throw IoError(std::string(reinterpret_cast<const char*>(told.data()), told.size()));
+}
+
+HostArray array_of(const Tensor<Any>& now) {
+  const std::span<const std::byte> bytes = now.bytes();
+  return {now.dtype(), now.shape(), {bytes.begin(), bytes.end()}};
 }
 
 }  // namespace
@@ -102,7 +132,7 @@ Checkpoint& Checkpoint::add_position(const std::string& name, std::function<Batc
       });
 }
 
-Checkpoint Checkpoint::with_random_state() const {
+std::vector<Checkpoint::Item> Checkpoint::with_random_state() const {
   Checkpoint all = *this;
   all.add_numbers(
       random_name,
@@ -114,7 +144,7 @@ Checkpoint Checkpoint::with_random_state() const {
       [](std::span<const std::int64_t> values) {
         random_state({static_cast<std::uint64_t>(values[0]), static_cast<std::uint64_t>(values[1])});
       });
-  return all;
+  return all.items_;
 }
 
 void Checkpoint::save(const std::string& path) const {
@@ -122,43 +152,63 @@ void Checkpoint::save(const std::string& path) const {
   // could not write in place.
   NamedList<Tensor<Any>> arrays;
   for (const Named<Tensor<Any>>& state : states_) arrays.push_back({state.name, stop_gradient(state.value)});
-  for (const Item& item : with_random_state().items_) arrays.push_back({item.name, item.get()});
+  for (const Item& item : with_random_state()) arrays.push_back({item.name, item.get()});
   write_npz(path, arrays);
 }
 
 void Checkpoint::load(const std::string& path) {
-  if (core::processes_of_call("Checkpoint::load") == 1) return load_here(path);
-  // File systems need not be shared, and other machines may hold older files.
-  const core::LabelScope called("Checkpoint::load");
-  core::CollectiveCalls kept;
-  for (const Named<Tensor<Any>>& state : states_) kept.add(loading(state.name, state.value, false));
-  for (const Item& item : with_random_state().items_) kept.add(loading(item.name, item.get(), item.any_length));
-  core::process_group().agree(kept);
-  std::exception_ptr thrown;
-  std::string refusal;
-  try {
-    if (core::process_group().rank() == 0) load_here(path);
-  } catch (...) {  // whatever it is, the others wait
-    thrown = std::current_exception();
-    refusal = reason_of(thrown);
-  }
-  const std::vector<std::byte> told = bytes_of_first(std::as_bytes(std::span(refusal)));
-  if (thrown) std::rethrow_exception(thrown);
-  if (!told.empty()) throw IoError(std::string(reinterpret_cast<const char*>(told.data()), told.size()));
-  std::vector<Tensor<Any>> states;
-  for (const Named<Tensor<Any>>& state : states_) states.push_back(state.value);
-  distributed::broadcast_states(states);
-  for (const Item& item : with_random_state().items_) {
-    const Tensor<Any> now = item.get();
-    std::vector<std::byte> bytes = bytes_of_first(now.bytes());
-    item.set({now.dtype(), item.any_length ? Shape{static_cast<std::int64_t>(bytes.size())} : now.shape(), bytes});
-  }
+  if (core::processes_of_call("Checkpoint::load") > 1) return load_together(path);
+  const std::vector<Item> items = with_random_state();
+  const Contents found = read(path, items);
+  set_all(path, items, found.items);
+  for (std::size_t i = 0; i < states_.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(found.states[i]));
 }
 
-void Checkpoint::load_here(const std::string& path) {
+// File systems need not be shared, and other machines may hold older files.
+void Checkpoint::load_together(const std::string& path) {
+  const core::LabelScope called("Checkpoint::load");
+  const std::vector<Item> items = with_random_state();
+  std::vector<HostArray> before;
+  core::CollectiveCalls kept;
+  const auto nothing = [] {};
+  all_or_none(
+      [&] {
+        for (const Named<Tensor<Any>>& state : states_) kept.add(loading(state.name, state.value, false));
+        for (const Item& item : items) {
+          const Tensor<Any> now = item.get();
+          kept.add(loading(item.name, now, item.any_length));
+          before.push_back(array_of(now));
+        }
+      },
+      nothing);
+  core::process_group().agree(kept);
+  const bool is_first = core::process_group().rank() == 0;
+  Contents found;
+  all_or_none(
+      [&] {
+        if (is_first) found = read(path, items);
+      },
+      nothing);
+  if (!is_first) found.items = before;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    HostArray& value = found.items[i];
+    value.bytes = bytes_of(0, value.bytes);
+    if (items[i].any_length) value.shape = {static_cast<std::int64_t>(value.bytes.size())};
+  }
+  all_or_none([&] { set_all(path, items, found.items); }, [&] { set_all(path, items, before); });
+  std::vector<Tensor<Any>> states;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states.push_back(states_[i].value);
+    if (is_first) assign(states.back(), to_tensor<Tensor<Any>>(found.states[i]));
+  }
+  distributed::broadcast_states(states);
+}
+
+/// Everything is looked at before anything is changed.
+Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector<Item>& items) const {
   std::map<std::string, HostArray> found;
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
-  const auto take = [&](const std::string& name, const Tensor<Any>& now, bool any_length) -> const HostArray& {
+  const auto take = [&](const std::string& name, const Tensor<Any>& now, bool any_length) {
     const auto place = found.find(name);
     if (place == found.end()) throw IoError(core::text(path, ": the checkpoint lacks '", name, "'"));
     const HostArray& array = place->second;
@@ -167,29 +217,28 @@ void Checkpoint::load_here(const std::string& path) {
       throw IoError(core::text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
                                ", expected ", name_of(now.dtype()), " of shape ", now.shape()));
     }
-    return array;
+    HostArray taken = std::move(place->second);
+    found.erase(place);
+    return taken;
   };
-  // Everything is looked at before anything is changed.
-  std::vector<const HostArray*> contents;
-  for (const Named<Tensor<Any>>& state : states_) contents.push_back(&take(state.name, state.value, false));
-  const std::vector<Item> items = with_random_state().items_;
-  std::vector<const HostArray*> values;
-  std::vector<HostArray> before;
-  for (const Item& item : items) {
-    const Tensor<Any> now = item.get();
-    const std::span<const std::byte> bytes = now.bytes();
-    values.push_back(&take(item.name, now, item.any_length));
-    before.push_back({now.dtype(), now.shape(), {bytes.begin(), bytes.end()}});
-  }
-  if (found.size() != contents.size() + values.size()) {
-    for (const Named<Tensor<Any>>& state : states_) found.erase(state.name);
-    for (const Item& item : items) found.erase(item.name);
+  Contents contents;
+  for (const Named<Tensor<Any>>& state : states_) contents.states.push_back(take(state.name, state.value, false));
+  for (const Item& item : items) contents.items.push_back(take(item.name, item.get(), item.any_length));
+  if (!found.empty()) {
     throw IoError(
         core::text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
   }
+  return contents;
+}
+
+/// Those that are set already are what they were before another throws.
+void Checkpoint::set_all(const std::string& path, const std::vector<Item>& items,
+                         const std::vector<HostArray>& values) {
+  std::vector<HostArray> before;
+  for (const Item& item : items) before.push_back(array_of(item.get()));
   for (std::size_t i = 0; i < items.size(); ++i) {
     try {
-      items[i].set(*values[i]);
+      items[i].set(values[i]);
     } catch (...) {
       // A position of another data set, say, which only the batches themselves know not to have.
       for (std::size_t k = 0; k < i; ++k) items[k].set(before[k]);
@@ -200,7 +249,6 @@ void Checkpoint::load_here(const std::string& path) {
       }
     }
   }
-  for (std::size_t i = 0; i < contents.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(*contents[i]));
 }
 
 bool Checkpoint::load_if_present(const std::string& path) {

@@ -139,6 +139,18 @@ void check_failures(const d::Group& group) {
   };
   CHECK(thrown_by([&] { checkpoint.load(file); }).first == (first ? "int" : "IoError"));
   CHECK(is_unchanged());
+  // On another rank than the first, once rank 0 has read its file and set what comes before.
+  fail = [first] {
+    if (!first) throw std::runtime_error("no such place here");
+  };
+  CHECK(thrown_by([&] { checkpoint.load(file); }) == Thrown(first ? "IoError" : "runtime_error", "no such place here"));
+  CHECK(is_unchanged());
+  fail = [first] {
+    if (!first) throw tyto::ValueError("too far");
+  };
+  CHECK(thrown_by([&] { checkpoint.load(file); }) ==
+        Thrown("IoError", file + ": 'batches' does not fit this run: too far"));
+  CHECK(is_unchanged());
   fail = [] {};
   // Processes that keep different things.
   nn::Checkpoint other = made(first ? "number" : "count", own);

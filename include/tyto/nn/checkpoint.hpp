@@ -39,7 +39,7 @@ class TYTO_API Checkpoint {
   void save(const std::string& path) const;
   /// Restores all of it. Throws IoError, and changes nothing, when the file lacks something, holds something else, or
   /// holds it in another shape or type. In a group of processes all call it, and go on from what rank 0 has in its
-  /// file.
+  /// file; what one of them cannot restore all refuse.
   void load(const std::string& path);
   /// As load; false when there is no such file, on rank 0 where there are several processes.
   bool load_if_present(const std::string& path);
@@ -56,8 +56,14 @@ class TYTO_API Checkpoint {
                            std::function<void(const BatchPosition&)> set);
   Checkpoint& add_numbers(const std::string& name, std::function<std::vector<std::int64_t>()> get,
                           std::function<void(std::span<const std::int64_t>)> set);
-  Checkpoint with_random_state() const;
-  void load_here(const std::string& path);
+  /// What a file holds, in the order of the lists below.
+  struct Contents {
+    std::vector<HostArray> states, items;
+  };
+  std::vector<Item> with_random_state() const;
+  Contents read(const std::string& path, const std::vector<Item>& items) const;
+  void load_together(const std::string& path);
+  static void set_all(const std::string& path, const std::vector<Item>& items, const std::vector<HostArray>& values);
 
   NamedList<Tensor<Any>> states_;
   std::vector<Item> items_;
