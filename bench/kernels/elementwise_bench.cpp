@@ -10,7 +10,7 @@
 #include "bench/measurement.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_builder.hpp"
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 
 namespace {
 

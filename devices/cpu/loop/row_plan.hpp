@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/loop/bound_loop.hpp"
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
 namespace tyto::cpu {

@@ -9,8 +9,10 @@
 #include "core/loop/loop_levels.hpp"
 #include "core/loop/loop_rows.hpp"
 #include "core/value/shape.hpp"
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/element_source.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -61,23 +63,15 @@ struct Stages {
 };
 
 /// Copies elements that lie apart to memory where they do not, or back.
-class CopyKernel final : public core::Kernel {
- public:
-  CopyKernel(const core::Operand& from, const core::Operand& to, int threads)
-      : copy_(from.view, to.view, size_of(from.dtype)) {
-    team_.count = threads > 0 ? threads : threads_to_copy(copy_.bytes());
-  }
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address) const override {
-    run_team(team_, [&](Team team) {
-      copy_.run(inputs[0].pointer(), outputs[0].pointer(), share(copy_.units(), team.member, team.size));
+std::shared_ptr<const core::Kernel> prepare_copy(const core::Operand& from, const core::Operand& to, int threads) {
+  StridedCopy copy(from.view, to.view, size_of(from.dtype));
+  const TeamRequest request{threads > 0 ? threads : threads_to_copy(copy.bytes())};
+  return make_kernel([copy = std::move(copy), request](auto inputs, auto outputs, core::Address) {
+    run_team(request, [&](Team team) {
+      copy.run(inputs[0].pointer(), outputs[0].pointer(), share(copy.units(), team.member, team.size));
     });
-  }
-
- private:
-  StridedCopy copy_;
-  TeamRequest team_;
-};
+  });
+}
 
 /// Whether neighbours along the last axis lie apart, each element once: stages would gather or scatter them.
 bool lies_apart(const core::View& view) {
@@ -153,7 +147,7 @@ class StageBuilder {
   }
 
   void add_copy(const core::Operand& from, Place place, const core::Operand& to, Place target) {
-    stages_.kernels.push_back({std::make_shared<CopyKernel>(from, to, choice_.threads), {place}, {target}});
+    stages_.kernels.push_back({prepare_copy(from, to, choice_.threads), {place}, {target}});
   }
 
   void copy_inputs() {

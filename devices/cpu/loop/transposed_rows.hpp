@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 
 namespace tyto::cpu {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 
 namespace tyto::cpu {
 
@@ -45,17 +45,10 @@ class PartLoop {
 template <class Body>
 void with_part_loop(const ResultLoop* loop, const Body& body) {
   if (loop == nullptr) return body(PartLoop());
-  struct Context {
-    const ResultLoop& loop;
-    const Body& body;
-  } context{*loop, body};
-  loop->program->with_runner(
-      [](void* given, RangeRunner& runner) {
-        const auto& [own, run] = *static_cast<Context*>(given);
-        runner.bind(own.inputs, own.outputs);
-        run(PartLoop(runner, own.columns));
-      },
-      &context);
+  loop->program->with_runner([&](RangeRunner& runner) {
+    runner.bind(loop->inputs, loop->outputs);
+    body(PartLoop(runner, loop->columns));
+  });
 }
 
 }  // namespace tyto::cpu

@@ -307,7 +307,7 @@ class ReduceKernel final : public core::Kernel {
       const Range some{begin, std::min(begin + at_once, lines.end)};
       rules_.start(first, second, some.size());
       if (source_ != nullptr) {
-        source_->sum_lines(in.inputs, some, line_, first);
+        source_->sum_lines(in.inputs, some, first);
       } else if (line_ != 0) {
         const std::byte* from = in.memory + (origin[0] + begin * line_distance_) * in_size_;
         auto* one = reinterpret_cast<std::byte*>(first);

@@ -10,7 +10,7 @@
 #include "core/device/device.hpp"
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 

@@ -1,71 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Runs loops over elements: a program and the layouts of its operands become a kernel, of machine code where there is a
-// JIT (devices/cpu/loop/jit), of the interpreter's compiled loops elsewhere. Both give the same bits.
+// Kernels and range programs that the interpreter runs.
 #pragma once
 
 #include <memory>
-#include <span>
-#include <vector>
 
-#include "core/loop/bound_loop.hpp"
-#include "devices/cpu/device/kernel_choice.hpp"
-#include "devices/cpu/loop/element_source.hpp"
-#include "devices/cpu/loop/interpreter/operand_base.hpp"
-#include "devices/cpu/loop/loop_types.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 
 namespace tyto::cpu {
 
-/// A program over operands of the shape of the first output.
-core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand> inputs,
-                           std::vector<core::Operand> outputs);
+/// See prepare_elements.
+std::shared_ptr<const core::Kernel> prepare_tiles(const core::BoundLoop& bound, const KernelChoice& choice);
 
-/// A kernel that runs the loop, which has no reductions, over its operands. Each output is converted to its operand's
-/// type. Outputs may have any strides but 0, and may be laid exactly over an input of the same width, unless another
-/// output is a copy of that input. Throws DeviceError when an instruction has no loop for its types.
-std::shared_ptr<const core::Kernel> prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
-
-/// What a loop computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
-/// `summed`: how many neighbouring elements make one sum, 0 where they are not summed. Only machine code sums what it
-/// computes without writing it (ElementSource::sums).
-std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound, std::int64_t summed = 0,
-                                                    const KernelChoice& choice = {});
-
-/// A program on one thread, ready for one range of rows after another once its operands have been placed.
-class RangeRunner {
- public:
-  virtual void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) = 0;
-  /// Says with which row buffers begin from now on.
-  virtual void set_first_row(std::int64_t row) = 0;
-  /// Computes these lines of `length` elements, as row-major order numbers them.
-  virtual void run_rows(Range lines, std::int64_t length) = 0;
-  /// The same of a part of each line.
-  virtual void run_columns(Range lines, Range columns, std::int64_t length) = 0;
-
- protected:
-  ~RangeRunner() = default;
-};
-
-class RangeProgram {
- public:
-  virtual ~RangeProgram() = default;
-  /// Rough cost of all elements on one thread.
-  virtual double nanoseconds() const = 0;
-  /// Calls then(context, runner); the runner lives on the stack until that returns.
-  virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
-};
-
-/// How operands larger than the caches are accessed. The interpreter ignores it.
-struct RangePolicy {
-  bool non_temporal = false;     ///< results are written with non-temporal stores, unless they lie over inputs
-  std::vector<bool> prefetched;  ///< by input: its elements further on are prefetched; empty: none
-};
-
-/// Lines of `length` elements. The first output is dense; an output that is a reduction gets the partial result of each
-/// line (jit::partial_type). Null where the program has reductions and there is no machine code for it.
-std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound, std::int64_t length,
-                                                   const RangePolicy& policy = {}, const KernelChoice& choice = {});
-
-/// The kernel of an operator that loop_of knows; a choice other than the usual one is for element-wise ones.
-std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});
+/// See prepare_ranges; the program has no reductions.
+std::shared_ptr<const RangeProgram> prepare_tile_ranges(const core::BoundLoop& bound, InstructionSet set);
 
 }  // namespace tyto::cpu

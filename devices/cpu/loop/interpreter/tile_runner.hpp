@@ -3,7 +3,7 @@
 #pragma once
 
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
-#include "devices/cpu/loop/interpreter/operand_base.hpp"
+#include "devices/cpu/loop/operand_base.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {

@@ -21,6 +21,9 @@ constexpr bool is_wide(Lane lane) { return lane == Lane::f64 || lane == Lane::i6
 constexpr bool is_mask(Lane lane) { return lane == Lane::mask32 || lane == Lane::mask64; }
 constexpr bool is_float(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
 
+/// The bits of a lane.
+constexpr std::uint64_t all_of(Lane lane) { return is_wide(lane) ? ~std::uint64_t{0} : 0xffffffffu; }
+
 /// The lane that values of an element type are computed in; the narrow types are widened.
 constexpr Lane lane_of(DType type) {
   switch (type) {

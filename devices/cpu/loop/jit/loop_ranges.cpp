@@ -2,9 +2,9 @@
 // Places the operands of rows and calls the code on rectangles of them.
 #include "devices/cpu/loop/jit/loop_ranges.hpp"
 
+#include <algorithm>
 #include <array>
 
-#include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
@@ -99,73 +99,6 @@ class LoopRanges final : public RangeProgram {
   double nanoseconds_;
 };
 
-class LoopSource final : public ElementSource {
- public:
-  struct Part {
-    RowLayouts layouts;
-    std::shared_ptr<const MachineCode> code;
-  };
-
-  LoopSource(Part elements, std::optional<Part> sums, std::size_t width, double nanoseconds)
-      : elements_(std::move(elements)), sums_(std::move(sums)), width_(width), nanoseconds_(nanoseconds) {}
-
-  double nanoseconds() const override { return nanoseconds_; }
-  bool sums() const override { return sums_.has_value(); }
-
-  void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const override {
-    if (elements.size() <= 0) return;
-    // Element 0 would lie where the range's first lies if the tensor were there as a whole.
-    const auto passed = static_cast<std::uintptr_t>(elements.begin) * width_;
-    const auto origin = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(to) - passed);
-    const std::int64_t length = elements_.layouts.length();
-    if (length == 1) return run(elements_, inputs, origin, elements, {0, 1});
-    std::int64_t at = elements.begin;
-    if (const std::int64_t column = at % length; column != 0 || elements.end - at < length) {
-      const std::int64_t end = std::min(length, column + elements.end - at);
-      run(elements_, inputs, origin, {at / length, at / length + 1}, {column, end});
-      at += end - column;
-    }
-    const Range whole{at / length, elements.end / length};
-    if (whole.size() > 0) run(elements_, inputs, origin, whole, {0, length});
-    at = std::max(at, whole.end * length);
-    if (at < elements.end) run(elements_, inputs, origin, {at / length, at / length + 1}, {0, elements.end - at});
-  }
-
-  void sum(std::span<const core::Address> inputs, Range elements, double* sum) const override {
-    const std::int64_t length = sums_->layouts.length(), row = elements.begin / length;
-    double total = 0;
-    run(*sums_, inputs, before(&total, row), {row, row + 1},
-        {elements.begin - row * length, elements.end - row * length});
-    *sum += total;
-  }
-  void sum_lines(std::span<const core::Address> inputs, Range lines, std::int64_t length, double* sums) const override {
-    run(*sums_, inputs, before(sums, lines.begin), lines, {0, length});
-  }
-
- private:
-  /// Where the first row's result would lie.
-  static std::byte* before(double* sums, std::int64_t row) {
-    const auto passed = static_cast<std::uintptr_t>(row) * sizeof(double);
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(sums) - passed);
-  }
-
-  static void run(const Part& part, std::span<const core::Address> inputs, std::byte* output, Range rows,
-                  Range columns) {
-    std::array<std::byte*, most_places> starts;
-    for (std::size_t i = 0; i < inputs.size(); ++i) starts[i] = inputs[i].pointer();
-    starts[inputs.size()] = output;
-    Frame frame;
-    const Function function = part.code->entry();
-    part.layouts.rectangles(frame, {starts.data(), inputs.size() + 1}, rows, columns,
-                            [&](Frame& rectangle) { function(&rectangle); });
-  }
-
-  Part elements_;
-  std::optional<Part> sums_;
-  std::size_t width_;
-  double nanoseconds_;
-};
-
 }  // namespace
 
 std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& bound, std::int64_t length,
@@ -200,40 +133,6 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& b
   }
   return std::make_shared<const LoopRanges>(*layouts, inputs.size(), plain, non_temporal,
                                             nanoseconds_of(plain, operands[0].view));
-}
-
-std::shared_ptr<const ElementSource> prepare_loop_source(const core::BoundLoop& bound, std::int64_t summed,
-                                                         InstructionSet set) {
-  const core::LoopProgram& program = bound.loop.program;
-  const std::span<const core::Operand> inputs = bound.inputs;
-  const core::Operand& output = bound.outputs[0];
-  std::vector<core::Operand> operands(inputs.begin(), inputs.end());
-  operands.push_back(output);
-  LoopSource::Part elements{RowLayouts::longest(operands), nullptr};
-  const Compiled plain = compile_rows(program, operands, inputs.size(), elements.layouts, set);
-  if (plain.code == nullptr) return nullptr;
-  elements.code = plain.code;
-  std::optional<LoopSource::Part> sums;
-  if (summed > 1) {
-    const Shape& shape = output.view.shape;
-    core::LoopProgram folded = program;
-    folded.outputs = {static_cast<core::LoopValue>(program.values())};
-    folded.instructions.push_back({core::OpId::sum, DType::f64, {program.outputs[0]}});
-    // One result a row: any element of a row lies where it does.
-    core::View rows = core::View::dense(shape);
-    std::int64_t inside = 1;
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      rows.strides[axis] = inside < summed ? 0 : rows.strides[axis] / summed;
-      inside *= shape[axis];
-    }
-    operands.back() = {DType::f64, rows};
-    if (auto layouts = RowLayouts::of(operands, summed)) {
-      const Compiled compiled = compile_rows(folded, operands, inputs.size(), *layouts, set);
-      if (compiled.code != nullptr) sums = LoopSource::Part{std::move(*layouts), compiled.code};
-    }
-  }
-  return std::make_shared<const LoopSource>(std::move(elements), std::move(sums), size_of(output.dtype),
-                                            nanoseconds_of(plain, output.view));
 }
 
 }  // namespace tyto::cpu::jit

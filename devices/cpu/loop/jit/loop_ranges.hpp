@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Machine code for parts of a shape: what groups over rows and reductions of computed elements are made of.
+// Machine code for parts of a shape: what groups over rows and reductions of computed elements run.
 #pragma once
 
 #include <memory>
 
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -12,9 +12,5 @@ namespace tyto::cpu::jit {
 /// code to be had.
 std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& bound, std::int64_t length,
                                                         const RangePolicy& policy, InstructionSet set);
-
-/// See prepare_source.
-std::shared_ptr<const ElementSource> prepare_loop_source(const core::BoundLoop& bound, std::int64_t summed,
-                                                         InstructionSet set);
 
 }  // namespace tyto::cpu::jit

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Loops over elements, whichever back end runs them: machine code where there is a JIT (devices/cpu/loop/jit), the
+// interpreter's compiled loops elsewhere (devices/cpu/loop/interpreter). Both give the same bits.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/loop/bound_loop.hpp"
+#include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/loop/loop_types.hpp"
+#include "devices/cpu/loop/operand_base.hpp"
+#include "devices/cpu/system/threads.hpp"
+
+namespace tyto::cpu {
+
+/// A program over operands of the shape of the first output.
+core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand> inputs,
+                           std::vector<core::Operand> outputs);
+
+/// A kernel that runs the loop, which has no reductions, over its operands. Each output is converted to its operand's
+/// type. Outputs may have any strides but 0, and may be laid exactly over an input of the same width, unless another
+/// output is a copy of that input. Throws DeviceError when an instruction has no loop for its types.
+std::shared_ptr<const core::Kernel> prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
+
+/// A program on one thread, ready for one range of rows after another once its operands have been placed.
+class RangeRunner {
+ public:
+  virtual void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) = 0;
+  /// Says with which row buffers begin from now on.
+  virtual void set_first_row(std::int64_t row) = 0;
+  /// Computes these lines of `length` elements, as row-major order numbers them.
+  virtual void run_rows(Range lines, std::int64_t length) = 0;
+  /// The same of a part of each line.
+  virtual void run_columns(Range lines, Range columns, std::int64_t length) = 0;
+
+ protected:
+  ~RangeRunner() = default;
+};
+
+class RangeProgram {
+ public:
+  virtual ~RangeProgram() = default;
+  /// Rough cost of all elements on one thread.
+  virtual double nanoseconds() const = 0;
+  /// Calls then(context, runner); the runner lives on the stack until that returns.
+  virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
+  /// Calls use(runner) so.
+  template <class Use>
+  void with_runner(const Use& use) const {
+    const auto call = [](void* context, RangeRunner& runner) { (**static_cast<const Use**>(context))(runner); };
+    const Use* given = &use;
+    with_runner(call, &given);
+  }
+};
+
+/// How operands larger than the caches are accessed. The interpreter ignores it.
+struct RangePolicy {
+  bool non_temporal = false;     ///< results are written with non-temporal stores, unless they lie over inputs
+  std::vector<bool> prefetched;  ///< by input: its elements further on are prefetched; empty: none
+};
+
+/// Lines of `length` elements. The first output is dense; an output that is a reduction gets the partial result of each
+/// line (jit::partial_type). Null where the program has reductions and there is no machine code for it.
+std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound, std::int64_t length,
+                                                   const RangePolicy& policy = {}, const KernelChoice& choice = {});
+
+/// The kernel of an operator that loop_of knows; a choice other than the usual one is for element-wise ones.
+std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});
+
+}  // namespace tyto::cpu
