@@ -11,6 +11,12 @@ die() {
   exit 1
 }
 
+# Types are compared by debug information alone.
+with_debug_information() { # SOURCES BUILD
+  cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTYTO_TESTS=OFF -DTYTO_EXAMPLES=OFF -DTYTO_BENCH=OFF >/dev/null
+  cmake --build "$2" --parallel --target tyto >/dev/null
+}
+
 tag=no
 case ${1:-} in
   --tag) tag=yes ;;
@@ -45,10 +51,15 @@ else
   rm -rf build/last-release
   mkdir -p build/last-release
   git archive "$last" | tar -x -C build/last-release
-  cmake -S build/last-release -B build/last-release/build -DCMAKE_BUILD_TYPE=Release -DTYTO_TESTS=OFF -DTYTO_EXAMPLES=OFF \
-    -DTYTO_BENCH=OFF >/dev/null
-  cmake --build build/last-release/build --parallel --target tyto >/dev/null
-  abidiff build/last-release/build/lib/libtyto.so build/package/lib/libtyto.so >"$folder/interface.txt" || true
+  with_debug_information build/last-release build/last-release/build
+  with_debug_information . build/this-release
+  status=0
+  packaging/compare_interface.sh build/last-release/build/lib/libtyto.so build/last-release/include \
+    build/this-release/lib/libtyto.so include >"$folder/interface.txt" || status=$?
+  [ $status -lt 2 ] || die "abidiff could not compare the library with that of $last"
+  if [ $status -eq 1 ] && [ "${version%.*}" = "$(expr "$last" : 'v\(.*\)\.[0-9]*$')" ]; then
+    die "programs linked with $last do not run with $version, a patch version: see $folder/interface.txt"
+  fi
 fi
 
 (cd "$folder" && sha256sum -- *.tar.gz *.deb >sha256sums)
