@@ -13,9 +13,6 @@ namespace tyto::io {
 
 namespace {
 
-constexpr std::uint64_t integer_samples = 1;
-constexpr std::uint64_t float_samples = 3;
-constexpr std::uint64_t extensible = 0xfffe;
 // Programs that write into a pipe cannot know the size beforehand, and state one from here on: the rest of the file.
 constexpr std::uint64_t unknown_size = 0x7ffff000;
 

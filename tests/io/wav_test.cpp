@@ -97,7 +97,28 @@ TEST_CASE_TEMPLATE("samples are written to the bytes that SciPy and Python's wav
   };
   const auto file = [](const char* name) { return text_of_file(data("wavs/" + std::string(name) + ".wav")); };
   CHECK(writes("stereo_16", WavFormat::i16) == file("stereo_16"));
-  CHECK(writes("stereo_24", WavFormat::i24) == file("stereo_24"));
+  // Of more than 16 bits, or more than two channels, with the chunks of WAVE_FORMAT_EXTENSIBLE, which SciPy reads
+  // alone.
+  const auto extended = [](const std::string& plain, const std::string& bits_and_speakers,
+                           const std::string& encoding) {
+    const std::string fields = plain.substr(22, 14), data = plain.substr(plain.find("data"));
+    const std::string guid = encoding + std::string("\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71", 14);
+    const std::string frames = number((data.size() - 8) / static_cast<unsigned char>(fields[10]), 4);
+    return file_of(chunk("fmt ", number(0xfffe, 2) + fields + number(22, 2) + bits_and_speakers + guid) +
+                   chunk("fact", frames)) +
+           data;
+  };
+  const auto with_size = [](std::string text) { return text.replace(4, 4, number(text.size() - 8, 4)); };
+  CHECK(writes("stereo_24", WavFormat::i24) ==
+        with_size(extended(file("stereo_24"), number(24, 2) + number(3, 4), number(1, 2))));
+  const T wide = T::zeros({2, 3});
+  write_wav(folder / "x.wav", wide, 8000);
+  const std::string plain = file_of(chunk("fmt ", format(1, 3, 16, 6)) + chunk("data", std::string(12, '\0')));
+  CHECK(text_of_file(folder / "x.wav") == with_size(extended(plain, number(16, 2) + number(0, 4), number(1, 2))));
+  write_wav(folder / "x.wav", wide, 8000, WavFormat::f32);
+  CHECK(text_of_file(folder / "x.wav").substr(20, 2) == number(0xfffe, 2));
+  CHECK(text_of_file(folder / "x.wav").substr(44, 2) == number(3, 2));
+  CHECK(read_wav<T>(folder / "x.wav").samples.shape() == Shape{2, 3});
   CHECK(writes("mono_float", WavFormat::f32) == file("mono_float"));
   // RIFF pads chunks to even lengths, which SciPy leaves out behind the 25 bytes of this one.
   std::string padded = file("mono_u8") + '\0';
@@ -118,7 +139,8 @@ TEST_CASE("samples become the nearest level, the even one of two, and full scale
     const HostArrayView view{
         DType::f32, {static_cast<std::int64_t>(samples.size())}, std::as_bytes(std::span(samples))};
     const std::vector<std::byte> file = io::wav_bytes(view, 8000, format);
-    return std::string(reinterpret_cast<const char*>(file.data()) + 44, file.size() - 44);
+    const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+    return text.substr(text.find("data") + 8);
   };
   const float level = 1 / 32768.0F;
   CHECK(bytes({1, -1, 0, level, 0.5F * level, 1.5F * level, -1.5F * level, 0.51F * level}, WavFormat::i16) ==
