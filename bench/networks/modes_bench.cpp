@@ -7,13 +7,14 @@
 // Each network and mode runs in a process of its own, which tells its memory. A line each: milliseconds of building and
 // of the median run, the largest resident set, what of it is states and planned, and the largest difference of results
 // from eager mode's. Building a `Graph` is recording and prepare(); of a compiled function it is what the first call
-// takes longer than a later one, which packs weights besides. Drawing the weights is no part of it.
+// takes longer than a later one, which packs weights besides. Drawing the weights is no part of it. With one thread
+// (TYTO_THREADS=1) times are of the processor.
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -147,8 +148,12 @@ Program<Tensor> program_of(const std::string& network, bool as_graph) {
   return inference<Tensor>([=](const Tensor& x) { return (*model)(x); }, Tensor::uniform({1, 299, 299, 3}), as_graph);
 }
 
+/// Milliseconds: of the processor if there is one thread, which other work on the machine leaves alone, else of the
+/// wall.
 double now() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec time{};
+  clock_gettime(tyto::threads() == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 template <class Tensor>

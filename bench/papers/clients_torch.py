@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""clients_torch.py SECONDS NETWORK N...: milliseconds of a processor a run in PyTorch, with N threads that run one frozen
-model; papers.py runs it under jemalloc."""
+"""clients_torch.py SECONDS NETWORK N...: milliseconds of a processor a run in PyTorch, with N threads that run one
+frozen model; papers.py runs it under jemalloc."""
 import sys
 import threading
 import time
@@ -57,7 +57,8 @@ def main():
     for _ in range(10):
         traced(picture)
     for clients in map(int, sys.argv[3:]):
-        print(f"{sys.argv[2]}\t{clients}\t{measure(lambda: traced(picture), clients, float(sys.argv[1])):.4f}", flush=True)
+        spent = measure(lambda: traced(picture), clients, float(sys.argv[1]))
+        print(f"{sys.argv[2]}\t{clients}\t{spent:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ class Page:
                             for i, (cell, width) in enumerate(zip(row, widths))).rstrip(), flush=True)
         cells = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         names = "".join(f"<th>{escape(name)}</th>" for name in head)
-        self.parts.append(f"<h2>{escape(title)}</h2><p>{escape(note)}</p><div><table><tr>{names}</tr>{cells}</table></div>")
+        self.parts.append(f"<h2>{escape(title)}</h2><p>{escape(note)}</p>"
+                          f"<div><table><tr>{names}</tr>{cells}</table></div>")
 
     def bars(self, title, series, rows):
         """A row each: its name and a value for each series, or none; a line stands at 1."""
@@ -42,7 +43,8 @@ class Page:
             for i, value in enumerate(values):
                 if value is not None:
                     shapes.append(f'<rect x="{left}" y="{y + 12 * i}" width="{value * scale:.1f}" height="10" '
-                                  f'fill="{COLOURS[i]}"/><text x="{left + value * scale + 4:.1f}" y="{y + 12 * i + 10}">'
+                                  f'fill="{COLOURS[i]}"/>'
+                                  f'<text x="{left + value * scale + 4:.1f}" y="{y + 12 * i + 10}">'
                                   f'{value:.2f}</text>')
         height = 46 + len(rows) * step
         shapes.append(f'<line x1="{left + scale:.1f}" x2="{left + scale:.1f}" y1="38" y2="{height}" stroke="#888"/>')
@@ -53,7 +55,8 @@ class Page:
         places = [x for x, _ in series[0][1]]
         most = max(y for _, points in series for _, y in points) * 1.1
         across = {x: 50 + i * 70 for i, x in enumerate(places)}
-        shapes = [f'<text x="0" y="14" font-weight="bold">{escape(title)}</text><text x="50" y="270">{escape(axis)}</text>',
+        shapes = [f'<text x="0" y="14" font-weight="bold">{escape(title)}</text>',
+                  f'<text x="50" y="270">{escape(axis)}</text>',
                   '<line x1="50" x2="620" y1="235" y2="235" stroke="#888"/>']
         shapes += [f'<text x="{across[x]}" y="252">{x}</text>' for x in places]
         shapes += [f'<text x="10" y="{239 - 200 * y / most:.0f}">{y}</text>' for y in (0, 1)]
@@ -61,7 +64,8 @@ class Page:
             path = " ".join(f"{across[x]},{235 - 200 * y / most:.1f}" for x, y in points)
             colour = COLOURS[i % len(COLOURS)]
             shapes.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
-                          f'<text x="{60 + across[places[-1]]}" y="{40 + 16 * i}" fill="{colour}">{escape(name)}</text>')
+                          f'<text x="{60 + across[places[-1]]}" y="{40 + 16 * i}" fill="{colour}">'
+                          f'{escape(name)}</text>')
         self.parts.append(f'<svg width="760" height="280">{"".join(shapes)}</svg>')
 
     def html(self):

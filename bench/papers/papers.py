@@ -2,12 +2,13 @@
 """The tables of the texts that Tyto follows, measured here and printed beside the published numbers: Owl's figure 7,
 MemoMalloc's table 3.1 and figures 3.3, 3.4 and 4.1, the counts of NNC, and Nervana's L2 norm.
 
-papers.py BUILD [--quick] [--only figure7,plans,clients,nnc,l2] [--seconds 4] [--clients 1,2,4,...] [--networks NAME,...]
-          [--torch PYTHON] [--jemalloc LIBRARY] [--page FILE]
+papers.py BUILD [--quick] [--only figure7,plans,clients,nnc,l2] [--seconds 4] [--threads 1] [--clients 1,2,4,...]
+          [--networks NAME,...] [--torch PYTHON] [--jemalloc LIBRARY] [--page FILE]
 
-Writes a page of the same tables with plots, which needs no network. With --quick, which takes less than two minutes of one
-core, Mask R-CNN is left out and few client threads run. --networks are those that clients run. --torch is a Python with
-torch and torchvision, in which the same models run under jemalloc; it is looked for in the path."""
+Writes a page of the same tables with plots, which needs no network. With --quick, which takes less than two minutes of
+one core, Mask R-CNN is left out and few client threads run. --threads are those of figure 7, --networks those that
+clients run. --torch is a Python with torch and torchvision, in which the same models run under jemalloc; it is looked
+for in the path."""
 import argparse
 import json
 import os
@@ -50,7 +51,8 @@ def figure7(run, page):
     networks = [name for name in published if name not in ("source", "columns")]
     if run.quick:
         networks.remove("mask_rcnn")
-    text = output(run.bin / "modes_bench", 0.2 if run.quick else run.seconds, *networks)
+    text = output(run.bin / "modes_bench", 0.2 if run.quick else run.seconds, *networks,
+                  TYTO_THREADS=str(run.threads), OMP_NUM_THREADS=str(run.threads))
     rows, times, smaller_by = [], [], []
     for cells in markdown(text):
         name, mode, building, ms, faster, rss, smaller, planned, _, difference = (value for _, value in cells)
@@ -64,8 +66,8 @@ def figure7(run, page):
             times.append((f"{name}, {mode}", float(faster), owl[0] / owl[2]))
             smaller_by.append((f"{name}, {mode}", float(smaller), owl[3] / owl[4]))
     page.table("Owl's figure 7: eager mode, compiled functions, explicit graphs",
-               f"{text.split()[0]} threads. RSS: the largest resident set of a process for each line. Published: "
-               + published["source"] + ".",
+               f"{text.split()[0]} threads" + ("; milliseconds are of the processor" if run.threads == 1 else "")
+               + ". RSS: the largest resident set of a process for each line. Published: " + published["source"] + ".",
                ["network", "mode", "building ms", "run ms", "eager / it", "RSS MB", "eager / it", "planned MB",
                 "difference", "Owl: building", "Owl: run ms", "eager / it", "RSS MB", "eager / it"], rows)
     page.bars("Time: eager over graph", ("here", "Owl"), times)
@@ -107,7 +109,8 @@ def plans(run, page):
     page.bars("Mean of peak over bound", ("here",), ratios)
     rows = [[each, *(number(cells[name][each][5], 3) for name in names)] for each in strategies]
     page.table("MemoMalloc's figure 3.3: milliseconds of planning",
-               "Published, in words: greedy by size is fast enough to plan before every run.", ["strategy", *names], rows)
+               "Searches stop at a plan that meets the bound, as mip does here before it begins. Published, in words: "
+               "greedy by size is fast enough to plan before every run.", ["strategy", *names], rows)
 
 
 def torch_python(run):
@@ -116,7 +119,8 @@ def torch_python(run):
     if not os.path.exists(run.jemalloc):
         return None, f"{run.jemalloc} is missing (--jemalloc)"
     found = python and subprocess.run([python, "-c", "import torch, torchvision"], capture_output=True, check=False)
-    return (python, "") if found and not found.returncode else (None, f"{python} has no torch and torchvision (--torch)")
+    works = found and found.returncode == 0
+    return (python, "") if works else (None, f"{python} has no torch and torchvision (--torch)")
 
 
 def clients(run, page):
@@ -136,8 +140,8 @@ def clients(run, page):
         best.append((name, [(n, ours[n] / ours[run.clients[0]]) for n in run.clients]))
     published = PUBLISHED["figure4.1"]
     page.table("MemoMalloc's figure 4.1: milliseconds of a processor a run, by client threads",
-               f"A picture of 128 x 128; {os.cpu_count()} processors. Published: ratios of {published['mean ratio']} on "
-               f"average and {published['best ratio']} at best; {published['source']}.",
+               f"A picture of 128 x 128; {os.cpu_count()} processors. Published: ratios of {published['mean ratio']} "
+               f"on average and {published['best ratio']} at best; {published['source']}.",
                ["network", "clients", "Tyto", "PyTorch, jemalloc", "PyTorch / Tyto"], rows)
     page.lines("Time a run over that of one client", "client threads", best)
     if missing:
@@ -152,8 +156,8 @@ def nnc(run, page):
                [[limit if int(limit) else "none", steps, pebbles, *published[limit]]
                 for kind, limit, steps, pebbles in (row for row in rows if row[0] == "pebbles")])
     published = PUBLISHED["regions"]
-    page.table("Regions reused in parts", "100, then 60 and 40, then 100; and 8 6 3 5 8 one after the other. Published: "
-               + published["source"] + ".", ["blocks", "strategy", "bytes", "bound", "published"],
+    page.table("Regions reused in parts", "100, then 60 and 40, then 100; and 8 6 3 5 8 one after the other. "
+               "Published: " + published["source"] + ".", ["blocks", "strategy", "bytes", "bound", "published"],
                [[*row, published.get(f"{row[0]} {row[1]}", "")] for row in rows if row[0] in ("parts", "serial")])
     published = PUBLISHED["delays"]
     page.table("Loops x[c] = f(x[c - k]) without copies", "Published: " + published["source"] + ".",
@@ -180,6 +184,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--clients")
     parser.add_argument("--networks", default="squeezenet1_0,resnet18,googlenet,mnasnet0_75")
     parser.add_argument("--torch")

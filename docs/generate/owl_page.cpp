@@ -27,16 +27,16 @@ build holds to one direction, and the number type is a property of a tensor inst
 
 | Owl's layer | here | what it has |
 |---|---|---|
-| `Type` | `ops/ops.def`, `ops/elementwise.def` | the operators as one list; `include/tyto/dtype.hpp` has the element types |
-| `Shape` | `ops/` | each operator's inference of shapes, called when it is recorded |
-| `Symbol` | `core/graph/symbol.hpp` | nodes of a graph while it is recorded |
-| `Operator` | `ops/`, `include/tyto/` | functions that make nodes, the same as in eager mode |
-| `Optimiser` | `optimiser/` | rewrite rules, fusion, order, memory plans |
-| `Graph` | `core/graph/graph.hpp`, `engine/graph/` | inputs, outputs and updates: `GraphSpec`, `Graph`, `compile` |
-| `Device` | `core/device/`, `devices/cpu/`, `devices/opencl/` | memory and kernels |
-| `Engine` | `engine/prepare/`, `engine/run/` | preallocation and evaluation |
+| Type | `ops/ops.def`, `ops/elementwise.def` | the operators as one list; `include/tyto/dtype.hpp` has the element types |
+| Shape | `ops/` | each operator's inference of shapes, called when it is recorded |
+| Symbol | `core/graph/symbol.hpp` | nodes of a graph while it is recorded |
+| Operator | `ops/`, `include/tyto/` | functions that make nodes, the same as in eager mode |
+| Optimiser | `optimiser/` | rewrite rules, fusion, order, memory plans |
+| Graph | `core/graph/graph.hpp`, `engine/graph/` | inputs, outputs and updates: `GraphSpec`, `Graph`, `compile` |
+| Device | `core/device/`, `devices/cpu/`, `devices/opencl/` | memory and kernels |
+| Engine | `engine/prepare/`, `engine/run/` | preallocation and evaluation |
 | `iopair`, `update_iopair` | update edges: `GraphSpec::updates`, `assign` in compiled functions | `run()` moves the values at the end of each evaluation |
-| `Delay` | `delay`, `custom_op` | a function of the user as a node |
+| Delay | `delay`, `custom_op` | a function of the user as a node |
 )";
 
 }  // namespace
