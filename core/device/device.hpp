@@ -28,6 +28,7 @@ struct Step {
   const Attributes* attributes;
   std::span<const Operand> inputs;
   std::span<const Operand> outputs;
+  bool beside_others = false;  // its kernel runs on one thread, while others run kernels on theirs
 };
 
 /// What a kernel is given at a launch.
@@ -90,6 +91,8 @@ struct DeviceProperties {
   std::size_t alignment = 64;  // of every address handed to a kernel, in bytes
   std::size_t max_buffer = SIZE_MAX;
   bool host_memory = true;  // Buffer::memory() is a pointer that the host may follow
+  /// Of one thread, roughly, in a nanosecond: operations of products, and bytes moved. Only where lanes() may exceed 1.
+  double operations_per_nanosecond = 0, bytes_per_nanosecond = 0;
 };
 
 class Device {
@@ -142,6 +145,13 @@ class Device {
     kernels.reserve(steps.size());
     for (const Step& step : steps) kernels.push_back(prepare(step));
     return kernels;
+  }
+
+  /// How many kernels may be launched at the same time, each on one thread.
+  virtual int lanes() const { return 1; }
+  /// body(context, lane) for each lane, at the same time where the device can. The body must not throw.
+  virtual void run_lanes(int count, void (*body)(const void* context, int lane), const void* context) {
+    for (int lane = 0; lane < count; ++lane) body(context, lane);
   }
 
   /// Waits until everything enqueued has run.

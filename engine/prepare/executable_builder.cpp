@@ -282,7 +282,7 @@ void ExecutableBuilder::prepare_kernels() {
         step.kernel = step.region;
         continue;
       }
-      steps.push_back({one.op, one.attributes, one.inputs, one.outputs});
+      steps.push_back({one.op, one.attributes, one.inputs, one.outputs, one.beside_others});
       fresh.push_back(one.step);
     }
     std::vector<std::shared_ptr<const core::Kernel>> kernels = (on_host ? host_ : device_).prepare_all(steps);
@@ -305,8 +305,8 @@ void ExecutableBuilder::prepare_kernels() {
 void ExecutableBuilder::join_steps() {
   const std::span<const ExecutableStep> steps = target_.steps_;
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    if (!steps[i].kernel->joins(*steps[i + 1].kernel)) continue;
-    target_.joined_.push_back(i++);
+    if (lane_of_[i] != lane_of_[i + 1] || !steps[i].kernel->joins(*steps[i + 1].kernel)) continue;
+    target_.steps_[i++].joins_next = true;
   }
 }
 
@@ -317,8 +317,9 @@ const ExecutableBuilder::KnownKernel* ExecutableBuilder::known_kernel(const Unpr
   };
   for (const KnownKernel& known : known_kernels_[target_.steps_[step.step].node]) {
     const UnpreparedStep& other = known.step;
-    if (other.on_host == step.on_host && other.op == step.op && other.attributes == step.attributes &&
-        std::ranges::equal(other.inputs, step.inputs, same) && std::ranges::equal(other.outputs, step.outputs, same)) {
+    if (other.on_host == step.on_host && other.beside_others == step.beside_others && other.op == step.op &&
+        other.attributes == step.attributes && std::ranges::equal(other.inputs, step.inputs, same) &&
+        std::ranges::equal(other.outputs, step.outputs, same)) {
       return &known;
     }
   }
@@ -348,7 +349,7 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
 // Of the step that was added last.
 void ExecutableBuilder::note_views(std::span<const Location> inputs, std::span<const DType> input_types,
                                    std::span<const Location> outputs, std::span<const DType> output_types) {
-  if (!checks_ && !target_.number_check_.nan) return;
+  if (!checks_ && !target_.number_check_.nan && most_lanes() < 2) return;
   const auto note = [&](std::span<const Location> list, std::span<const DType> types) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       target_.operand_views_.push_back({list[i].view, types[i]});

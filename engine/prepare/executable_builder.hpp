@@ -40,6 +40,7 @@ class ExecutableBuilder {
     const core::Attributes* attributes;
     std::vector<core::Operand> inputs;
     std::vector<core::Operand> outputs;
+    bool beside_others = false;
   };
   /// A result computed in place of an input at its last use, which may as well have bytes of its own.
   struct InPlaceResult {
@@ -75,6 +76,9 @@ class ExecutableBuilder {
   void finish_updates();
   void prepare_kernels();
   void join_steps();
+  void choose_sections();
+  std::size_t most_lanes() const;
+  void extend_lifetimes();
   /// The kernel of an equal step in the order before, or null.
   const KnownKernel* known_kernel(const UnpreparedStep& step) const;
   void plan_memory();
@@ -137,6 +141,7 @@ class ExecutableBuilder {
   std::vector<std::vector<KnownKernel>> known_kernels_;    // by node
   std::vector<InPlaceResult> in_place_results_;
   std::vector<std::int64_t> extra_bytes_;  // by node: bytes of copies and workspace that are there while it runs
+  std::vector<std::uint32_t> lane_of_;     // of each step that runs beside others; of all lanes numbered
   std::vector<optimiser::Destination> destination_;  // of each port
   std::vector<std::uint32_t> whole_storage_;         // of each port that others are computed into, once one was
 };

@@ -135,6 +135,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   if (!plan && !on_host) {
     std::vector<memory::InPlaceReuse> reuses;
     for (const InPlaceResult& each : in_place_results_) {
+      if (lane_of_[each.step] != none) continue;  // what runs beside it needs both places
       reuses.push_back({arena.block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
     }
     // Who names a strategy wants to see what it does.

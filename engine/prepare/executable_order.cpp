@@ -84,6 +84,7 @@ void ExecutableBuilder::forget_steps() {
   target_.operands_.clear();
   target_.shifts_.clear();
   target_.operand_views_.clear();
+  target_.sections_.clear();
   target_.constants_.clear();
   target_.fallbacks_.clear();
   storage_consumers_.clear();
@@ -112,7 +113,9 @@ void ExecutableBuilder::make_steps(schedule::NodeOrder order) {
   finish_outputs();
   finish_updates();
   note_inputs();
+  choose_sections();
   prepare_kernels();
+  extend_lifetimes();
 }
 
 }  // namespace tyto::run

@@ -11,6 +11,7 @@
 #include "core/device/device.hpp"
 #include "core/device/process_group.hpp"
 #include "core/graph/graph.hpp"
+#include "engine/prepare/parallel_sections.hpp"
 #include "engine/run/number_check.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/memory.hpp"
@@ -51,6 +52,7 @@ struct ExecutableStep {
   std::shared_ptr<RegionKernel> region;  // the kernel of a loop or branch, whose blocks are planned with all others
   std::uint32_t workspace = UINT32_MAX;  // its storage; of a region the whole arena, in no bytes of its own
   std::uint32_t node = 0;                // of the graph
+  bool joins_next = false;               // launched together with the next one where nothing is to happen in between
   bool copies = false;                   // its operand as it is, to another place: no node of the graph does that
   const char* name = "";
 };
@@ -128,8 +130,8 @@ class Executable {
   /// The arena becomes a part of another one, in which each of the blocks has an offset.
   void place(std::span<const std::size_t> offsets);
   std::span<const std::string> block_labels() const { return block_labels_; }
-  /// Steps that are launched together with the next one where nothing is to happen between them.
-  std::span<const std::size_t> joined() const { return joined_; }
+  /// Stretches of steps whose lanes run at the same time.
+  std::span<const ParallelSection> sections() const { return sections_; }
   /// Operators that the device has no kernel for and that run on the CPU, with copies.
   std::span<const std::string> fallbacks() const { return fallbacks_; }
 
@@ -169,7 +171,7 @@ class Executable {
   std::size_t arena_bytes_ = 0;
   std::size_t host_bytes_ = 0;
   std::vector<PackedInput> packed_inputs_;
-  std::vector<std::size_t> joined_;
+  std::vector<ParallelSection> sections_;
   std::vector<bool> needed_;
   bool poisoned_ = false;
   NumberCheck number_check_;

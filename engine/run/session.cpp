@@ -3,7 +3,9 @@
 #include "engine/run/session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -103,15 +105,54 @@ void Session::launch(std::size_t index) const {
   step.kernel->launch(given.inputs, given.outputs, given.workspace);
 }
 
-void Session::launch_steps() {
+void Session::launch_range(std::size_t first, std::size_t end) const {
   const std::span<const ExecutableStep> steps = executable_->steps();
-  std::size_t next = 0;
-  for (const std::size_t joined : executable_->joined()) {
-    for (; next < joined; ++next) launch(next);
-    steps[next].kernel->launch_joined(launch_addresses(next), *steps[next + 1].kernel, launch_addresses(next + 1));
-    next += 2;
+  for (std::size_t i = first; i < end; ++i) {
+    if (!steps[i].joins_next) {
+      launch(i);
+      continue;
+    }
+    steps[i].kernel->launch_joined(launch_addresses(i), *steps[i + 1].kernel, launch_addresses(i + 1));
+    ++i;
   }
-  for (; next < steps.size(); ++next) launch(next);
+}
+
+void Session::launch_lane(std::span<const std::uint32_t> steps) const {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool joined = executable_->steps()[steps[i]].joins_next;
+    launch_range(steps[i], steps[i] + (joined ? 2 : 1));
+    if (joined) ++i;
+  }
+}
+
+// An exception ends its lane; the first one is thrown when all lanes have come to their end.
+void Session::launch_lanes(const ParallelSection& section) const {
+  struct Lanes {
+    const Session& session;
+    const ParallelSection& section;
+    std::atomic_flag failed = ATOMIC_FLAG_INIT;
+    std::exception_ptr exception = {};
+  } lanes{*this, section};
+  const auto run = [](const void* context, int lane) {
+    auto& all = *static_cast<Lanes*>(const_cast<void*>(context));
+    try {
+      all.session.launch_lane(all.section.lanes[static_cast<std::size_t>(lane)]);
+    } catch (...) {
+      if (!all.failed.test_and_set()) all.exception = std::current_exception();
+    }
+  };
+  executable_->device().run_lanes(static_cast<int>(section.lanes.size()), run, &lanes);
+  if (lanes.exception) std::rethrow_exception(lanes.exception);
+}
+
+void Session::launch_steps() const {
+  std::size_t next = 0;
+  for (const ParallelSection& section : executable_->sections()) {
+    launch_range(next, section.first);
+    launch_lanes(section);
+    next = section.end;
+  }
+  launch_range(next, executable_->steps().size());
 }
 
 void Session::run() {

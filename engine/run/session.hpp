@@ -62,7 +62,10 @@ class Session {
   void run_beside_reference();
   core::LaunchAddresses launch_addresses(std::size_t index) const;
   void launch(std::size_t index) const;
-  void launch_steps();
+  void launch_range(std::size_t first, std::size_t end) const;
+  void launch_lane(std::span<const std::uint32_t> steps) const;
+  void launch_lanes(const ParallelSection& section) const;
+  void launch_steps() const;
   void run_watched();
   void run_timed();
   void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;

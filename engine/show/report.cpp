@@ -39,6 +39,7 @@ GraphReport report_of(const Session& session, double milliseconds) {
   GraphReport report;
   report.nodes = executable.graph().nodes().size();
   report.steps = executable.steps().size();
+  for (const ParallelSection& section : executable.sections()) report.parallel_steps += section.end - section.first;
   report.arena_bytes = executable.arena_bytes() + executable.host_bytes();
   const auto bytes_of = [&](core::Port port) {
     const core::TensorType& type = executable.graph().type(port);
@@ -166,8 +167,10 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
   const auto line = [&](const char* what, std::size_t bytes) {
     if (bytes != 0) out << "  " << what << ' ' << core::bytes_in_words(bytes) << '\n';
   };
-  out << report.nodes << " nodes, " << report.steps << " steps, made ready in " << report.milliseconds << " ms, "
-      << core::bytes_in_words(report.total_bytes()) << " in all\n";
+  out << report.nodes << " nodes, " << report.steps << " steps";
+  if (report.parallel_steps != 0) out << " (" << report.parallel_steps << " in branches that run at the same time)";
+  out << ", made ready in " << report.milliseconds << " ms, " << core::bytes_in_words(report.total_bytes())
+      << " in all\n";
   line("computed on the way", report.arena_bytes);
   line("states", report.state_bytes);
   line("constants", report.constant_bytes);

@@ -40,6 +40,10 @@ struct CompileOptions {
   /// Bytes that the plan may take; 0: as many as it needs. Values are computed twice instead of kept until it fits,
   /// with the same numbers; DeviceError states the smallest peak when nothing helps.
   std::size_t memory_limit = 0;
+  /// Most steps that may run at the same time on a CPU, each on one thread: branches whose kernels are too small for all
+  /// threads. Where that takes more time than one after the other, or memory_limit is set, they do not. The numbers are
+  /// the same; memory that branches use at the same time is not shared between them.
+  int concurrency = 1;
   /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
   /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.
   std::string passes = {};
@@ -87,6 +91,7 @@ struct MovedBytes {
 struct GraphReport {
   std::size_t nodes = 0;           ///< after the passes
   std::size_t steps = 0;           ///< kernels that a run calls
+  std::size_t parallel_steps = 0;  ///< of them, those that run beside others (CompileOptions::concurrency)
   std::size_t arena_bytes = 0;     ///< planned: what is computed on the way
   std::size_t state_bytes = 0;     ///< variables and persistent tensors
   std::size_t constant_bytes = 0;  ///< captured or folded

@@ -2,6 +2,7 @@
 // The CPU as a device: aligned memory from a recycling pool, and the kernel table assembled from the families.
 #include "devices/cpu/device/device.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -14,7 +15,9 @@
 #include "core/value/text.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/memory.hpp"
+#include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
 
@@ -31,6 +34,8 @@ class CpuDevice final : public core::Device {
     properties_.name = "cpu";
     properties_.description = processor_name();
     properties_.alignment = memory_alignment;
+    properties_.operations_per_nanosecond = machine::tile_operations;
+    properties_.bytes_per_nanosecond = machine::shared_rate;
     for (const auto family :
          {elementwise_kernels, create_kernels,    random_kernels,      reduce_kernels,     scan_kernels,
           move_kernels,        gather_kernels,    scatter_kernels,     bounds_kernels,     sort_kernels,
@@ -101,7 +106,16 @@ class CpuDevice final : public core::Device {
   std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
     if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
+    if (!step.beside_others) return entry->prepare(step);
+    const OneThread alone;
     return entry->prepare(step);
+  }
+
+  int lanes() const override { return threads(); }
+  void run_lanes(int count, void (*body)(const void* context, int lane), const void* context) override {
+    run_team(std::min(count, threads()), [&](Team team) {
+      for (int lane = team.member; lane < count; lane += team.size) body(context, lane);
+    });
   }
 
   void synchronise() override {}

@@ -26,6 +26,8 @@ namespace tyto::cpu {
 
 namespace {
 
+thread_local constinit bool on_one_thread = false;
+
 // More are a mistake, and the run-time of OpenMP ends the process when the system refuses it threads.
 constexpr int most_threads = 1024;
 
@@ -78,7 +80,10 @@ int granted_threads(int count) noexcept {
 #endif
 }
 
-int threads() noexcept { return thread_count().load(std::memory_order_relaxed); }
+int threads() noexcept { return on_one_thread ? 1 : thread_count().load(std::memory_order_relaxed); }
+
+OneThread::OneThread() noexcept { on_one_thread = true; }
+OneThread::~OneThread() { on_one_thread = false; }
 
 void set_threads(int count) {
   if (count < 1 || count > most_threads) {

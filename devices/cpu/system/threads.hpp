@@ -13,6 +13,15 @@ int threads() noexcept;
 /// Sets threads() for the whole process; throws ValueError unless count is positive.
 void set_threads(int count);
 
+/// While it lives, threads() is 1 on the thread that made it: kernels prepared meanwhile use no others.
+class OneThread {
+ public:
+  OneThread() noexcept;
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+};
+
 /// So many threads, or as many as OpenMP's limit (OMP_THREAD_LIMIT) grants.
 int granted_threads(int count) noexcept;
 

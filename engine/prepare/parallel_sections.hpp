@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Steps of an order that may run at the same time: runs of it that fall into branches without anything between them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/value/view.hpp"
+
+namespace tyto::run {
+
+/// What a step reads or writes of a storage.
+struct StorageUse {
+  std::uint32_t storage = 0;
+  core::View view;
+  std::size_t element_bytes = 0;
+  bool written = false;
+};
+
+/// A step, as far as it matters what may run beside it.
+struct SectionStep {
+  std::vector<StorageUse> uses;
+  double alone = 0;          ///< nanoseconds on one thread
+  double together = 0;       ///< nanoseconds where it has all threads
+  bool needs_order = false;  ///< nothing may run beside it
+};
+
+/// Steps from `first` to `end`, which nothing else runs beside. Steps of different lanes have nothing to do with each
+/// other; those of a lane run in their order.
+struct ParallelSection {
+  std::uint32_t first = 0, end = 0;
+  std::vector<std::vector<std::uint32_t>> lanes;
+};
+
+/// Whether the uses may have an element in common that one of them writes.
+bool conflict(const StorageUse& a, const StorageUse& b);
+
+/// The sections, in the order of the steps, in which at most so many lanes take clearly less time than the steps one
+/// after the other.
+std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> steps, std::size_t most_lanes);
+
+}  // namespace tyto::run
