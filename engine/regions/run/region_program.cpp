@@ -19,6 +19,7 @@ namespace {
 CompileOptions options_of_region(CompileOptions options) {
   options.passes = as_recorded;  // it went through them with the graph that holds it
   options.memory_limit = 0;
+  options.concurrency = 1;
   options.dump = nullptr;
   return options;
 }
