@@ -3,7 +3,6 @@
 #include "core/graph/builder.hpp"
 
 #include <array>
-#include <atomic>
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
@@ -190,14 +189,8 @@ Value emit_resolved(OpId op, std::span<Value> inputs) { return builder_of(mode_o
 
 Value result(const Value& first, std::uint32_t index) { return Value(first.node(), index); }
 
-namespace {
-constinit std::atomic<LeafObserver> leaf_observer = nullptr;
-}
-
-void observe_leaves(LeafObserver observer) { leaf_observer = observer; }
-
 Value constant(Mode mode, Array array) {
-  if (const LeafObserver observer = leaf_observer.load(std::memory_order_relaxed)) observer(array);
+  note_leaf(array);
   const TensorType type{array.dtype, array.view.shape, false};
   auto* node = new Node(OpId::constant, mode, nullptr, {}, {&type, 1});
   Value value(node, 0);

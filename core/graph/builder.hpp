@@ -63,9 +63,9 @@ Value weak_scalar(const Scalar& value);
 
 /// A leaf with contents.
 Value constant(Mode mode, Array array);
-/// Is told of the contents of each leaf made from now on, on any thread.
-using LeafObserver = void (*)(const Array& array);
-void observe_leaves(LeafObserver observer);
+/// Is told of the contents of each leaf, on any thread. Defined in engine/run, which lists what is alive where that is
+/// asked for.
+void note_leaf(const Array& array);
 
 /// Random numbers of the given distribution: from the key, or the next draw of the process-wide sequence. Defined in
 /// engine/graph, which keeps the sequence.

@@ -63,20 +63,12 @@ std::string place_of(std::span<void* const> frames) {
   return {};
 }
 
-const core::LeafObserver observed = [](const core::Array& array) {
-  note_living(array, "data", core::LabelScope::current());
-};
-
-// Before main(), so that no tensor is made without it.
-const bool noted = [] {
-  const bool asked = core::environment("TYTO_TRACE") == "1";
-  if (asked) core::observe_leaves(observed);
-  return asked;
-}();
-
 }  // namespace
 
-bool notes_living() { return noted; }
+bool notes_living() {
+  static const bool noted = core::environment("TYTO_TRACE") == "1";
+  return noted;
+}
 
 void note_living(const core::Array& array, std::string_view op, const core::Label& label) {
   std::vector<void*> frames = core::backtrace();
@@ -93,6 +85,10 @@ void note_living(const core::Array& array, std::string_view op, const core::Labe
 }
 
 }  // namespace tyto::run
+
+void tyto::core::note_leaf(const Array& array) {
+  if (run::notes_living()) run::note_living(array, "data", LabelScope::current());
+}
 
 namespace tyto TYTO_API {
 

@@ -16,6 +16,9 @@ using namespace tyto;
 using tyto_test::contains;
 using Host = Tensor<Eager>;
 
+// Made before main(), and before Tyto's own variables of static lifetime where it is linked in.
+const Host early = Host::from(std::vector<double>(333, 1.0), {333});
+
 TEST_CASE("a process traced by live_tensors" * doctest::skip()) {
   const auto count = [](std::size_t bytes) {
     std::size_t found = 0;
@@ -23,6 +26,7 @@ TEST_CASE("a process traced by live_tensors" * doctest::skip()) {
     return found;
   };
   constexpr std::size_t large = 64 * 64 * 8;
+  CHECK(count(early.size() * sizeof(double)) == 1);
   CHECK(count(large) == 0);
   const Host data = Host::from(std::vector<double>(4096, 1.0), {64, 64});
   {
