@@ -115,9 +115,11 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
       const bool given = node->mode() != core::Mode::lazy || core::definition(node->op()).max_inputs == 0 ||
                          node->op() == core::OpId::read || is_replaced(*node);
       if (given || node->sequence() < oldest) continue;
-      throw GraphError(core::text("substitute: a part of x, ", core::definition(node->op()).name, " of ",
-                                  name_of(node->result(0).type.dtype), node->result(0).type.shape,
-                                  ", is computed already and no longer knows of what; substitute before x is read"));
+      throw GraphError(
+          core::text("substitute: a part of x, ", core::definition(node->op()).name, " of ",
+                     name_of(node->result(0).type.dtype), node->result(0).type.shape,
+                     ", is computed already and no longer knows of what; substitute before it is read, or replace a ",
+                     "placeholder, which nothing that is computed hangs on"));
     }
     std::vector<Value> operands;
     bool changed = false;

@@ -33,6 +33,7 @@ struct Substitution {
 /// x computed from other operands: all substitutions are made at once, what stands in is left as it is, and a state is
 /// replaced in all its versions. Throws TypeError or ShapeError where a type or shape differs, and GraphError where a
 /// part of x that may hang on what is replaced is computed already: reading a tensor forgets what it was made of.
+/// Nothing that hangs on a placeholder is ever computed.
 ///
 ///     formula(substitute(square(x) + x, {{x, sin(x)}}));  // "let t1 = sin(x)\ny = t1^2 + t1\n"
 Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& substitutions);
