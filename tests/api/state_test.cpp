@@ -83,6 +83,25 @@ BOTH_MODES("a read inside a compiled step sees the assignments before it and non
   CHECK(numbers(w) == Numbers{210});
 }
 
+// std::swap exchanges names, which a trace sees once: docs/semantics.md.
+BOTH_MODES("the contents of two variables change places in each call of a compiled step") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor w = Tensor::variable(Tensor{1.0, 2.0}), v = Tensor::variable(Tensor{10.0, 20.0});
+  auto step = tyto::compile([&](Tensor x) {
+    const Tensor old = copy(w);
+    assign(w, v);
+    assign(v, old);
+    return w * x;
+  });
+  for (int call = 1; call <= 4; ++call) {
+    const Tensor product = step(Tensor{3.0, 3.0});
+    const bool odd = call % 2 == 1;
+    CHECK(numbers(product) == (odd ? Numbers{30, 60} : Numbers{3, 6}));
+    CHECK(numbers(w) == (odd ? Numbers{10, 20} : Numbers{1, 2}));
+    CHECK(numbers(v) == (odd ? Numbers{1, 2} : Numbers{10, 20}));
+  }
+}
+
 BOTH_MODES("a training step returns old weight, new weight and loss, in every order, twice") {
   using Tensor = tyto::Tensor<Mode>;
   for (int order = 0; order < 6; ++order) {
