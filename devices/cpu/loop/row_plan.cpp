@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/graph/cheap_operators.hpp"
 #include "core/loop/loop_levels.hpp"
 #include "core/loop/loop_rows.hpp"
 #include "core/value/shape.hpp"
@@ -15,6 +14,7 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
+#include "devices/cpu/loop/row_work.hpp"
 #include "devices/cpu/loop/transposed_rows.hpp"
 #include "devices/cpu/system/machine.hpp"
 
@@ -48,16 +48,17 @@ class RowPlanner {
         inputs_(bound.inputs),
         types_(core::value_types(program_, bound.input_types())),
         whole_(bound.whole()),
-        levels_(core::plan_levels(program_, whole_)) {
+        levels_(core::plan_levels(program_, whole_)),
+        work_(bound, levels_, whole_) {
     reduced_ = core::reduced_shape(group_.shape, group_.axes, true);
     plan_.rows = element_count(reduced_);
     if (plan_.rows == 0) return;
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
-    const double read = read_bytes(), written = whole_result_bytes();
+    const double read = work_.read_bytes(), written = work_.written_bytes();
     exceeds_caches_ = jit::come_from_memory((read + written) * static_cast<double>(plan_.rows * plan_.length));
     const double block_bytes = exceeds_caches_ && read > 4 * written ? bytes_of_read_rows : bytes_of_rows;
-    const double row_bytes = std::max(block_element_bytes(), least_element_bytes) *
+    const double row_bytes = std::max(work_.block_bytes(), least_element_bytes) *
                              static_cast<double>(std::max<std::int64_t>(plan_.length, 1));
     plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(block_bytes / row_bytes), 1, plan_.rows);
     find_transposed(row_bytes);
@@ -71,7 +72,6 @@ class RowPlanner {
   RowPlan& plan() { return plan_; }
 
  private:
-  bool is_fold(Value value) const { return core::is_reduction(program_, value); }
   const LoopInstruction& instruction_of(Value value) const { return program_.instruction_of(value); }
   Value operand_of(Value fold) const { return instruction_of(fold).operands[0]; }
   std::size_t deepest() const { return levels_.levels.size() - 1; }
@@ -92,53 +92,8 @@ class RowPlanner {
     }
   }
 
-  double bytes_of(Value value) const { return static_cast<double>(size_of(types_[value])); }
-
-  double whole_result_bytes() const {
-    double bytes = 0;
-    for (const Value output : program_.outputs) {
-      if (whole_[output]) bytes += bytes_of(output);
-    }
-    return bytes;
-  }
-
-  /// Bytes an element of inputs of as many elements. What others repeat counts for nothing.
-  double read_bytes() const {
-    double bytes = 0;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (advances(static_cast<Value>(i))) bytes += bytes_of(static_cast<Value>(i));
-    }
-    return bytes;
-  }
-
-  /// Bytes an element of what a block touches: operands of as many elements, whole results, and values kept for later
-  /// levels. An estimate: a kept value may lie in a result's place, and what code cannot reduce is kept besides.
-  double block_element_bytes() const {
-    double bytes = read_bytes() + whole_result_bytes();
-    for (const core::LoopLevel& level : levels_.levels) {
-      for (const Value value : level.kept) bytes += bytes_of(value);
-    }
-    return bytes;
-  }
-
-  /// How much there is to compute of whole elements after so many reductions: operators, those that take long counted
-  /// as many.
-  int work_at(std::size_t depth) const {
-    int work = 0;
-    for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      if (whole_[v] && !is_fold(value) && levels_.depth[v] == depth)
-        work += core::is_cheap(instruction_of(value).op) ? 1 : 20;
-    }
-    return work;
-  }
   /// Inputs are prefetched where there is most to do meanwhile.
-  bool prefetches(std::size_t depth) const {
-    for (std::size_t other = 0; other <= deepest(); ++other) {
-      if (work_at(other) > work_at(depth)) return false;
-    }
-    return exceeds_caches_;
-  }
+  bool prefetches(std::size_t depth) const { return exceeds_caches_ && work_.is_most_at(depth); }
 
   /// Inputs that lie transposed are copied a block at a time, of as many rows as fill the cache lines that the copies
   /// read, if they fit, and of four at least. Of short rows these lines stay in the nearest cache until the next rows
@@ -169,7 +124,7 @@ class RowPlanner {
     const std::int64_t width = static_cast<std::int64_t>(size_of(operand.dtype)), sets_bytes = 512;
     if (width < 8 || exceeds_caches_ || operand.view.strides.back() * width % sets_bytes == 0) return false;
     for (std::size_t depth = 1; depth <= deepest(); ++depth) {
-      if (work_at(depth) != 0) return false;
+      if (work_.at(depth) != 0) return false;
     }
     return true;
   }
@@ -292,7 +247,7 @@ class RowPlanner {
     policy.non_temporal = exceeds_caches_ && whole && last;
     for (std::size_t i = 0; i < part.inputs.size() && whole && prefetches(depth); ++i) {
       const Value input = part.inputs[i];
-      policy.prefetched.push_back(input < program_.inputs && !copied_[input] && advances(input));
+      policy.prefetched.push_back(input < program_.inputs && !copied_[input] && work_.advances(input));
     }
     const core::BoundLoop loop = bound_loop(std::move(part.program), std::move(opened.inputs), std::move(results));
     opened.stage.program = prepare_ranges(loop, whole ? plan_.length : 1, policy);
@@ -379,11 +334,6 @@ class RowPlanner {
     plan_.levels.push_back(std::move(level));
   }
 
-  /// Whether each element of the input is read for one element of the group.
-  bool advances(Value input) const {
-    const core::View& view = inputs_[input].view;
-    return view.count() == plan_.rows * plan_.length && !core::repeats_elements(view);
-  }
   /// The rows of an input lie one after the other; a result may then come to lie over it.
   bool reads_dense(Value input) const {
     const core::View& view = inputs_[input].view;
@@ -398,6 +348,7 @@ class RowPlanner {
   std::vector<DType> types_;  // by value, as all that follows
   std::vector<bool> whole_;
   core::LoopLevels levels_;
+  RowWork work_;
   std::vector<bool> read_by_whole_;
   std::vector<std::size_t> result_;  // which result of the node it is, or none
   std::vector<ValueLocation> locations_;
