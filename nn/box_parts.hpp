@@ -7,6 +7,7 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::nn {
