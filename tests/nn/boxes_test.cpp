@@ -250,6 +250,23 @@ TEST_CASE_TEMPLATE("overlaps and scores that are NaN are refused in the name of 
   CHECK(told([&] { return matched(T{{nan, 0.1}}); }) == "match_detections: 1 elements of iou are NaN");
 }
 
+TEST_CASE("an OpenCL device refuses NaN and masks beyond 1 in the words of the CPU") {
+  using T = Tensor<Lazy>;
+  if (devices().size() < 2) {
+    MESSAGE("skipped: there is no OpenCL device");
+    return;
+  }
+  const DeviceScope device("opencl");
+  const T iou{{0.9, std::nan("")}};
+  CHECK_THROWS_WITH_AS(match_detections(iou, {0.5}).to_string(), "match_detections: 1 elements of iou are NaN",
+                       ValueError);
+  const T mask{{{0.0, 255.0}}};
+  CHECK_THROWS_WITH_AS(
+      mask_iou(mask, mask).to_string(),
+      "mask_iou: 1 elements of the masks are not fractions from 0 to 1; masks != 0 makes truths of them", ValueError);
+  CHECK(numbers(mask_iou(mask != 0, mask != 0)) == List{1});
+}
+
 TEST_CASE_TEMPLATE("regions of a pyramid are those of the level that each box names", M, Eager, Lazy) {
   using T = Tensor<M>;
   const auto drawn = [](const Shape& shape, double phase) {
