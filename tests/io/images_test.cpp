@@ -203,7 +203,7 @@ TEST_CASE("a folder of folders is a list of files with classes, in the order of 
   write_file(folder / "owl/notes.txt", "no picture");
   write_file(folder / "readme.png", "not in a folder of its own");
   std::filesystem::create_directory(folder / "empty");
-  const ImageFolder list = list_image_folder(folder.path());
+  const ImageFolder list = list_image_folder(folder.path().string());
   CHECK(list.classes == std::vector<std::string>{"barn", "owl"});
   CHECK(list.labels == std::vector<std::int64_t>{0, 1, 1});
   CHECK(list.paths == std::vector<std::string>{folder / "barn/c.jpeg", folder / "owl/a.png", folder / "owl/b.JPG"});
