@@ -2,6 +2,7 @@
 // Safetensors in several files: an index in JSON says which file holds which tensor, as large models are published.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,8 +22,8 @@ constexpr std::uint64_t longest_index = 100'000'000;
 constexpr std::string_view index_suffix = ".safetensors.index.json";
 
 std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const std::string name = std::filesystem::path(path).filename().string();
+  return path.substr(0, path.size() - name.size());
 }
 
 /// File of each tensor, by name.
@@ -47,7 +48,8 @@ std::map<std::string, std::string> parse_index(const ByteSource& source) {
   for (const auto& [name, file] : index["weight_map"].items()) {
     if (!file.is_string()) refuse(source.name(), "'", name, "' is in no file");
     files[name] = file.get<std::string>();
-    if (files[name].find('/') != std::string::npos || files[name].find('\0') != std::string::npos) {
+    // On Windows a backslash and a drive lead elsewhere, too.
+    if (std::filesystem::path(files[name]).filename() != files[name] || files[name].find('\0') != std::string::npos) {
       refuse(source.name(), "'", name, "' is in '", files[name], "'; only files beside the index are read");
     }
   }

@@ -167,7 +167,7 @@ std::shared_ptr<const core::MappedFile> Weights::opened(const std::string& where
   if (folder_.empty()) refuse(where, "is in the file ", quoted(location), ", and a model in memory has no folder");
   if (location.find('\0') != std::string_view::npos) refuse(where, "is in a file whose name holds a zero byte");
   const fs::path relative(location);
-  if (relative.is_absolute() || std::find(relative.begin(), relative.end(), "..") != relative.end()) {
+  if (relative.has_root_path() || std::find(relative.begin(), relative.end(), "..") != relative.end()) {
     refuse(where, "is in ", quoted(location), "; only paths below the model's folder are read");
   }
   std::error_code error;
