@@ -242,10 +242,25 @@ T adaptive_pool(const Value& input, const PerAxis& wanted, Layout layout) {
   const auto pooled = [&](const T& wide) { return adaptive_pool(wide, wanted, layout); };
   if (const auto found = in_f32(pooled, T(input))) return *found;
   T x = as_floating(input);
+  // Windows that divide an axis are a view of it, and one mean takes those of all axes.
+  Shape cut;
+  IntList within;
+  for (std::size_t i = 0; i < input.shape().size(); ++i) {
+    const std::int64_t length = input.shape()[i];
+    const bool in_space = i >= first && i < first + axes;
+    if (in_space && length == 0)
+      throw ShapeError(text(op, ": no elements along axis ", i, " of shape ", input.shape()));
+    const std::int64_t results = in_space ? size[i - first] : length;
+    const bool divided = results != length && length % results == 0;
+    cut.push_back(divided ? results : length);
+    if (!divided) continue;
+    within.push_back(static_cast<std::int64_t>(cut.size()));
+    cut.push_back(length / results);
+  }
+  if (!within.empty()) x = mean(reshape(x, cut), within);
   for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t length = input.shape()[first + i];
-    if (length == 0) throw ShapeError(text(op, ": no elements along axis ", first + i, " of shape ", input.shape()));
-    if (length != size[i]) x = adaptive_means(x, static_cast<std::int64_t>(first + i), size[i]);
+    const auto axis = static_cast<std::int64_t>(first + i);
+    if (x.shape()[first + i] != size[i]) x = adaptive_means(x, axis, size[i]);
   }
   return x;
 }

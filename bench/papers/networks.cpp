@@ -28,8 +28,6 @@ Step max_pool(int window, int stride, int padding = 0, bool ceil = false) {
   return nn::MaxPool(window, {.stride = stride, .padding = padding, .ceil_mode = ceil});
 }
 
-Any spatial_mean(const Any& x) { return mean(x, {1, 2}, true); }
-
 void add(Steps& to, Sequential part) {
   for (Step& step : part.steps) to.push_back(std::move(step));
 }
@@ -143,7 +141,8 @@ struct Parts {
     }
     // The mean of the picture stands at each of its places.
     branches.push_back(nn::Parallel(
-        {nn::Identity(), Sequential{spatial_mean, unit({.in = 2048, .out = 256})}}, [](const std::vector<Any>& parts) {
+        {nn::Identity(), Sequential{nn::AdaptiveAveragePool(1), unit({.in = 2048, .out = 256})}},
+        [](const std::vector<Any>& parts) {
           return broadcast_to(parts[1], {parts[0].shape()[0], parts[0].shape()[1], parts[0].shape()[2], 256});
         }));
     return nn::Concatenate(std::move(branches));
@@ -236,8 +235,8 @@ struct Parts {
       if (excited) {
         const std::int64_t squeezed = std::max<std::int64_t>(o.in / 4, 1);
         body.push_back(nn::Parallel(
-            {nn::Identity(), Sequential{spatial_mean, convolution({.in = wide, .out = squeezed}), nn::SiLU(),
-                                        convolution({.in = squeezed, .out = wide}), nn::Sigmoid()}},
+            {nn::Identity(), Sequential{nn::AdaptiveAveragePool(1), convolution({.in = wide, .out = squeezed}),
+                                        nn::SiLU(), convolution({.in = squeezed, .out = wide}), nn::Sigmoid()}},
             [](const std::vector<Any>& parts) { return parts[0] * parts[1]; }));
       }
       body.push_back(unit({.in = wide, .out = o.out, .activation = nn::Identity()}));
