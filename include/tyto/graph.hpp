@@ -40,9 +40,9 @@ struct CompileOptions {
   /// Bytes that the plan may take; 0: as many as it needs. Values are computed twice instead of kept until it fits,
   /// with the same numbers; DeviceError states the smallest peak when nothing helps.
   std::size_t memory_limit = 0;
-  /// Most steps that may run at the same time on a CPU, each on one thread: branches whose kernels are too small for all
-  /// threads. Where that takes more time than one after the other, or memory_limit is set, they do not. The numbers are
-  /// the same; memory that branches use at the same time is not shared between them.
+  /// Most steps that may run at the same time on a CPU, each on one thread: branches whose kernels are too small for
+  /// all threads. Where that takes more time than one after the other, or memory_limit is set, they do not. The numbers
+  /// are the same; memory that branches use at the same time is not shared between them.
   int concurrency = 1;
   /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
   /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.

@@ -49,7 +49,7 @@ struct IntegerBounds {
   std::int64_t high = 0;                ///< the largest index allowed
   std::string caller = "check_bounds";  ///< who asks, for the message
   std::string subject = "value";        ///< what the index is called in the message
-  std::string range = "values";         ///< what the range is called in the message; "": a ValueError "caller: value subject"
+  std::string range = "values";  ///< what the range is called in the message; "": a ValueError "caller: value subject"
 };
 /// Integers as they are, for functions and layers that take labels, indices or lengths: IndexError in the words of
 /// `bounds` where one is out of range, in eager mode at once, else when what is made of them runs.

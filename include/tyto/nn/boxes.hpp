@@ -101,8 +101,8 @@ template <class M>
 Tensor<M> mask_boxes(const Tensor<M>& masks) {
   return detail::with_mode<M>(detail::mask_boxes(detail::modeless(masks)));
 }
-/// box_iou of masks a (..., n, height, width) with b (..., m, height, width): (..., n, m). Of truths and integers what is
-/// not 0 is inside; floating-point masks are fractions of pixels, ValueError beyond 0 to 1.
+/// box_iou of masks a (..., n, height, width) with b (..., m, height, width): (..., n, m). Of truths and integers what
+/// is not 0 is inside; floating-point masks are fractions of pixels, ValueError beyond 0 to 1.
 template <class M>
 Tensor<M> mask_iou(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   return detail::with_mode<M>(detail::mask_iou(detail::modeless(a), detail::modeless(b)));

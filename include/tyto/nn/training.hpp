@@ -74,8 +74,9 @@ struct TrainingOptions {
   /// The checkpoint that is written now and then and at the end, also of a run that was interrupted or stopped early.
   /// Of processes that train together the first one writes it.
   ///
-  ///     checkpoint.load_if_present("run.npz");
-  ///     nn::train(step, batches, {.epochs = 12, .save = {&checkpoint, "run.npz", 50}});
+  ///     nn::Checkpoint checkpoint;
+  ///     checkpoint.add("model", model.named_states());
+  ///     nn::TrainingOptions options{.epochs = 12, .save = {&checkpoint, "run.npz", 50}};
   SavedRun save = {};
   /// When training ends before its time; left out: not.
   std::optional<EarlyStop> stop_early = {};
