@@ -432,6 +432,9 @@ std::size_t Executable::packed_bytes() const {
 Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
                        std::span<const std::shared_ptr<const Executable>> related)
     : options_(options), device_(&device) {
+  if (options.concurrency < 1) {
+    core::throw_error<ValueError>("compile: concurrency must be 1 or more, got ", options.concurrency);
+  }
   core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
   graph_ = with_packed_inputs(optimised(std::move(graph), device, options, passes_));
   ExecutableBuilder(*this, options, same_program(*this, related)).build();

@@ -36,7 +36,7 @@ schedule::NodeOrder ExecutableBuilder::find_order(const optimiser::Storages& sto
 // The workspace of kernels is known once they are prepared. Where it raises the peak, the order is looked for again.
 std::optional<schedule::NodeOrder> ExecutableBuilder::better_order(const optimiser::Storages& storages) const {
   constexpr std::int64_t worth = 200;  // parts of the peak
-  if (related_ != nullptr || options_.schedule != "best") return {};
+  if (related_ != nullptr || !target_.sections_.empty() || options_.schedule != "best") return {};
   const std::int64_t needed = load();
   if (needed - static_cast<std::int64_t>(target_.counted_bytes_) <= needed / worth) return {};
   schedule::NodeOrder order = find_order(storages);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which steps run at the same time, and what that means for the memory that they use.
 #include <algorithm>
+#include <optional>
 
 #include "core/graph/op_ids.hpp"
 #include "engine/prepare/executable_builder.hpp"
@@ -11,16 +12,36 @@ namespace tyto::run {
 
 namespace {
 
-/// What handing a step to all threads takes, in nanoseconds.
-constexpr double nanoseconds_to_hand_out = 10'000;
-/// How much longer an operation takes outside of products, where it has operands of its own.
-constexpr double element_operations = 16;
-
 bool is_product(core::OpId op) {
   using core::OpId;
   return op == OpId::matmul || op == OpId::matmul_epilogue || op == OpId::convolution ||
          op == OpId::convolution_epilogue || op == OpId::convolution_input_gradient ||
          op == OpId::convolution_kernel_gradient;
+}
+
+/// Operations of the node; nothing where they are not known: what takes long is not to be taken for something short.
+std::optional<double> operations_of(const core::Graph& graph, const core::GraphNode& node) {
+  using core::OpId;
+  if (is_product(node.op)) return recompute::flops(graph, node);
+  double elements = static_cast<double>(element_count(graph.type(node.first_result).shape));
+  for (const core::Port input : graph.inputs_of(node)) {
+    elements = std::max(elements, static_cast<double>(element_count(graph.type(input).shape)));
+  }
+  const core::OpDef& def = core::definition(node.op);
+  if (def.is(core::Traits::elementwise) || def.is(core::Traits::reduction)) return elements;
+  if (node.op == OpId::copy || node.op == OpId::cast || node.op == OpId::concat) return elements;
+  if (node.op == OpId::fused) {
+    const auto& loop = std::get<core::LoopAttributes>(graph.attributes(node));
+    return elements * static_cast<double>(loop.program.instructions.size());
+  }
+  if (node.op == OpId::max_pool || node.op == OpId::average_pool) {
+    double taps = 1;
+    for (const std::int64_t side : std::get<core::WindowAttributes>(graph.attributes(node)).window) {
+      taps *= static_cast<double>(side);
+    }
+    return elements * taps;
+  }
+  return {};
 }
 
 }  // namespace
@@ -41,7 +62,8 @@ void ExecutableBuilder::choose_sections() {
   for (const ExecutableStep& step : target_.steps_) {
     const core::GraphNode& node = graph_.nodes()[step.node];
     SectionStep& made = steps.emplace_back();
-    made.needs_order = node.op == core::OpId::custom || core::definition(node.op).is(core::Traits::effect);
+    const std::optional<double> operations = step.copies ? 0.0 : operations_of(graph_, node);
+    made.needs_order = !operations || core::calls_user_function(node) || core::has_effect(node);
     double bytes = 0;
     for (std::uint32_t i = 0; i < step.input_count + step.output_count; ++i) {
       const OperandView& seen = target_.operand_views_[step.first_operand + i];
@@ -49,12 +71,11 @@ void ExecutableBuilder::choose_sections() {
       bytes += static_cast<double>(seen.view.count()) * static_cast<double>(element);
       made.uses.push_back({target_.operands_[step.first_operand + i], seen.view, element, i >= step.input_count});
     }
-    const double operations = step.copies ? 0 : recompute::flops(graph_, node);
-    const double rate = machine.operations_per_nanosecond / (is_product(node.op) ? 1 : element_operations);
-    made.alone = std::max(operations / rate, bytes / machine.bytes_per_nanosecond);
-    made.together = std::min(made.alone, made.alone / device_.lanes() + nanoseconds_to_hand_out);
+    const double rate = is_product(node.op) ? machine.product_operations : machine.other_operations;
+    made.alone = std::max(operations.value_or(0) / rate, bytes / machine.bytes_moved);
+    made.together = std::min(made.alone, made.alone / device_.lanes() + machine.nanoseconds_to_meet);
   }
-  target_.sections_ = parallel_sections(steps, most_lanes());
+  target_.sections_ = parallel_sections(steps, most_lanes(), machine.nanoseconds_to_meet);
   std::uint32_t lanes = 0;
   for (const ParallelSection& section : target_.sections_) {
     for (const std::vector<std::uint32_t>& lane : section.lanes) {

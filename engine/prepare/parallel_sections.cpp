@@ -3,7 +3,6 @@
 #include "engine/prepare/parallel_sections.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -11,11 +10,10 @@ namespace tyto::run {
 
 namespace {
 
-constexpr std::size_t longest_section = 128;
-/// So many steps of one branch alone say that there are no others.
-constexpr std::size_t longest_start = 32;
-/// What beginning and ending a section takes, and the least part of the time that it must save.
-constexpr double nanoseconds_to_meet = 10'000, least_saving = 0.15;
+/// A stretch of so many steps is searched; of one branch alone a quarter of it says that there are no others.
+constexpr std::size_t longest_section = 128, longest_start = longest_section / 4;
+/// The least part of its steps' time that a section must save: costs are known no better.
+constexpr double least_saving = 0.15;
 
 /// Of a view whose axes are rows, a multiple of `pitch` apart, and what lies within a row.
 std::optional<core::ElementRange> within_rows(const core::View& view, std::int64_t pitch) {
@@ -43,11 +41,16 @@ bool lie_side_by_side(const core::View& a, const core::View& b) {
 /// The branches of a stretch of steps, one step after another.
 class Branches {
  public:
-  explicit Branches(std::span<const SectionStep> steps, std::size_t first) : steps_(steps), first_(first) {}
+  Branches(std::span<const SectionStep> steps, std::size_t first) : steps_(steps), first_(first) {}
 
   void add(std::size_t step) {
     const auto own = static_cast<std::uint32_t>(step - first_);
     branch_.push_back(own);
+    length_.push_back(steps_[step].alone);
+    ++count_;
+    alone_ += steps_[step].alone;
+    together_ += steps_[step].together;
+    longest_ = std::max(longest_, length_.back());
     for (const StorageUse& use : steps_[step].uses) {
       auto& users = uses_[use.storage];
       for (const auto& [other, other_use] : users) {
@@ -55,23 +58,20 @@ class Branches {
       }
       users.emplace_back(own, &use);
     }
-    together_ += steps_[step].together;
   }
 
   /// The branches dealt to lanes, the longest first; nanoseconds of the longest lane.
   double deal(std::size_t most_lanes, std::vector<std::vector<std::uint32_t>>* lanes) const {
-    std::vector<double> length(branch_.size(), 0);
-    for (std::uint32_t i = 0; i < branch_.size(); ++i) length[root(i)] += steps_[first_ + i].alone;
     std::vector<std::uint32_t> longest_first;
     for (std::uint32_t i = 0; i < branch_.size(); ++i) {
-      if (root(i) == i) longest_first.push_back(i);
+      if (branch_[i] == i) longest_first.push_back(i);
     }
-    std::ranges::stable_sort(longest_first, std::ranges::greater(), [&](std::uint32_t i) { return length[i]; });
+    std::ranges::stable_sort(longest_first, std::ranges::greater(), [&](std::uint32_t i) { return length_[i]; });
     std::vector<double> load(std::min(most_lanes, longest_first.size()), 0);
     std::vector<std::size_t> lane_of(branch_.size(), 0);
     for (const std::uint32_t branch : longest_first) {
       const auto least = std::ranges::min_element(load);
-      *least += length[branch];
+      *least += length_[branch];
       lane_of[branch] = static_cast<std::size_t>(least - load.begin());
     }
     if (lanes != nullptr) {
@@ -83,14 +83,12 @@ class Branches {
     return std::ranges::max(load);
   }
 
-  std::size_t count() const {
-    std::size_t roots = 0;
-    for (std::uint32_t i = 0; i < branch_.size(); ++i) roots += root(i) == i ? 1 : 0;
-    return roots;
-  }
+  std::size_t count() const { return count_; }
   std::size_t size() const { return branch_.size(); }
   /// Nanoseconds of all steps one after the other.
   double together() const { return together_; }
+  /// No lanes end before.
+  double shortest(std::size_t most_lanes) const { return std::max(longest_, alone_ / static_cast<double>(most_lanes)); }
 
  private:
   std::uint32_t root(std::uint32_t step) const {
@@ -100,14 +98,21 @@ class Branches {
   void join(std::uint32_t a, std::uint32_t b) {
     a = root(a);
     b = root(b);
-    branch_[std::max(a, b)] = std::min(a, b);
+    if (a == b) return;
+    if (a > b) std::swap(a, b);
+    branch_[b] = a;
+    length_[a] += length_[b];
+    longest_ = std::max(longest_, length_[a]);
+    --count_;
   }
 
   std::span<const SectionStep> steps_;
   std::size_t first_;
-  std::vector<std::uint32_t> branch_;  // of each step one before it in its branch, or itself
+  std::vector<std::uint32_t> branch_;  // of each step one before it in its branch, or itself: then the branch's name
+  std::vector<double> length_;         // of branches by their names, in nanoseconds on one thread
   std::unordered_map<std::uint32_t, std::vector<std::pair<std::uint32_t, const StorageUse*>>> uses_;
-  double together_ = 0;
+  std::size_t count_ = 0;
+  double alone_ = 0, together_ = 0, longest_ = 0;
 };
 
 }  // namespace
@@ -118,7 +123,8 @@ bool conflict(const StorageUse& a, const StorageUse& b) {
   return core::may_overlap(a.view, b.view) && !lie_side_by_side(a.view, b.view) && !lie_side_by_side(b.view, a.view);
 }
 
-std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> steps, std::size_t most_lanes) {
+std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> steps, std::size_t most_lanes,
+                                               double nanoseconds_to_meet) {
   std::vector<ParallelSection> sections;
   if (most_lanes < 2) return sections;
   for (std::size_t first = 0; first < steps.size();) {
@@ -131,13 +137,16 @@ std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> step
       const std::size_t count = branches.count();
       if (count < 2 && branches.size() >= longest_start) break;
       if (count < 2) continue;
+      const double least = std::max(most_saved, least_saving * branches.together());
+      if (branches.together() - branches.shortest(most_lanes) - nanoseconds_to_meet <= least) continue;
       const double saved = branches.together() - branches.deal(most_lanes, nullptr) - nanoseconds_to_meet;
-      if (saved <= most_saved || saved < least_saving * branches.together()) continue;
+      if (saved <= least) continue;
       most_saved = saved;
       best_end = step + 1;
     }
     if (best_end == first) {
-      ++first;
+      // What holds the branches together may be one of the first steps: the search goes on a little later.
+      first += std::max<std::size_t>(1, branches.size() / 8);
       continue;
     }
     Branches chosen(steps, first);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/value/view.hpp"
+#include "engine/run/executable.hpp"
 
 namespace tyto::run {
 
@@ -26,18 +27,12 @@ struct SectionStep {
   bool needs_order = false;  ///< nothing may run beside it
 };
 
-/// Steps from `first` to `end`, which nothing else runs beside. Steps of different lanes have nothing to do with each
-/// other; those of a lane run in their order.
-struct ParallelSection {
-  std::uint32_t first = 0, end = 0;
-  std::vector<std::vector<std::uint32_t>> lanes;
-};
-
 /// Whether the uses may have an element in common that one of them writes.
 bool conflict(const StorageUse& a, const StorageUse& b);
 
 /// The sections, in the order of the steps, in which at most so many lanes take clearly less time than the steps one
-/// after the other.
-std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> steps, std::size_t most_lanes);
+/// after the other, though beginning and ending a section takes so long.
+std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> steps, std::size_t most_lanes,
+                                               double nanoseconds_to_meet);
 
 }  // namespace tyto::run

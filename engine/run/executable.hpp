@@ -11,7 +11,6 @@
 #include "core/device/device.hpp"
 #include "core/device/process_group.hpp"
 #include "core/graph/graph.hpp"
-#include "engine/prepare/parallel_sections.hpp"
 #include "engine/run/number_check.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/memory.hpp"
@@ -57,6 +56,13 @@ struct ExecutableStep {
   const char* name = "";
 };
 
+/// Steps from `first` to `end`, which nothing else runs beside. Steps of different lanes have nothing to do with each
+/// other; those of a lane run in their order.
+struct ParallelSection {
+  std::uint32_t first = 0, end = 0;
+  std::vector<std::vector<std::uint32_t>> lanes;
+};
+
 /// An operand of a step as its elements lie in its storage.
 struct OperandView {
   core::View view;
@@ -88,7 +94,7 @@ class Executable {
   std::span<const std::uint32_t> operands() const { return operands_; }
   /// Of each operand the bytes from its storage's start to the address that its kernel is given.
   std::span<const std::size_t> shifts() const { return shifts_; }
-  /// Of each operand, where plans or numbers are checked; else none.
+  /// Of each operand, where plans or numbers are checked or branches looked for; else none.
   std::span<const OperandView> operand_views() const { return operand_views_; }
   std::span<const core::Array> constants() const { return constants_; }
   /// What it does together with other processes, in the order of a run.

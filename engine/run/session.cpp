@@ -3,10 +3,11 @@
 #include "engine/run/session.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <exception>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/value/text.hpp"
@@ -117,42 +118,58 @@ void Session::launch_range(std::size_t first, std::size_t end) const {
   }
 }
 
-void Session::launch_lane(std::span<const std::uint32_t> steps) const {
+void Session::launch_lane(std::span<const std::uint32_t> steps, std::uint32_t& now) const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    now = steps[i];
     const bool joined = executable_->steps()[steps[i]].joins_next;
     launch_range(steps[i], steps[i] + (joined ? 2 : 1));
     if (joined) ++i;
   }
 }
 
-// An exception ends its lane; the first one is thrown when all lanes have come to their end.
-void Session::launch_lanes(const ParallelSection& section) const {
+// An exception ends its lane. When all lanes have come to their end the one of the earliest step is thrown, as if steps
+// had run one after the other. Allocations of other threads than the calling one.
+std::size_t Session::launch_lanes(const ParallelSection& section) const {
   struct Lanes {
     const Session& session;
     const ParallelSection& section;
-    std::atomic_flag failed = ATOMIC_FLAG_INIT;
+    std::mutex mutex = {};
+    std::uint32_t failed_step = UINT32_MAX;
     std::exception_ptr exception = {};
+    std::thread::id caller = std::this_thread::get_id();
+    std::size_t allocated = 0;  // by other threads than the caller's, which are counted there
   } lanes{*this, section};
   const auto run = [](const void* context, int lane) {
     auto& all = *static_cast<Lanes*>(const_cast<void*>(context));
+    std::uint32_t step = 0;
+    const std::size_t before = all.session.allocations();
     try {
-      all.session.launch_lane(all.section.lanes[static_cast<std::size_t>(lane)]);
+      all.session.launch_lane(all.section.lanes[static_cast<std::size_t>(lane)], step);
     } catch (...) {
-      if (!all.failed.test_and_set()) all.exception = std::current_exception();
+      const std::lock_guard lock(all.mutex);
+      if (step < all.failed_step) {
+        all.failed_step = step;
+        all.exception = std::current_exception();
+      }
     }
+    if (std::this_thread::get_id() == all.caller) return;
+    const std::lock_guard lock(all.mutex);
+    all.allocated += all.session.allocations() - before;
   };
   executable_->device().run_lanes(static_cast<int>(section.lanes.size()), run, &lanes);
   if (lanes.exception) std::rethrow_exception(lanes.exception);
+  return lanes.allocated;
 }
 
-void Session::launch_steps() const {
-  std::size_t next = 0;
+std::size_t Session::launch_steps() const {
+  std::size_t next = 0, allocated = 0;
   for (const ParallelSection& section : executable_->sections()) {
     launch_range(next, section.first);
-    launch_lanes(section);
+    allocated += launch_lanes(section);
     next = section.end;
   }
   launch_range(next, executable_->steps().size());
+  return allocated;
 }
 
 void Session::run() {
@@ -173,9 +190,9 @@ void Session::run_steps() {
     run_watched();
   } else {
     const std::size_t before = allocations();
-    launch_steps();
+    const std::size_t elsewhere = launch_steps();
     executable_->device().synchronise();
-    unplanned_ += allocations() - before;
+    unplanned_ += allocations() - before + elsewhere;
   }
 }
 

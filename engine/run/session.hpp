@@ -63,9 +63,10 @@ class Session {
   core::LaunchAddresses launch_addresses(std::size_t index) const;
   void launch(std::size_t index) const;
   void launch_range(std::size_t first, std::size_t end) const;
-  void launch_lane(std::span<const std::uint32_t> steps) const;
-  void launch_lanes(const ParallelSection& section) const;
-  void launch_steps() const;
+  /// `now`: the step that runs.
+  void launch_lane(std::span<const std::uint32_t> steps, std::uint32_t& now) const;
+  std::size_t launch_lanes(const ParallelSection& section) const;
+  std::size_t launch_steps() const;
   void run_watched();
   void run_timed();
   void poison(const core::BufferRef& buffer, std::size_t offset, std::size_t bytes) const;

@@ -75,6 +75,7 @@ void Session::run_beside_reference() {
     options.poison = true;
     options.check_plan = true;
     options.memory_limit = 0;
+    options.concurrency = 1;
     options.dump = nullptr;
     reference_ = std::make_unique<Session>(std::make_shared<const Executable>(plan.graph(), device, options));
     ++tally().graphs;

@@ -33,6 +33,8 @@ std::set<std::int64_t> elements_of(const core::View& view) {
   return elements;
 }
 
+constexpr double meeting = 1e4;
+
 /// Two threads, whatever the machine has.
 class TwoThreads {
  public:
@@ -130,7 +132,7 @@ TEST_CASE("lanes share nothing that one of them writes, and keep the order of th
       steps.push_back(step);
     }
     std::uint32_t before = 0;
-    for (const ParallelSection& section : parallel_sections(steps, 2 + random() % 3)) {
+    for (const ParallelSection& section : parallel_sections(steps, 2 + random() % 3, meeting)) {
       ++found;
       CHECK(section.first >= before);
       before = section.end;
@@ -162,14 +164,15 @@ TEST_CASE("lanes share nothing that one of them writes, and keep the order of th
 TEST_CASE("a chain, and branches that are over at once, have no section") {
   std::vector<SectionStep> chain(100), brief(8);
   for (SectionStep& step : chain) step = {{{0, core::View::dense({4}), 4, true}}, 1e5, 1e5, false};
-  CHECK(parallel_sections(chain, 2).empty());
+  CHECK(parallel_sections(chain, 2, meeting).empty());
   std::uint32_t storage = 0;
   for (SectionStep& step : brief) step = {{{storage++, core::View::dense({4}), 4, true}}, 100, 100, false};
-  CHECK(parallel_sections(brief, 2).empty());
+  CHECK(parallel_sections(brief, 2, meeting).empty());
   for (SectionStep& step : brief) step.alone = step.together = 1e5;
-  REQUIRE(parallel_sections(brief, 2).size() == 1);
-  CHECK(parallel_sections(brief, 2)[0].lanes == std::vector<std::vector<std::uint32_t>>{{0, 2, 4, 6}, {1, 3, 5, 7}});
-  CHECK(parallel_sections(brief, 1).empty());
+  REQUIRE(parallel_sections(brief, 2, meeting).size() == 1);
+  CHECK(parallel_sections(brief, 2, meeting)[0].lanes ==
+        std::vector<std::vector<std::uint32_t>>{{0, 2, 4, 6}, {1, 3, 5, 7}});
+  CHECK(parallel_sections(brief, 1, meeting).empty());
 }
 
 TEST_CASE("branches that run at the same time give the bits of one after the other") {
@@ -217,6 +220,39 @@ TEST_CASE("what lanes use at the same time lies apart") {
     }
   }
   CHECK(pairs > 0);
+}
+
+TEST_CASE("of branches that fail the exception of the earliest step is thrown, and nothing is changed") {
+  const TwoThreads threads;
+  const Lazy state = Lazy::variable(3.0);
+  const auto tower = [](Lazy x, const Lazy& index, int layers) {
+    for (int i = 0; i < layers; ++i) x = tanh(matmul(x, x));
+    return sum(take(x, index, 0));
+  };
+  auto step = compile(
+      [&](Lazy x, Lazy i, Lazy j) {
+        assign(state, state + 1.0);
+        return tower(x, i, 9) + tower(x * 0.5, j, 2) + tower(x * 0.25, j * 0, 9);
+      },
+      CompileOptions{.concurrency = 2});
+  const Lazy x = Lazy::linspace(-0.1, 0.1, 96 * 96).reshape({96, 96}), none(std::int64_t{0});
+  (void)step(x, none, none).item();
+  CHECK(state.item() == 4);
+  for (int run = 0; run < 50; ++run) {
+    CHECK_THROWS_WITH_AS((void)step(x, Lazy(std::int64_t{100}), Lazy(std::int64_t{200})).item(),
+                         doctest::Contains("100"), IndexError);
+  }
+  CHECK(state.item() == 4);
+  CHECK_THROWS_WITH_AS(compile([](Lazy a) { return a; }, CompileOptions{.concurrency = 0})(x),
+                       "compile: concurrency must be 1 or more, got 0", ValueError);
+}
+
+TEST_CASE("sections of many steps are found in time that grows with their number") {
+  std::vector<SectionStep> steps(200'000);
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    steps[i] = {{{i % 4, core::View::dense({4}), 4, true}}, 500, 500, false};
+  }
+  CHECK(parallel_sections(steps, 2, 1e9).empty());
 }
 
 TEST_CASE("training with branches that run at the same time gives the states of one after the other") {

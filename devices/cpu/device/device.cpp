@@ -34,8 +34,10 @@ class CpuDevice final : public core::Device {
     properties_.name = "cpu";
     properties_.description = processor_name();
     properties_.alignment = memory_alignment;
-    properties_.operations_per_nanosecond = machine::tile_operations;
-    properties_.bytes_per_nanosecond = machine::shared_rate;
+    properties_.product_operations = machine::tile_operations;
+    properties_.other_operations = machine::scalar_operations;
+    properties_.bytes_moved = machine::shared_rate;
+    properties_.nanoseconds_to_meet = machine::worth_waking(2) / 2;
     for (const auto family :
          {elementwise_kernels, create_kernels,    random_kernels,      reduce_kernels,     scan_kernels,
           move_kernels,        gather_kernels,    scatter_kernels,     bounds_kernels,     sort_kernels,
@@ -114,6 +116,7 @@ class CpuDevice final : public core::Device {
   int lanes() const override { return threads(); }
   void run_lanes(int count, void (*body)(const void* context, int lane), const void* context) override {
     run_team(std::min(count, threads()), [&](Team team) {
+      const OneThread alone;
       for (int lane = team.member; lane < count; lane += team.size) body(context, lane);
     });
   }

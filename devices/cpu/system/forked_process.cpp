@@ -3,6 +3,7 @@
 #include "devices/cpu/system/forked_process.hpp"
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 
@@ -10,19 +11,32 @@
 #include <pthread.h>
 #endif
 
+#include "devices/cpu/system/subnormals.hpp"
+
 namespace tyto::cpu {
 
 namespace {
 
 thread_local bool lost_threads = false;
 
-/// A thread that runs one thing after another for the thread that lost its own.
+/// A thread that runs one thing after another for another thread, by that one's rules of arithmetic.
 class HelperThread {
  public:
-  HelperThread() : thread_([this] { serve(); }) { thread_.detach(); }
+  HelperThread() : thread_([this] { serve(); }) {}
+  ~HelperThread() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  HelperThread(const HelperThread&) = delete;
+  HelperThread& operator=(const HelperThread&) = delete;
 
   void run(void (*task)(void* context), void* context) {
     std::unique_lock lock(mutex_);
+    rules_ = arithmetic_rules();
     run_ = task;
     context_ = context;
     changed_.notify_all();
@@ -33,7 +47,9 @@ class HelperThread {
   void serve() {
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return run_ != nullptr; });
+      changed_.wait(lock, [&] { return run_ != nullptr || ends_; });
+      if (ends_) return;
+      set_arithmetic_rules(rules_);
       run_(context_);
       run_ = nullptr;
       changed_.notify_all();
@@ -44,11 +60,27 @@ class HelperThread {
   std::condition_variable changed_;
   void (*run_)(void* context) = nullptr;
   void* context_ = nullptr;
+  std::uint64_t rules_ = 0;
+  bool ends_ = false;
   std::thread thread_;
 };
 
-/// Of the thread that lost its own: a child's child has another. They live as long as their process.
-thread_local HelperThread* deputy = nullptr;
+/// The calling thread's helper, which ends with it. One that a fork left in the parent is forgotten: it cannot be
+/// joined.
+class Deputy {
+ public:
+  ~Deputy() { delete helper_; }
+  HelperThread& get() {
+    if (helper_ == nullptr) helper_ = new HelperThread;
+    return *helper_;
+  }
+  void forget() { helper_ = nullptr; }
+
+ private:
+  HelperThread* helper_ = nullptr;
+};
+
+thread_local Deputy deputy;
 
 }  // namespace
 
@@ -56,16 +88,13 @@ void watch_for_forks() noexcept {
 #if defined(__unix__) || defined(__APPLE__)
   [[maybe_unused]] static const int watching = pthread_atfork(nullptr, nullptr, [] {
     lost_threads = true;
-    deputy = nullptr;
+    deputy.forget();
   });
 #endif
 }
 
 bool has_lost_threads() noexcept { return lost_threads; }
 
-void run_with_new_threads(void (*run)(void* context), void* context) {
-  if (deputy == nullptr) deputy = new HelperThread;
-  deputy->run(run, context);
-}
+void run_with_new_threads(void (*run)(void* context), void* context) { deputy.get().run(run, context); }
 
 }  // namespace tyto::cpu

@@ -101,7 +101,7 @@ TeamRequest team_for(double nanoseconds) noexcept {
 }
 
 int layout_threads_for(double nanoseconds) noexcept {
-  static const int count = threads();
+  static const int count = thread_count().load(std::memory_order_relaxed);
   return threads_worth_waking(count, nanoseconds);
 }
 

@@ -8,6 +8,7 @@
 #include <tyto/error.hpp>
 
 #include "devices/cpu/products/matmul/matmul.hpp"
+#include "devices/cpu/system/subnormals.hpp"
 #include "devices/cpu/system/threads.hpp"
 #include "tests/devices/cpu/kernel_testing.hpp"
 
@@ -223,6 +224,34 @@ TEST_CASE("f32 products are right for drawn shapes, layouts, batches and endings
 }
 
 TEST_CASE("products within a parallel region of the program are whole") { check_drawn_matmuls<float>(60, true); }
+
+TEST_CASE("products within a parallel region take subnormals for zeros where the caller does") {
+  constexpr std::int64_t side = 192;
+  const std::vector<float> a(side * side, 1e-20f), b(side * side, 1e-20f);
+  MatmulProblem problem;
+  problem.m = problem.n = problem.k = side;
+  problem.a = problem.b = problem.c = {side, 1, {}};
+  for (const Path& path : all_paths(2)) {
+    CAPTURE(path.name);
+    auto matmul = fenced(prepare_matmul, problem, path.choice);
+    std::vector<float> c(side * side);
+    const auto sum = [&] {
+      matmul.kernel.run({a.data(), b.data(), c.data(), nullptr, matmul.workspace.data()});
+      return std::ranges::count_if(c, [](float x) { return x != 0; });
+    };
+    run_team(2, [&](Team team) {
+      if (team.member != 0) return;
+      const std::uint64_t rules = arithmetic_rules();
+      for (int turn = 0; turn < 3; ++turn) {
+        CHECK(sum() == side * side);
+        set_arithmetic_rules(without_subnormals(rules));
+        const auto zeros = sum();
+        set_arithmetic_rules(rules);
+        CHECK(zeros == 0);
+      }
+    });
+  }
+}
 
 TEST_CASE("f64 products are right for drawn shapes, layouts, batches and endings on every code path") {
   check_drawn_matmuls<double>(60);

@@ -26,13 +26,13 @@ using Value = core::LoopValue;
 
 /// A program with explicit casts as tiles follow it: inputs are loaded first, in every type that they are read in, then
 /// the other instructions run.
-struct TileProgram {
+struct LoadOrder {
   struct Input {
     Value value;
     std::size_t operand;
   };
 
-  TileProgram(const core::LoopProgram& given, std::span<const core::Operand> operands) {
+  LoadOrder(const core::LoopProgram& given, std::span<const core::Operand> operands) {
     for (const core::Operand& operand : operands) types.push_back(operand.dtype);
     loop = with_explicit_casts(given, types);
     types = core::value_types(loop, types);
@@ -65,7 +65,7 @@ struct TileProgram {
 /// so that a long program needs few of them.
 class Binding {
  public:
-  Binding(const TileProgram& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
+  Binding(const LoadOrder& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
           const TileLoops& loops, std::int64_t tile, bool row_major)
       : program_(program), loop_(program.loop), inputs_(inputs), outputs_(outputs), loops_(loops) {
     result_.geometry = cut_into_tiles(inputs, outputs, tile, row_major);
@@ -76,7 +76,7 @@ class Binding {
     recycled_.assign(loop_.values(), false);
     tile_elements_ = static_cast<std::size_t>(result_.geometry.tile_columns * result_.geometry.tile_rows);
     find_last_uses();
-    for (const TileProgram::Input& input : program_.inputs) direct_[input.value] = is_read_in_place(input);
+    for (const LoadOrder::Input& input : program_.inputs) direct_[input.value] = is_read_in_place(input);
     choose_direct_outputs();
     place_constants();
     place_loads();
@@ -106,7 +106,7 @@ class Binding {
   static std::ptrdiff_t width_of(DType type) { return static_cast<std::ptrdiff_t>(size_of(type)); }
 
   /// Memory is read where it lies if it is the tile.
-  bool is_read_in_place(const TileProgram::Input& input) const {
+  bool is_read_in_place(const LoadOrder::Input& input) const {
     const DType stored = inputs_[input.operand].dtype;
     return stored == type_of(input.value) && result_.geometry.contiguous(input_layout(input.operand), width_of(stored));
   }
@@ -117,7 +117,7 @@ class Binding {
     const auto from = std::ranges::find(program_.steps, made);
     if (from == program_.steps.end()) return {};
     std::uint64_t read = 0;
-    for (const TileProgram::Input& input : program_.inputs) {
+    for (const LoadOrder::Input& input : program_.inputs) {
       const auto reads = [&](Value step) {
         const auto operands = loop_.operands_of(step);
         return std::ranges::find(operands, input.value) != operands.end();
@@ -189,7 +189,7 @@ class Binding {
   }
 
   void place_loads() {
-    for (const TileProgram::Input& input : program_.inputs) {
+    for (const LoadOrder::Input& input : program_.inputs) {
       const DType stored = inputs_[input.operand].dtype, type = type_of(input.value);
       const OperandLayout& layout = input_layout(input.operand);
       Load load;
@@ -284,7 +284,7 @@ class Binding {
     result_.nanoseconds = result_.nanoseconds * elements + machine::nanoseconds_to_move(bytes * elements);
   }
 
-  const TileProgram& program_;
+  const LoadOrder& program_;
   const core::LoopProgram& loop_;
   std::span<const core::Operand> inputs_, outputs_;
   const TileLoops& loops_;
@@ -302,7 +302,7 @@ class Binding {
 }  // namespace
 
 BoundProgram bind_program(const core::BoundLoop& bound, const TileLoops& loops, bool row_major) {
-  const TileProgram program(bound.loop.program, bound.inputs);
+  const LoadOrder program(bound.loop.program, bound.inputs);
   constexpr std::size_t most = BoundProgram::most_values;
   if (const std::size_t values = program.loop.values(); values > most)
     throw DeviceError(core::text("cpu: an element-wise program may have ", most, " values, this one has ", values));

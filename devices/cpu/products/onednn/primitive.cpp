@@ -167,8 +167,8 @@ void Primitive::run(std::initializer_list<void*> addresses, void* scratchpad) co
     return bind_address(caller.arguments[place].memory, address);
   };
   dnnl_status_t status = dnnl_success;
-  share_arithmetic_rules(state.threads);
   const auto execute = [&] {
+    share_arithmetic_rules(state.threads);
     const ThreadCount guard(state.threads);
     std::size_t place = 0;
     for (void* address : addresses) {
