@@ -24,8 +24,8 @@ endif()
 # Headers alone: rare factorisations of matrices (docs/adr/0164), and a yardstick of three benchmarks.
 set(TYTO_HAVE_EIGEN FALSE)
 set(TYTO_EIGEN_HEADERS "")
-find_package(Eigen3 3.4 QUIET NO_MODULE)
-if(TYTO_EIGEN AND Eigen3_FOUND)
+find_package(Eigen3 QUIET NO_MODULE) # asked for 3.4, version 5 would not answer
+if(TYTO_EIGEN AND Eigen3_FOUND AND Eigen3_VERSION VERSION_GREATER_EQUAL 3.4)
   set(TYTO_HAVE_EIGEN TRUE)
   add_library(tyto_eigen_headers INTERFACE)
   target_include_directories(tyto_eigen_headers SYSTEM INTERFACE

@@ -5,34 +5,32 @@
 
 #include <csignal>
 #include <cstdio>
-#include <iostream>
 #include <string>
 #include <type_traits>
 #include <tyto/nn.hpp>
 
-#include "examples/command_line.hpp"
-
 /// Loads what an earlier run saved in `file`, where there is one, and says so.
-inline void go_on(tyto::nn::Checkpoint& checkpoint, const std::string& file, const tyto::nn::Descent& descent) {
+inline void resume(tyto::nn::Checkpoint& checkpoint, const std::string& file, const tyto::nn::Descent& descent) {
   if (file.empty() || !checkpoint.load_if_present(file)) return;
   std::printf("going on after step %lld of %s\n", static_cast<long long>(descent.count()), file.c_str());
 }
 
 inline double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-/// The memory of a compiled function, which has a plan in graph mode.
+/// The memory of a compiled function, which has a plan in graph mode, and what its device left to the CPU.
 template <class Tensor, class Compiled>
 void print_plan(const Compiled& function) {
   if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
     const tyto::MemoryPlan& plan = function.plan();
     std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states\n", mebibytes(plan.height),
                 mebibytes(plan.bound), mebibytes(plan.naive), mebibytes(function.report().state_bytes));
+    for (const std::string& step : function.report().fallbacks) std::printf("on the cpu instead: %s\n", step.c_str());
   }
 }
 
 /// Says how long training took, or that it was interrupted and how to go on. The exit code: 0, or that of a shell, 130
 /// after Ctrl-C and 143 after SIGTERM.
-inline int conclude(const tyto::nn::TrainingReport& report, const std::string& checkpoint) {
+inline int report_end(const tyto::nn::TrainingReport& report, const std::string& checkpoint) {
   if (report.interrupted_by != 0) {
     const char* signal = report.interrupted_by == SIGINT ? "SIGINT" : "SIGTERM";
     if (checkpoint.empty()) {
@@ -48,25 +46,4 @@ inline int conclude(const tyto::nn::TrainingReport& report, const std::string& c
                 report.seconds, static_cast<double>(report.steps) / report.seconds, report.loss);
   }
   return 0;
-}
-
-/// The main function of an example: reads the options, and calls run<Tensor>(options) with the tensors of the mode that
-/// they name.
-///
-///     int main(int count, char** words) {
-///       Options options;
-///       return run_in_mode("mnist", command_line(options), count, words, options.mode,
-///                          [&]<class Tensor>() { return run<Tensor>(options); });
-///     }
-template <class Run>
-int run_in_mode(const char* program, const CommandLine& line, int count, char** words, const std::string& mode,
-                const Run& run) {
-  try {
-    if (!line.parse(count, words)) return 0;
-    if (mode == "eager") return run.template operator()<tyto::Tensor<tyto::Eager>>();
-    return run.template operator()<tyto::Tensor<tyto::Lazy>>();
-  } catch (const std::exception& error) {
-    std::cerr << program << ": " << error.what() << '\n';
-    return 1;
-  }
 }

@@ -65,6 +65,9 @@ struct TrainingCourse::State {
 TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t steps_to_come)
     : state_(std::make_unique<State>()) {
   state_->options = options;
+  if (options.save.checkpoint == nullptr && !options.save.file.empty()) {
+    throw ValueError(core::text("train: options.save names the file ", options.save.file, ", but no checkpoint"));
+  }
   if (options.interruptible) state_->interruption.emplace();
   if (options.progress) state_->line = std::make_unique<ProgressLine>(0, steps_to_come);
 }
@@ -128,6 +131,7 @@ void TrainingCourse::add_row(std::int64_t epoch) {
   State& state = *state_;
   TrainingHistory& history = state.history();
   if (state.line) state.line->clear();
+  state.saved_steps = -1;  // what was saved lacks the row
   history.add_row(epoch, state.options.validate ? state.options.validate() : Figures{});
   if (state.options.progress && (state.options.validate || state.options.history != nullptr)) {
     std::printf("%s\n", history.last_row().c_str());

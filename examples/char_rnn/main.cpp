@@ -10,6 +10,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/run_in_mode.hpp"
 #include "examples/training_run.hpp"
 #include "words.hpp"
 
@@ -141,7 +142,7 @@ int run(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", batches)
       .add("history", history);
-  go_on(checkpoint, options.checkpoint, descent);
+  resume(checkpoint, options.checkpoint, descent);
   std::printf("%s: %lld words to learn, %lld held back; %lld parameters; %s on %s\n", options.words.c_str(),
               static_cast<long long>(batches.samples()), static_cast<long long>(test.samples()),
               static_cast<long long>(nn::parameter_count(model)), options.mode.c_str(), options.device.c_str());
@@ -153,7 +154,7 @@ int run(const Options& options) {
                                                .validate = validate,
                                                .history = &history,
                                                .save = {&checkpoint, options.checkpoint, options.save_every}});
-  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (const int code = report_end(report, options.checkpoint); code != 0) return code;
   for (const std::string& word : invent<Tensor>(model, options)) std::printf("%s\n", word.c_str());
   return 0;
 }

@@ -11,6 +11,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/run_in_mode.hpp"
 #include "examples/training_run.hpp"
 #include "model.hpp"
 #include "sums.hpp"
@@ -227,7 +228,7 @@ int run(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", task.batches)
       .add("history", history);
-  go_on(checkpoint, options.checkpoint, descent);
+  resume(checkpoint, options.checkpoint, descent);
   std::printf("%s: %zu symbols, %lld parameters; %s on %s\n", task.name.c_str(), task.symbols.size(),
               static_cast<long long>(nn::parameter_count(model)), options.mode.c_str(), options.device.c_str());
   std::fflush(stdout);
@@ -237,7 +238,7 @@ int run(const Options& options) {
                                                .validate = [&] { return task.validate(model); },
                                                .history = &history,
                                                .save = {&checkpoint, options.checkpoint, options.every}});
-  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (const int code = report_end(report, options.checkpoint); code != 0) return code;
   task.show(model);
   return 0;
 }

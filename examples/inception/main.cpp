@@ -12,7 +12,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
-#include "examples/training_run.hpp"
+#include "examples/run_in_mode.hpp"
 #include "networks.hpp"
 
 namespace nn = tyto::nn;

@@ -16,6 +16,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/run_in_mode.hpp"
 #include "examples/training_run.hpp"
 #include "network.hpp"
 #include "shapes.hpp"
@@ -189,7 +190,7 @@ int train(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", batches)
       .add("history", history);
-  go_on(checkpoint, options.checkpoint, descent);
+  resume(checkpoint, options.checkpoint, descent);
   std::printf("drawn shapes: %lld parameters, %lld anchors; %s on %s\n",
               static_cast<long long>(nn::parameter_count(model)), static_cast<long long>(model.anchor_count()),
               options.mode.c_str(), options.device.c_str());
@@ -200,7 +201,7 @@ int train(const Options& options) {
                                                .validate = [&] { return test.run(); },
                                                .history = &history,
                                                .save = {&checkpoint, options.checkpoint, options.every}});
-  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (const int code = report_end(report, options.checkpoint); code != 0) return code;
   if (report.steps > 0) print_memory<Tensor>(step);
   if (!options.picture.empty()) {
     nn::Batches<Tensor> eight(Shapes(8), {.size = 8, .shuffle = false, .seed = options.seed + 1});

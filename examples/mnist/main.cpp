@@ -17,6 +17,7 @@
 #include <tyto/reduce.hpp>
 
 #include "digits.hpp"
+#include "examples/run_in_mode.hpp"
 #include "examples/training_run.hpp"
 #include "options.hpp"
 
@@ -102,7 +103,7 @@ int run(const Options& options) {
   checkpoint.add("model", model.named_states());
   checkpoint.add("descent", descent.state(model.named_parameters()));
   checkpoint.add("batches", batches);
-  go_on(checkpoint, options.checkpoint, descent);
+  resume(checkpoint, options.checkpoint, descent);
   tyto::distributed::broadcast_states(model.parameters());
   tyto::distributed::separate_draws();
   std::optional<std::ofstream> losses;
@@ -123,18 +124,9 @@ int run(const Options& options) {
                                                .after_step = after_step,
                                                .save = {&checkpoint, options.checkpoint, options.save_every},
                                                .interruptible = group.size() == 1});
-  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (const int code = report_end(report, options.checkpoint); code != 0) return code;
 
-  if (report.steps > 0) {
-    if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
-      const tyto::MemoryPlan& plan = step.plan();
-      const tyto::GraphReport graph = step.report();
-      std::printf("plan: peak %.1f MiB (bound %.1f, without reuse %.1f) and %.1f MiB of states, %zu steps\n",
-                  mebibytes(plan.height), mebibytes(plan.bound), mebibytes(plan.naive), mebibytes(graph.state_bytes),
-                  graph.steps);
-      for (const std::string& fallback : graph.fallbacks) std::printf("on the cpu instead: %s\n", fallback.c_str());
-    }
-  }
+  if (report.steps > 0) print_plan<Tensor>(step);
   if (!group.is_first()) return 0;
   std::printf("test accuracy %.2f %%\n", 100 * accuracy<Tensor>(model, digits.test));
   rusage usage{};

@@ -10,6 +10,7 @@
 #include <tyto/tyto.hpp>
 
 #include "examples/command_line.hpp"
+#include "examples/run_in_mode.hpp"
 #include "examples/training_run.hpp"
 #include "network.hpp"
 #include "pictures.hpp"
@@ -116,7 +117,7 @@ int run(const Options& options) {
       .add("descent", descent.state(model.named_parameters()))
       .add("batches", batches)
       .add("history", history);
-  go_on(checkpoint, options.checkpoint, descent);
+  resume(checkpoint, options.checkpoint, descent);
   tyto::distributed::broadcast_states(model.parameters());
   tyto::distributed::separate_draws();
   std::printf("%s: %lld to train, %lld to test; ResNet-%lld, %lld parameters; %s on %s\n", pictures.origin.c_str(),
@@ -133,7 +134,7 @@ int run(const Options& options) {
                                                .history = &history,
                                                .save = {&checkpoint, options.checkpoint, options.save_every},
                                                .interruptible = group.size() == 1});
-  if (const int code = conclude(report, options.checkpoint); code != 0) return code;
+  if (const int code = report_end(report, options.checkpoint); code != 0) return code;
   if (report.steps > 0) print_plan<Tensor>(step);
   return 0;
 }

@@ -32,7 +32,6 @@ class Tyto(ConanFile):
         "opencl": True,
         "pictures": True,
     }
-    implements = ["auto_shared_fpic"]
 
     @property
     def _root(self):
@@ -49,8 +48,14 @@ class Tyto(ConanFile):
             copy(self, pattern, self._root, self.export_sources_folder)
 
     def config_options(self):
-        if self.settings.arch != "x86_64":
+        if self.settings.os == "Windows":
+            del self.options.fPIC
+        if self.settings.arch != "x86_64" or self.settings.os == "Windows":
             del self.options.jit
+
+    def configure(self):
+        if self.options.shared:
+            self.options.rm_safe("fPIC")
 
     def requirements(self):
         self.requires("zlib/[>=1.2.11 <2]")
@@ -63,7 +68,7 @@ class Tyto(ConanFile):
             self.requires("opencl-icd-loader/[>=2022]")
         if self.options.pictures:
             self.requires("libpng/[>=1.6 <2]")
-            self.requires("libjpeg/[>=9 <10]")
+            self.requires("libjpeg-turbo/[>=2 <4]")
 
     def validate(self):
         check_min_cppstd(self, 20)

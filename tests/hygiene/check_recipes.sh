@@ -14,7 +14,7 @@ port=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' packaging/vcpkg/tyto/vcpkg.json)
 # Each option that a recipe sets is one of the project's.
 options=$(sed -n 's/^option(\(TYTO_[A-Z_]*\).*/\1/p' cmake/TytoOptions.cmake
   sed -n 's/^foreach(component IN ITEMS \(.*\))$/\1/p' cmake/TytoOptions.cmake | tr ' ' '\n' | sed 's/^/TYTO_/')
-for name in $(grep -rhoE 'TYTO_[A-Z]+' packaging/conan packaging/vcpkg packaging/homebrew packaging/conda | sort -u | xargs); do
+for name in $(grep -rhoE 'TYTO_[A-Z]+' packaging/conan packaging/vcpkg packaging/homebrew packaging/conda packaging/spack | sort -u | xargs); do
   printf '%s\n' "$options" | grep -qx "$name" || complain "packaging: $name is no option of cmake/TytoOptions.cmake"
 done
 

@@ -120,10 +120,34 @@ TEST_CASE_TEMPLATE("train saves every so many steps and at its end, and nothing 
   options.save.every = 1;
   CHECK_THROWS_AS(train(step, batches, options), ValueError);  // in the eighth step
   CHECK(saved() == 7);
+  options.save.checkpoint = nullptr;
+  CHECK_THROWS_WITH_AS(train(step, batches, options), doctest::Contains("but no checkpoint"), ValueError);
   options.stop_on_nan = false;
   options.save.file.clear();
   CHECK(train(step, batches, options).steps == 5);
   CHECK(saved() == 7);
+}
+
+TEST_CASE("the checkpoint at the end has the row of the last epoch") {
+  const testing::TemporaryFolder folder;
+  for (const std::int64_t every : {0, 2, 5}) {
+    TrainingHistory history, found;
+    Checkpoint checkpoint, reader;
+    checkpoint.add("history", history);
+    reader.add("history", found);
+    Batches<Host> batches(Host::zeros({5, 1}), Host::zeros({5, 1}), {.size = 1, .shuffle = false});
+    const auto step = [](const Host&, const Host&) { return Host(1.0); };
+    const auto validate = [] { return Figures{{"accuracy", 0.5}}; };
+    train(step, batches,
+          {.epochs = 2,
+           .progress = false,
+           .validate = validate,
+           .history = &history,
+           .save = {&checkpoint, folder / "run.npz", every}});
+    reader.load(folder / "run.npz");
+    CHECK(history.rows().size() == 2);
+    CHECK(found.rows().size() == 2);
+  }
 }
 
 TEST_CASE_TEMPLATE("every rule of descent goes on from a checkpoint bit for bit", M, Eager, Lazy) {

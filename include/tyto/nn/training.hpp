@@ -53,14 +53,14 @@ struct EarlyStop {
   bool larger_is_better = false;  ///< whether the metric should grow
 };
 
-/// What a run goes on from, and when train() writes it.
+/// A checkpoint, its file, and how often `train` writes it.
 struct SavedRun {
   const Checkpoint* checkpoint = nullptr;  ///< all that the run needs
-  std::string file = {};                   ///< its file; empty: nothing is written
-  std::int64_t every = 0;                  ///< steps between two writings; 0: at the end alone
+  std::string file = {};                   ///< empty: nothing is written
+  std::int64_t every = 0;                  ///< steps of the call between two writings; 0: at its end alone
 };
 
-/// How `train` goes about it.
+/// Options of `train`.
 struct TrainingOptions {
   std::int64_t epochs = 1;  ///< of the data set, those before the batches' position included
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();  ///< at most so many in this call
