@@ -53,8 +53,6 @@ struct TrainingCourse::State {
   std::vector<Value> kept;  // of options.keep, before the step
   std::optional<Interruption> interruption;
 
-  std::int64_t saved_steps = -1;  // of this call, in what was saved last
-
   /// Puts them back.
   void restore();
   void save();
@@ -89,7 +87,6 @@ void TrainingCourse::State::save() {
   const SavedRun& run = options.save;
   if (run.checkpoint == nullptr || run.file.empty()) return;
   if (core::process_group().rank() == 0) run.checkpoint->save(run.file);
-  saved_steps = report.steps;
 }
 
 // A state that is held is copied before it is written.
@@ -119,7 +116,7 @@ void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   if (state.history().add_loss(loss)) add_row(epoch);
   const StepReport now{epoch, state.report.steps, loss};
   if (state.options.after_step && !state.options.after_step(now)) state.stopped = true;
-  // The last of all, since a run goes on from it. The last step's is written by finish().
+  // The last of all, since a run goes on from it. Where the call ends is saved by finish(): rows and epochs may follow.
   if (state.options.save.every > 0 && state.report.steps % state.options.save.every == 0) state.save();
 }
 
@@ -131,7 +128,6 @@ void TrainingCourse::add_row(std::int64_t epoch) {
   State& state = *state_;
   TrainingHistory& history = state.history();
   if (state.line) state.line->clear();
-  state.saved_steps = -1;  // what was saved lacks the row
   history.add_row(epoch, state.options.validate ? state.options.validate() : Figures{});
   if (state.options.progress && (state.options.validate || state.options.history != nullptr)) {
     std::printf("%s\n", history.last_row().c_str());
@@ -147,7 +143,7 @@ void TrainingCourse::add_row(std::int64_t epoch) {
 TrainingReport TrainingCourse::finish() {
   TrainingReport report = state_->report;
   report.seconds = seconds_now() - state_->start;
-  if (state_->saved_steps != report.steps) state_->save();
+  state_->save();
   if (state_->interruption) report.interrupted_by = state_->interruption->signal();
   return report;
 }

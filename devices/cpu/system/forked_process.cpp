@@ -7,9 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
-#endif
 
 #include "devices/cpu/system/subnormals.hpp"
 
@@ -65,22 +63,16 @@ class HelperThread {
   std::thread thread_;
 };
 
-/// The calling thread's helper, which ends with it. One that a fork left in the parent is forgotten: it cannot be
-/// joined.
-class Deputy {
- public:
-  ~Deputy() { delete helper_; }
-  HelperThread& get() {
-    if (helper_ == nullptr) helper_ = new HelperThread;
-    return *helper_;
-  }
-  void forget() { helper_ = nullptr; }
-
- private:
-  HelperThread* helper_ = nullptr;
-};
-
-thread_local Deputy deputy;
+/// Under which each thread has its helper. A key of the system's, and no variable of each thread: for these a library
+/// that is loaded late finds little room.
+pthread_key_t helper_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, [](void* helper) { delete static_cast<HelperThread*>(helper); });
+    return made;
+  }();
+  return key;
+}
 
 }  // namespace
 
@@ -88,13 +80,20 @@ void watch_for_forks() noexcept {
 #if defined(__unix__) || defined(__APPLE__)
   [[maybe_unused]] static const int watching = pthread_atfork(nullptr, nullptr, [] {
     lost_threads = true;
-    deputy.forget();
+    pthread_setspecific(helper_key(), nullptr);  // it was left in the parent, and cannot be joined
   });
 #endif
 }
 
 bool has_lost_threads() noexcept { return lost_threads; }
 
-void run_with_new_threads(void (*run)(void* context), void* context) { deputy.get().run(run, context); }
+void run_with_new_threads(void (*run)(void* context), void* context) {
+  auto* helper = static_cast<HelperThread*>(pthread_getspecific(helper_key()));
+  if (helper == nullptr) {
+    helper = new HelperThread;
+    pthread_setspecific(helper_key(), helper);
+  }
+  helper->run(run, context);
+}
 
 }  // namespace tyto::cpu
