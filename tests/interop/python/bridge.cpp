@@ -39,8 +39,19 @@ py::object to_capsule(Managed* managed) {
   }));
 }
 
-// Readers that know version 1 say so; what is older is handed the struct that it knows.
-py::object exported(const Eager& x, const py::object& max_version) {
+constexpr std::pair<int, int> processor(1, 0);  // kDLCPU
+
+// Readers that know version 1 say so; what is older is handed the struct that it knows. What cannot be given is refused
+// as the protocol wants it: the memory stays where it is, is never copied, and has no streams.
+py::object exported(const Eager& x, const py::object& stream, const py::object& max_version,
+                    const py::object& dl_device, const py::object& copy) {
+  if (!stream.is_none()) throw py::buffer_error("the processor's memory has no streams: stream must be None");
+  if (!dl_device.is_none() && dl_device.cast<std::pair<int, int>>() != processor) {
+    throw py::buffer_error("the tensor is in the processor's memory: dl_device must be None or (1, 0)");
+  }
+  if (!copy.is_none() && copy.cast<bool>()) {
+    throw py::buffer_error("the tensor is handed over without a copy: copy must be None or False");
+  }
   if (!max_version.is_none() && max_version.cast<std::pair<int, int>>().first >= 1) {
     return to_capsule(tyto::to_versioned_dlpack(x));
   }
@@ -105,9 +116,9 @@ PYBIND11_MODULE(tyto_bridge, module) {
   py::register_exception<tyto::Error>(module, "TytoError");
   py::class_<Eager>(module, "Tensor")
       .def(py::init(&imported<Eager>), "A tensor over the memory of anything that has __dlpack__.")
-      .def("__dlpack__", &exported, py::kw_only(), py::arg("max_version") = py::none())
-      .def("__dlpack__", [](const Eager& x, const py::kwargs&) { return exported(x, py::none()); })
-      .def("__dlpack_device__", [](const Eager&) { return std::pair(1, 0); })  // the processor's memory
+      .def("__dlpack__", &exported, py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
+           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())
+      .def("__dlpack_device__", [](const Eager&) { return processor; })
       .def_property_readonly("shape", &shape_of)
       .def_property_readonly("address", [](const Eager& x) { return std::uintptr_t(x.bytes().data()); })
       .def("__repr__", [](const Eager& x) { return (std::ostringstream() << x).str(); })

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import unittest
+import weakref
 
 sys.path.insert(0, sys.argv.pop(1))
 
@@ -48,8 +49,34 @@ class Bridge(unittest.TestCase):
         self.assertEqual(b.sum(), 7.0 * (1 << 16))
 
     def test_a_capsule_that_nobody_takes_is_released(self):
-        for _ in range(100):
-            Tensor(numpy.zeros(1 << 18)).__dlpack__()
+        for version in None, (1, 0):
+            a = numpy.zeros(1 << 10)
+            array = weakref.ref(a)
+            capsule = Tensor(a).__dlpack__(max_version=version)
+            del a
+            gc.collect()
+            self.assertIsNotNone(array())
+            del capsule
+            gc.collect()
+            self.assertIsNone(array())
+
+    def test_what_the_protocol_asks_is_done_or_refused(self):
+        x = Tensor(numpy.ones(3))
+        for asked in {}, {"stream": None, "max_version": (1, 0), "dl_device": (1, 0), "copy": False}:
+            self.assertIn("versioned" if asked else '"dltensor"', repr(x.__dlpack__(**asked)))
+        for asked in {"copy": True}, {"dl_device": (2, 0)}, {"dl_device": (1, 1)}, {"stream": 1}:
+            with self.assertRaisesRegex(BufferError, next(iter(asked))):
+                x.__dlpack__(**asked)
+        with self.assertRaises(TypeError):
+            x.__dlpack__(copies=True)
+
+    @unittest.skipIf(tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 1), "this NumPy does not ask for copies")
+    def test_numpy_asks_for_copies(self):
+        x = Tensor(numpy.ones(3))
+        b = numpy.from_dlpack(x, device="cpu", copy=False)
+        self.assertEqual(b.__array_interface__["data"][0], x.address)
+        with self.assertRaisesRegex(BufferError, "copy must be None or False"):
+            numpy.from_dlpack(x, copy=True)
 
     def test_gradients_of_arrays(self):
         a = numpy.array([1.0, -2.0, 3.0])
