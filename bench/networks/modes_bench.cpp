@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <tyto/io.hpp>
@@ -196,21 +197,38 @@ Figures figures_of(const std::string& command) {
   return figures;
 }
 
+/// A folder of its own for results, gone when it is left, also by an error.
+class ResultFolder {
+ public:
+  ResultFolder() {
+    if (mkdtemp(path_.data()) == nullptr) throw tyto::IoError(path_ + ": cannot be made");
+  }
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+  ~ResultFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file(const std::string& mode) const { return path_ + "/" + mode + ".npy"; }
+
+ private:
+  std::string path_ = (std::filesystem::temp_directory_path() / "tyto_modes_XXXXXX").string();
+};
+
 int compare(const std::string& program, double seconds, const std::vector<std::string>& chosen) {
-  std::string folder = (std::filesystem::temp_directory_path() / "tyto_modes_XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw tyto::IoError(folder + ": cannot be made");
+  const ResultFolder folder;
   std::printf(
-      "%d threads\n\n| network | mode | building ms | run ms | eager / it | RSS MB | eager / it | planned MB | "
+      "%d thread%s\n\n| network | mode | building ms | run ms | eager / it | RSS MB | eager / it | planned MB | "
       "states MB | difference |\n|---|---|---|---|---|---|---|---|---|---|\n",
-      tyto::threads());
+      tyto::threads(), tyto::threads() == 1 ? "" : "s");
   for (const std::string& network : chosen) {
     Figures eager;
     for (const std::string mode : {"eager", "compile", "graph"}) {
-      const std::string file = folder + "/" + mode + ".npy";
+      const std::string file = folder.file(mode);
       const Figures f = figures_of("'" + program + "' --child '" + network + "' " + mode + " '" + file + "' " +
                                    std::to_string(seconds));
       if (mode == "eager") eager = f;
-      const Host one = tyto::read_npy<Host>(folder + "/eager.npy"), other = tyto::read_npy<Host>(file);
+      const Host one = tyto::read_npy<Host>(folder.file("eager")), other = tyto::read_npy<Host>(file);
       const float difference = (max(abs(one - other)) / max(abs(one))).item<float>();
       std::printf("| %s | %s | %.1f | %.2f | %.2f | %.1f | %.2f | %.1f | %.1f | %.1e |\n", network.c_str(),
                   mode.c_str(), f.building, f.milliseconds, eager.milliseconds / f.milliseconds, f.peak / 1e6,
@@ -218,7 +236,6 @@ int compare(const std::string& program, double seconds, const std::vector<std::s
       std::fflush(stdout);
     }
   }
-  std::filesystem::remove_all(folder);
   return 0;
 }
 
@@ -232,6 +249,11 @@ int main(int count, char** words) {
                              : run_child<Lazy>(words[2], mode == "graph", words[4], std::atof(words[5]));
     }
     const std::vector<std::string> chosen(words + std::min(count, 2), words + count);
+    for (const std::string& each : chosen) {
+      if (std::find(networks.begin(), networks.end(), each) == networks.end()) {
+        throw tyto::ValueError("no network is called '" + each + "'");
+      }
+    }
     return compare(words[0], count > 1 ? std::atof(words[1]) : 4, chosen.empty() ? networks : chosen);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "modes_bench: %s\n", error.what());
