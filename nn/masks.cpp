@@ -46,7 +46,7 @@ T stretched(const T& low, const T& high, std::int64_t pixels, std::int64_t eleme
   return maximum(1.0 - distance, 0.0) * expand_dims(there, -1);
 }
 
-/// What of each pixel is in the mask.
+/// The fraction of each pixel that the mask covers, with rows and columns as one axis; refuses other numbers.
 T flattened_masks(const char* function, const T& masks) {
   const std::size_t rank = masks.shape().size();
   Shape shape(std::span(masks.shape().data(), rank - 1));
