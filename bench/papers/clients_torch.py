@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""clients_torch.py SECONDS NETWORK N...: milliseconds of a processor a run in PyTorch, with N threads that run one
-frozen model; papers.py runs it under jemalloc."""
+"""clients_torch.py SECONDS NETWORK N...: milliseconds per run in PyTorch, of the processor and of the wall, with N
+threads that run one frozen model; papers.py runs it under jemalloc."""
 import sys
 import threading
 import time
@@ -40,13 +40,13 @@ def measure(run, clients, seconds):
     team = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
     for each in team:
         each.start()
-    before = time.process_time()
+    before, began = time.process_time(), time.perf_counter()
     start.wait()
     time.sleep(seconds)
     stop.set()
     for each in team:
         each.join()
-    return 1e3 * (time.process_time() - before) / sum(runs)
+    return [1e3 * each / sum(runs) for each in (time.process_time() - before, time.perf_counter() - began)]
 
 
 def main():
@@ -57,8 +57,8 @@ def main():
     for _ in range(10):
         traced(picture)
     for clients in map(int, sys.argv[3:]):
-        spent = measure(lambda: traced(picture), clients, float(sys.argv[1]))
-        print(f"{sys.argv[2]}\t{clients}\t{spent:.4f}", flush=True)
+        spent, wall = measure(lambda: traced(picture), clients, float(sys.argv[1]))
+        print(f"{sys.argv[2]}\t{clients}\t{spent:.4f}\t{wall:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 //
 //   papers_bench parameters [NETWORK...]      numbers that are trained
 //   papers_bench plans SIDE [NETWORK...]      intermediate allocations, and the peak of every strategy
-//   papers_bench clients SECONDS NETWORK N... milliseconds of a processor a run, with N threads that run one model
+//   papers_bench clients SECONDS NETWORK N... processor time, and wall time, over all runs of N threads of one model
 //   papers_bench l2 | pebbles                 the small programs of the texts
 #include <algorithm>
 #include <atomic>
@@ -84,7 +84,11 @@ void show_clients(double seconds, const std::string& name, int clients) {
   std::atomic<bool> stop{false};
   std::atomic<std::int64_t> runs{0};
   double before = 0;
-  std::barrier start(clients + 1, [&]() noexcept { before = processor_seconds(); });
+  std::chrono::steady_clock::time_point began;
+  std::barrier start(clients + 1, [&]() noexcept {
+    before = processor_seconds();
+    began = std::chrono::steady_clock::now();
+  });
   std::vector<std::thread> team;
   for (Graph& graph : graphs) {
     team.emplace_back([&] {
@@ -99,8 +103,9 @@ void show_clients(double seconds, const std::string& name, int clients) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   stop = true;
   for (std::thread& each : team) each.join();
-  std::printf("%s\t%d\t%.4f\n", name.c_str(), clients,
-              1e3 * (processor_seconds() - before) / static_cast<double>(runs.load()));
+  const double processor = processor_seconds() - before, count = static_cast<double>(runs.load());
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  std::printf("%s\t%d\t%.4f\t%.4f\n", name.c_str(), clients, 1e3 * processor / count, 1e3 * wall / count);
   std::fflush(stdout);
 }
 
@@ -177,6 +182,25 @@ void show_delays() {
   }
 }
 
+void expect(bool given, const char* usage) {
+  if (!given) throw ValueError(std::string("usage: papers_bench ") + usage);
+}
+
+void plans(const Names& words) {
+  const std::int64_t side = words.empty() ? 0 : std::atoll(words[0].c_str());
+  expect(side > 0, "plans SIDE [NETWORK...], SIDE in pixels");
+  show_plans(side, words.size() > 1 ? Names(words.begin() + 1, words.end()) : papers::network_names());
+}
+
+void clients(const Names& words) {
+  std::vector<int> counts;
+  for (std::size_t i = 2; i < words.size(); ++i) counts.push_back(std::atoi(words[i].c_str()));
+  const bool positive = std::all_of(counts.begin(), counts.end(), [](int n) { return n > 0; });
+  expect(!counts.empty() && positive && std::atof(words[0].c_str()) > 0,
+         "clients SECONDS NETWORK N..., SECONDS and each N above 0");
+  for (const int n : counts) show_clients(std::atof(words[0].c_str()), words[1], n);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -184,12 +208,8 @@ int main(int count, char** words) {
     const std::string what = count > 1 ? words[1] : "parameters";
     Names rest(words + std::min(count, 2), words + count);
     if (what == "parameters") show_parameters(rest.empty() ? papers::network_names() : rest);
-    else if (what == "plans")
-      show_plans(std::atoll(rest.at(0).c_str()),
-                 rest.size() > 1 ? Names(rest.begin() + 1, rest.end()) : papers::network_names());
-    else if (what == "clients")
-      for (std::size_t i = 2; i < rest.size(); ++i)
-        show_clients(std::atof(rest[0].c_str()), rest[1], std::atoi(rest[i].c_str()));
+    else if (what == "plans") plans(rest);
+    else if (what == "clients") clients(rest);
     else if (what == "l2") show_l2();
     else if (what == "pebbles") {
       show_pebbles();
