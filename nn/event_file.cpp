@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "core/system/path.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto TYTO_API {
@@ -70,14 +71,14 @@ std::string now() {
 
 EventFile::EventFile(const std::string& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directories(core::path_of(folder), error);
   if (error) throw IoError(folder + ": cannot be made: " + error.message());
   // The name is how TensorBoard knows such files. Several processes may begin one in the same instant.
   const auto instant = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(instant).count();
   std::random_device entropy;
   do path_ = core::text(folder, "/events.out.tfevents.", seconds, ".tyto.", entropy());
-  while (std::filesystem::exists(path_));
+  while (std::filesystem::exists(core::path_of(path_)));
   append(now() + bytes_field(event_version, "brain.Event:2"));
 }
 
@@ -93,7 +94,7 @@ void EventFile::add(std::int64_t step, const Figures& figures) const {
 }
 
 void EventFile::append(const std::string& event) const {
-  std::ofstream file(path_, std::ios::binary | std::ios::app);
+  std::ofstream file(core::path_of(path_), std::ios::binary | std::ios::app);
   file << record(event);
   file.close();
   if (!file) throw IoError(path_ + ": cannot be written");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/system/path.hpp"
 #include "core/value/text.hpp"
 #include "nn/curves_page.hpp"
 #include "nn/event_file.hpp"
@@ -37,7 +38,7 @@ std::string field(const std::string& words) {
 }
 
 void write_text(const std::string& path, const std::string& contents) {
-  std::ofstream file(path, std::ios::binary);
+  std::ofstream file(core::path_of(path), std::ios::binary);
   file << contents;
   file.close();
   if (!file) throw IoError(path + ": cannot be written");
