@@ -20,7 +20,8 @@ class LockedFile {
   LockedFile& operator=(const LockedFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
-  /// Flushes the file to the disk and moves it to its target, whose permissions it takes where there is one.
+  /// Flushes the file to the disk and moves it to its target, whose permissions it takes where there is one; on Windows
+  /// it has those that its folder gives to new files.
   void move_to_target();
 
  private:

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A file that is opened for nobody else is locked.
+// A file that is opened without sharing is locked.
 #include "core/system/locked_file.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <vector>
 
 #include "core/system/windows.hpp"
 #include "core/value/text.hpp"
@@ -19,12 +22,15 @@ HANDLE handle_of(std::intptr_t handle) { return reinterpret_cast<HANDLE>(handle)
 LockedFile::LockedFile(std::string name, std::string place, std::string target)
     : name_(std::move(name)), place_(std::move(place)), target_(std::move(target)) {
   const std::wstring wide = windows::wide(place_);
-  const DWORD before = GetFileAttributesW(wide.c_str());
-  if (before != INVALID_FILE_ATTRIBUTES && (before & FILE_ATTRIBUTE_REPARSE_POINT) != 0) {
+  constexpr DWORD shared = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+  constexpr DWORD itself = FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT;
+  if (const windows::Handle before(
+          CreateFileW(wide.c_str(), FILE_READ_ATTRIBUTES, shared, nullptr, OPEN_EXISTING, itself, nullptr));
+      before && windows::is_link(before.get())) {
     throw_error<IoError>(name_, ": cannot be written: ", place_, " is a symbolic link");
   }
   const HANDLE file =
-      CreateFileW(wide.c_str(), GENERIC_WRITE, 0, nullptr, CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
+      CreateFileW(wide.c_str(), GENERIC_WRITE | DELETE, 0, nullptr, CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr);
   if (file == INVALID_HANDLE_VALUE) {
     if (GetLastError() == ERROR_SHARING_VIOLATION) {
       throw_error<IoError>(name_, ": cannot be written: ", place_, " is being written already");
@@ -56,16 +62,20 @@ void LockedFile::write(std::span<const std::byte> bytes) {
 
 void LockedFile::move_to_target() {
   if (FlushFileBuffers(handle_of(handle_)) == 0) fail("cannot be flushed to the disk");
-  CloseHandle(handle_of(handle_));  // what is open cannot be moved
-  handle_ = -1;
-  const std::wstring from = windows::wide(place_);
-  if (MoveFileExW(from.c_str(), windows::wide(target_).c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH) !=
-      0) {
-    return;
+  // Renamed by its handle, the file stays locked until it stands at its target.
+  const std::wstring target = std::filesystem::absolute(path_of(target_)).wstring();
+  std::vector<std::uint64_t> space(
+      (sizeof(FILE_RENAME_INFO) + target.size() * sizeof(wchar_t)) / sizeof(std::uint64_t) + 1);
+  auto* const wanted = reinterpret_cast<FILE_RENAME_INFO*>(space.data());
+  wanted->ReplaceIfExists = TRUE;
+  wanted->FileNameLength = static_cast<DWORD>(target.size() * sizeof(wchar_t));
+  std::memcpy(wanted->FileName, target.data(), wanted->FileNameLength);
+  const auto size = static_cast<DWORD>(space.size() * sizeof(std::uint64_t));
+  if (SetFileInformationByHandle(handle_of(handle_), FileRenameInfo, wanted, size) == 0) {
+    fail("cannot be renamed into place");
   }
-  const DWORD reason = GetLastError();
-  DeleteFileW(from.c_str());
-  throw_error<IoError>(name_, ": cannot be renamed into place: ", windows::message_of(reason));
+  CloseHandle(handle_of(handle_));
+  handle_ = -1;
 }
 
 }  // namespace tyto::core

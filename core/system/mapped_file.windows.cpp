@@ -10,7 +10,7 @@
 namespace tyto::core {
 
 MappedFile::MappedFile(const std::string& path, bool follow_links) {
-  // Folders are opened, too, to be refused by what they are.
+  // With backup semantics a folder can be opened, so that the message below tells what it is.
   const DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | (follow_links ? 0 : FILE_FLAG_OPEN_REPARSE_POINT);
   const windows::Handle file(CreateFileW(windows::wide(path).c_str(), GENERIC_READ,
                                          FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr, OPEN_EXISTING,
@@ -22,7 +22,7 @@ MappedFile::MappedFile(const std::string& path, bool follow_links) {
       (known.dwFileAttributes & irregular) != 0) {
     throw_error<IoError>(path, ": is no regular file");
   }
-  if (!follow_links && (known.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0) {
+  if (!follow_links && windows::is_link(file.get())) {
     throw_error<IoError>(path, ": cannot be opened: it is a symbolic link");
   }
   if (!follow_links && known.nNumberOfLinks != 1) {
