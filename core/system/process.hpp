@@ -12,7 +12,8 @@ void release_signal(int signal, void (*handler)(int));
 /// Whether what is printed goes to a terminal.
 bool prints_to_terminal();
 
-/// How many processors the calling thread may run on; 0 where the system does not tell.
+/// How many processors the calling thread may run on; 0 where the system does not tell. Windows counts those of the
+/// thread's group, 64 at most.
 int processors_of_thread();
 
 }  // namespace tyto::core

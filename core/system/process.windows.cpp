@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signals of the C runtime, which knows Ctrl-C and what a process sends itself.
+// Signals of the C runtime: Ctrl-C, and those that a process raises itself.
 #include "core/system/process.hpp"
 
 #include <io.h>
@@ -27,8 +27,8 @@ void release_signal(int signal, void (*handler)(int)) {
 bool prints_to_terminal() { return _isatty(_fileno(stdout)) != 0; }
 
 int processors_of_thread() {
-  DWORD_PTR ours = 0, all = 0;
-  return GetProcessAffinityMask(GetCurrentProcess(), &ours, &all) == 0 ? 0 : std::popcount(ours);
+  GROUP_AFFINITY processors{};
+  return GetThreadGroupAffinity(GetCurrentThread(), &processors) == 0 ? 0 : std::popcount(processors.Mask);
 }
 
 }  // namespace tyto::core

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Loading shared libraries by LoadLibrary.
+// Loading shared libraries by LoadLibraryEx.
 #include "core/system/shared_library.hpp"
 
 #include <filesystem>
+#include <string>
 
 #include "core/system/windows.hpp"
 
@@ -11,7 +12,10 @@ namespace tyto::core {
 SharedLibrary::SharedLibrary(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (handle_ != nullptr) return;
-    handle_ = LoadLibraryW(windows::wide(name).c_str());
+    const std::wstring file = windows::wide(name);
+    // A bare name is not looked for in the current folder.
+    const bool is_bare = file.find_first_of(L"/\\:") == std::wstring::npos;
+    handle_ = LoadLibraryExW(file.c_str(), nullptr, is_bare ? LOAD_LIBRARY_SEARCH_DEFAULT_DIRS : 0);
     if (handle_ == nullptr) error_ = std::string(name) + ": " + windows::last_error();
   }
 }
