@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Streams that a program was started without are none to the C runtime: no file that is opened takes their place.
+// A standard stream that was closed at the start stays closed: the C runtime gives no opened file its number.
 #include "cli/standard_streams.hpp"
 
 #include <cstdio>

@@ -11,8 +11,8 @@
 namespace tyto::core {
 
 void* map_huge_pages(std::size_t bytes) {
-  // Huge pages take a right that users do not have. The place is found by reserving too much, let go and asked for
-  // again; another thread may take it in between.
+  // Large pages need a privilege that users rarely have, so ordinary pages are aligned instead: an aligned address is
+  // found by reserving more than is needed, released and reserved again. Another thread may take it in between.
   for (int tries = 0; tries < 16; ++tries) {
     void* const found = VirtualAlloc(nullptr, bytes + huge_page, MEM_RESERVE, PAGE_NOACCESS);
     if (found == nullptr) return nullptr;
@@ -43,7 +43,7 @@ void discard_pages(const void* memory, std::size_t bytes) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
   if (begin >= end) return;
-  // Of a file's pages this says nothing and fails; the system takes them when memory is short.
+  // This fails for pages of a mapped file, which the system reclaims by itself when memory is short.
   VirtualAlloc(reinterpret_cast<void*>(begin), end - begin, MEM_RESET, PAGE_READWRITE);
 }
 

@@ -11,7 +11,7 @@
 namespace tyto::core {
 
 ReadableFile::ReadableFile(const std::string& path) : path_(path) {
-  // Folders are opened, too, to be refused by what they are.
+  // With backup semantics a folder can be opened, so that the message below tells what it is.
   const HANDLE file =
       CreateFileW(windows::wide(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                   nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
