@@ -14,6 +14,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -155,8 +156,9 @@ constexpr int killed = 128;  // as shells say it: and the number of the signal
 /// The processes of this machine that `root` started, and those that they did.
 std::vector<pid_t> descendants(pid_t root) {
   std::vector<std::pair<pid_t, pid_t>> parents;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream in(entry.path() / "stat");  // "31490 (name) S 31474 ...", where the name may hold anything
+  std::error_code error;  // without /proc, or when it cannot be read to its end, those that were seen have to do
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    std::ifstream in(entry->path() / "stat");  // "31490 (name) S 31474 ...", where the name may hold anything
     std::string line;
     std::getline(in, line);
     const std::size_t name_end = line.rfind(')');
@@ -182,7 +184,7 @@ std::vector<pid_t> descendants(pid_t root) {
 class Signals {
  public:
   Signals() {
-    signal(SIGCHLD, SIG_DFL);  // else the status is lost
+    children_before_ = signal(SIGCHLD, SIG_DFL);  // else the status is lost
     sigemptyset(&set_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD}) {
       struct sigaction now {};
@@ -197,11 +199,15 @@ class Signals {
     sigwait(&set_, &number);
     return number;
   }
-  /// As a new program finds them.
-  void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  /// As tyto found them, for a program that takes its place.
+  void restore() const {
+    if (children_before_ == SIG_IGN) signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
 
  private:
   sigset_t set_{}, before_{};
+  void (*children_before_)(int) = SIG_DFL;
 };
 
 /// The launcher of an MPI does with SIGTSTP and SIGCONT what it can, on other machines too; MPICH's reaches nobody.
