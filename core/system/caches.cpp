@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "core/value/text.hpp"
+
 namespace tyto::core {
 
 namespace {
@@ -27,7 +29,7 @@ std::int64_t last_cache_bytes() {
   int highest = 0;
   std::int64_t bytes = 0;
   for (int i = 0; i < most_caches; ++i) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    const std::string folder = text("/sys/devices/system/cpu/cpu0/cache/index", i, "/");
     int level = 0;
     std::string size;
     if (!(std::ifstream(folder + "level") >> level) || !(std::ifstream(folder + "size") >> size)) break;
