@@ -41,8 +41,8 @@ struct CompileOptions {
   /// with the same numbers; DeviceError states the smallest peak when nothing helps.
   std::size_t memory_limit = 0;
   /// Most steps that may run at the same time on a CPU, each on one thread: branches whose kernels are too small for
-  /// all threads. Where that takes more time than one after the other, or memory_limit is set, they do not. The numbers
-  /// are the same; memory that branches use at the same time is not shared between them.
+  /// all threads, where it pays as far as shapes tell. Graphs with loops or branches, and those within a memory_limit,
+  /// run one step after the other. The numbers are the same; memory that steps use at the same time is not shared.
   int concurrency = 1;
   /// Switches of the graph optimiser: "-cse,+fast_math" turns passes off and on, "cse" alone runs only that one, "none"
   /// runs none; graph_passes() lists the names. The environment variable TYTO_PASSES has the last word.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The child's handler marks the one thread that a fork leaves; what it runs in parallel is handed to another thread.
+// The child's handler marks the one thread that a fork leaves. What a thread cannot run in parallel itself is handed to
+// a helper of its own.
 #include "devices/cpu/system/forked_process.hpp"
 
 #include <condition_variable>

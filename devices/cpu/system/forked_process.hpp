@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads in a process that was forked: OpenMP goes on counting on those of the parent, which the child does not have.
+// Threads where the calling one can form no team of its own: in a process that was forked OpenMP goes on counting on
+// the parent's threads, which the child does not have, and in a parallel region oneDNN takes itself to be alone.
 // A fork while another thread prepares kernels is not provided for: the child may find a lock that nobody opens.
 #pragma once
 
