@@ -3,6 +3,7 @@
 #include "tyto/nn/descent.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "nn/distinct_states.hpp"
@@ -90,21 +91,24 @@ std::vector<std::size_t> Descent::trained(const std::vector<Tensor<Any>>& parame
     }
   }
   if (is_joint()) prepare_joint(parameters);
-  std::vector<std::size_t> found;
-  std::size_t next = 0;  // parameters mostly come in the order in which they came before
-  for (const Tensor<Any>& parameter : parameters) {
+  std::map<const core::Node*, std::size_t> places;  // of what was trained before, filled when a parameter is not next
+  const auto place_of = [&](const Tensor<Any>& parameter, std::size_t next) {
     const std::size_t known = trained_.size();
-    std::size_t steps = 0;
-    while (steps < known && !is_same(trained_[(next + steps) % known].parameter, parameter)) ++steps;
-    std::size_t at = steps < known ? (next + steps) % known : known;
-    if (at == known) {
+    if (next < known && is_same(trained_[next].parameter, parameter)) return next;
+    for (std::size_t i = places.size(); i < known; ++i) places.emplace(trained_[i].parameter.value().node(), i);
+    const auto place = places.find(parameter.value().node());
+    return place == places.end() ? known : place->second;
+  };
+  std::vector<std::size_t> found;
+  for (const Tensor<Any>& parameter : parameters) {
+    const std::size_t at = place_of(parameter, found.empty() ? 0 : found.back() + 1);
+    if (at == trained_.size()) {
       const std::size_t rule = rule_of(parameter);
       trained_.push_back({parameter, rule});
       if (!is_joint())
         trained_[at].states = states_of(rules_[rule], parameter.shape(), statistics_type(parameter.dtype()));
     }
     found.push_back(at);
-    next = at + 1;
   }
   return found;
 }

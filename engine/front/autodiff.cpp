@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"
@@ -212,11 +213,12 @@ void Tape::track_state(const Value& handle, const std::vector<Value>& beside) {
 
 Tape::~Tape() {
   // A state that was not assigned to meanwhile gets its version back; tracked nodes lose what only the tape needed.
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const auto& state = std::get<core::StateAttributes>(core::attributes_of(states_[i].first)).state;
-    for (const Value& target : targets_) {
-      if (same_value(state->current(), target)) state->set_current(states_[i].second);
-    }
+  std::set<std::pair<const Node*, std::uint32_t>> targets;
+  for (const Value& target : targets_) targets.emplace(target.node(), target.output());
+  for (const auto& [handle, before] : states_) {
+    const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
+    const Value current = state->current();
+    if (targets.contains({current.node(), current.output()})) state->set_current(before);
   }
   core::close_tape(id_);
   std::vector<Value> stack = std::move(roots_);

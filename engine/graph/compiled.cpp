@@ -92,15 +92,13 @@ class TraceScope {
   bool is_of_trace(const Value& value) const { return value.node()->symbolic() && value.node()->sequence() >= since_; }
 
   void touch(const std::shared_ptr<core::State>& state) {
-    if (!is_kept(*state)) return;
-    for (const auto& [seen, saved] : touched_) {
-      if (seen == state) return;
-    }
+    if (!is_kept(*state) || !seen_.insert(state.get()).second) return;
     const Value symbol = core::version(core::Mode::lazy, state, core::Array());
     touched_.emplace_back(state, Saved{state->stand_in(symbol), symbol});
   }
 
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
+  std::unordered_set<const core::State*> seen_;  // those of touched_
   Generator generator_;
   std::uint64_t since_;
   std::vector<Rebinding> rebound_;
