@@ -8,6 +8,7 @@
 
 #include "core/value/text.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/target.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
@@ -28,11 +29,8 @@ std::string onednn_in_words() {
 }
 
 std::string machine_code_in_words() {
-#if defined(TYTO_HAVE_XBYAK)
+  if (!jit::is_built_in()) return "not built in: loops over elements are interpreted";
   return jit::is_available() ? "built in" : "built in, not used here: the processor lacks avx2, or TYTO_JIT is 0";
-#else
-  return "not built in: loops over elements are interpreted";
-#endif
 }
 
 }  // namespace tyto::cpu

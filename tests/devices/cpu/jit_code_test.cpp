@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "devices/cpu/loop/jit/compile.hpp"
-#include "devices/cpu/loop/jit/x86_emitter.hpp"
+#include "devices/cpu/loop/jit/target.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing::jit_code {
@@ -166,16 +166,16 @@ TEST_CASE("a power of two scales by one instruction where there is one") {
 TEST_CASE("lanes beyond the end of a row call no loop, whatever is in them") {
   if (!jit::is_available()) return;
   for (const InstructionSet set : all_sets()) {
-    if (set == InstructionSet::baseline) continue;
+    const jit::Target* const target = jit::find_target(set);
+    if (target == nullptr) continue;
     // Where x is 0, as it is beyond the end, the loop is wanted.
-    jit::CodeBuilder builder(true);
+    jit::CodeBuilder builder(target->scales);
     const Value x = builder.load(0, Lane::f32, false);
     const Value holds = builder.apply(Op::not_equal, Lane::mask32, x, builder.constant(Lane::f32, 0));
     jit::Call call{count_calls, DType::f32, 1, {DType::f32}, {x, jit::no_value, jit::no_value}};
     builder.store(builder.call(call, Lane::f32, holds, x), 0);
     jit::KernelSpec spec{builder.take(), {{DType::f32}}, {{DType::f32}}, jit::Variant::rows};
-    const auto code =
-        jit::emit_x86(spec, set == InstructionSet::avx512 ? jit::VectorSet::avx512 : jit::VectorSet::avx2);
+    const auto code = jit::find_target(set)->emit(spec);
     REQUIRE(code != nullptr);
     for (int columns = 1; columns <= 40; ++columns) {
       std::array<float, 64> from{}, to{};

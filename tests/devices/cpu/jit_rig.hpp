@@ -9,6 +9,7 @@
 
 #include "core/graph/operator.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
+#include "devices/cpu/loop/jit/target.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
 namespace tyto::cpu::testing {
@@ -25,7 +26,7 @@ inline KernelChoice by_jit(InstructionSet set) {
 inline std::vector<InstructionSet> jit_sets() {
   std::vector<InstructionSet> sets;
   for (const InstructionSet set : all_sets()) {
-    if (set != InstructionSet::baseline && jit::is_available()) sets.push_back(set);
+    if (jit::is_available() && jit::find_target(set) != nullptr) sets.push_back(set);
   }
   return sets;
 }

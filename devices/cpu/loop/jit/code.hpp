@@ -42,7 +42,7 @@ enum class Op : std::uint8_t {
   constant,
   load,
   broadcast,
-  // Arithmetic. The extremes give their second operand where the two are equal or either is NaN, as x86 does.
+  // Arithmetic. The extremes give their second operand where the two are equal or either is NaN.
   add,
   subtract,
   multiply,

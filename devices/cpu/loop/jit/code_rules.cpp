@@ -314,7 +314,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     }
     case Op::shift_left_by:
     case Op::shift_right_signed_by: {
-      // AVX2 has no signed shift of 64 bits by a number.
+      // Some sets have no signed shift of 64 bits by a number (AVX2).
       const std::uint64_t width = is_wide(instruction.lane) ? 64 : 32;
       const bool left = instruction.op == Op::shift_left_by;
       if (!known(b) || (width == 64 && !left)) return no_value;

@@ -2,6 +2,7 @@
 // A cache of machine code by program and forms, and what code costs.
 #include "devices/cpu/loop/jit/compile.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -10,17 +11,15 @@
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/halves.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
-#include "devices/cpu/loop/jit/x86_emitter.hpp"
+#include "devices/cpu/loop/jit/target.hpp"
 
 namespace tyto::cpu::jit {
 
 namespace {
 
-/// Cycles that a processor of our day takes for one vector, where it overlaps what it can. A vector of
-/// AVX-512 takes a divider twice as long as one of AVX2.
-double cycles_of(const Code& code, VectorSet vectors) {
+/// Cycles that a processor of our day takes for one vector, where it overlaps what it can.
+double cycles_of(const Code& code, double divider) {
   double cycles = 0;
-  const double divisions = vectors == VectorSet::avx512 ? 2 : 1;
   const std::vector<bool> wanted = code.wanted();
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     const Instruction& instruction = code.instructions[i];
@@ -29,8 +28,8 @@ double cycles_of(const Code& code, VectorSet vectors) {
       case Op::constant:
       case Op::broadcast:
       case Op::reinterpret: break;
-      case Op::divide: cycles += divisions * (is_wide(instruction.lane) ? 8 : 5); break;
-      case Op::square_root: cycles += divisions * (is_wide(instruction.lane) ? 12 : 6); break;
+      case Op::divide: cycles += divider * (is_wide(instruction.lane) ? 8 : 5); break;
+      case Op::square_root: cycles += divider * (is_wide(instruction.lane) ? 12 : 6); break;
       case Op::call: cycles += 300; break;
       default: cycles += 0.5; break;
     }
@@ -86,14 +85,11 @@ constexpr std::size_t most_kept = 4096;
 }  // namespace
 
 bool is_available() {
-#if !defined(TYTO_HAVE_XBYAK)
-  return false;
-#endif
   static const bool available = [] {
     if (core::environment("TYTO_JIT") == "0") return false;
-    if (instruction_set() < InstructionSet::avx2) return false;
-    const std::byte nothing[] = {std::byte{0xc3}};
-    return static_cast<bool>(MachineCode(nothing));
+    if (find_target(instruction_set()) == nullptr) return false;
+    const std::byte never_run[4] = {};
+    return static_cast<bool>(MachineCode(never_run));
   }();
   return available;
 }
@@ -111,20 +107,23 @@ Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> 
   for (const OperandSpec& input : inputs) specs.push_back({input.stored, input.access == Access::broadcast});
   std::vector<DType> stored;
   for (const OperandSpec& output : outputs) stored.push_back(output.stored);
-  KernelSpec spec{record(program, specs, stored, tile_loops(InstructionSet::avx2), set),
+  const Target* const target = find_target(set);
+  if (target == nullptr) return {};
+  // Every set that there is machine code for can call the loops of AVX2, or has those of the baseline alone.
+  KernelSpec spec{record(program, specs, stored, tile_loops(std::min(set, InstructionSet::avx2)), target->scales),
                   {inputs.begin(), inputs.end()},
                   {outputs.begin(), outputs.end()},
                   variant};
   constexpr double gigahertz = 3;
   if (!spec.code.complete) return {};
   prefetch_what_is_read(spec);
-  const VectorSet vectors = set == InstructionSet::avx512 ? VectorSet::avx512 : VectorSet::avx2;
-  if (vectors == VectorSet::avx512) {
-    if (std::optional<Code> halves = in_halves(spec); halves && halves->complete) spec.code = *std::move(halves);
+  if (target->halves) {
+    if (std::optional<Code> halves = in_halves(spec, target->scales); halves && halves->complete)
+      spec.code = *std::move(halves);
   }
-  const int lanes = (spec.code.wide && !spec.code.halves ? 4 : 8) * (vectors == VectorSet::avx512 ? 2 : 1);
-  const double cycles = cycles_of(spec.code, vectors);
-  const Compiled compiled{emit_x86(spec, vectors), cycles / lanes / gigahertz, cycles};
+  const int lanes = target->vector_bytes / (spec.code.wide && !spec.code.halves ? 8 : 4);
+  const double cycles = cycles_of(spec.code, target->divider);
+  const Compiled compiled{target->emit(spec), cycles / lanes / gigahertz, cycles};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

@@ -32,7 +32,7 @@ bool pays(const KernelSpec& spec) {
 
 class Halver {
  public:
-  explicit Halver(const Code& code) : code_(code) {
+  Halver(const Code& code, bool scales) : code_(code), made_(scales) {
     low_.reserve(code.instructions.size());
     for (const Instruction& each : code.instructions) follow(each);
     for (const Code::Store& store : code.stores) {
@@ -107,16 +107,16 @@ class Halver {
   }
 
   const Code& code_;
-  CodeBuilder made_{true};         // AVX-512 has halves, and scales
+  CodeBuilder made_;
   std::vector<Value> low_, high_;  // by value of the code; the same one of narrow lanes
   std::vector<bool> same_;         // in all lanes
 };
 
 }  // namespace
 
-std::optional<Code> in_halves(const KernelSpec& spec) {
+std::optional<Code> in_halves(const KernelSpec& spec, bool scales) {
   if (!pays(spec)) return {};
-  return Halver(spec.code).take();
+  return Halver(spec.code, scales).take();
 }
 
 }  // namespace tyto::cpu::jit

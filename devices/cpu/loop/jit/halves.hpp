@@ -9,8 +9,8 @@
 
 namespace tyto::cpu::jit {
 
-/// The code in halves, for sets that have masks. Nothing where too little is narrow for that to pay, or where a loop is
+/// The code in halves, for targets that emit it. Nothing where too little is narrow for that to pay, or where a loop is
 /// called on wide lanes.
-std::optional<Code> in_halves(const KernelSpec& spec);
+std::optional<Code> in_halves(const KernelSpec& spec, bool scales);
 
 }  // namespace tyto::cpu::jit

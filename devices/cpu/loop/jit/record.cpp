@@ -27,8 +27,8 @@ constexpr bool is_narrow(DType type) { return is_integer(type) && size_of(type) 
 class ProgramRecorder {
  public:
   ProgramRecorder(const core::LoopProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
-                  const TileLoops& loops, InstructionSet set)
-      : inputs_(inputs), loops_(loops), code_(set == InstructionSet::avx512) {
+                  const TileLoops& loops, bool scales)
+      : inputs_(inputs), loops_(loops), code_(scales) {
     for (const InputSpec& input : inputs) types_.push_back(input.stored);
     program_ = with_explicit_casts(program, types_);
     types_ = core::value_types(program_, types_);
@@ -230,8 +230,8 @@ std::optional<DType> partial_type(OpId op, DType type) {
 }
 
 Code record(const core::LoopProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
-            const TileLoops& loops, InstructionSet set) {
-  return ProgramRecorder(program, inputs, outputs, loops, set).take();
+            const TileLoops& loops, bool scales) {
+  return ProgramRecorder(program, inputs, outputs, loops, scales).take();
 }
 
 }  // namespace tyto::cpu::jit

@@ -8,7 +8,6 @@
 #include "core/loop/loop_program.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/code.hpp"
-#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -19,10 +18,10 @@ struct InputSpec {
 };
 
 /// `outputs`: the types that results are stored in; of an output that is a reduction, its partial result. Operators
-/// without code of lanes call the loops given. `set`: that of the processor, AVX2 or more. Throws DeviceError when an
-/// instruction has no loop for its types.
+/// without code of lanes call the loops given. `scales`: the processor has an instruction for Op::scale. Throws
+/// DeviceError when an instruction has no loop for its types.
 Code record(const core::LoopProgram& program, std::span<const InputSpec> inputs, std::span<const DType> outputs,
-            const TileLoops& loops, InstructionSet set);
+            const TileLoops& loops, bool scales);
 
 /// The type of a reduction's partial result, as fold_rules knows it; none where there is no code for it.
 std::optional<DType> partial_type(core::OpId op, DType type);

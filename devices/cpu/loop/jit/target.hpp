@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What the JIT knows of an architecture: its vectors, and what makes machine code for them.
+#pragma once
+
+#include <memory>
+
+#include "devices/cpu/loop/jit/kernel_spec.hpp"
+#include "devices/cpu/loop/jit/machine_code.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
+
+namespace tyto::cpu::jit {
+
+struct Target {
+  InstructionSet set;
+  int vector_bytes;
+  bool scales;     ///< has an instruction for Op::scale
+  bool halves;     ///< emits code in halves (halves.hpp)
+  double divider;  ///< cycles of a division or root of a vector, as a multiple of those of AVX2
+  /// Null where the system does not let memory be executed, or the set lacks registers or instructions.
+  std::shared_ptr<const MachineCode> (*emit)(const KernelSpec& spec);
+};
+
+/// Null where this build makes no machine code for the set.
+const Target* find_target(InstructionSet set);
+
+/// Whether this build makes machine code for any set.
+bool is_built_in();
+
+}  // namespace tyto::cpu::jit
