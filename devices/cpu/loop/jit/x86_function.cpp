@@ -7,25 +7,6 @@
 
 namespace tyto::cpu::jit {
 
-void X86Function::choose_pins() {
-  std::vector<std::pair<std::size_t, Value>> wanted;
-  for (std::size_t i = 0; i < spec_.code.instructions.size(); ++i) {
-    const auto value = static_cast<Value>(i);
-    if (body_.root[i] != value || !body_.same_in_row[i] || is_in_mask(value)) continue;
-    if (!body_.uses(value).empty()) wanted.emplace_back(body_.uses(value).size(), value);
-  }
-  std::stable_sort(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  constexpr int temporaries = 3;
-  const int free = registers - accumulator_count_;
-  int left = free - std::min(body_.pressure, free / 2) - temporaries;
-  for (const auto& [uses, value] : wanted) {
-    if (left-- <= 0) break;
-    const int which = registers - 1 - accumulator_count_ - static_cast<int>(pins_.size());
-    pins_.emplace(value, which);
-    vectors_.pin(value, which);
-  }
-}
-
 void X86Function::assign_pointers() {
   pointers_.assign(static_cast<std::size_t>(operand_count()), -1);
   int next = 0;
@@ -145,19 +126,7 @@ void X86Function::emit_row_start() {
     mov(cursor_of(each), rax);
   }
   if (!single_) xor_(r12, r12);
-  in_element_ = false;
-  position_ = -1;
-  vectors_.begin();
-  masks_.begin();
-  for (const Value value : body_.row) {
-    unlock_all();
-    emit(value);
-    if (pinned_at(value) < 0) {
-      if (slot_of(value) < 0) slot_of(value) = new_slot();
-      store_slot(value, file(value).find(value));
-    }
-    forget_all();
-  }
+  emit_row_values();
 }
 
 void X86Function::emit_columns() {
@@ -233,11 +202,7 @@ void X86Function::emit_tail() {
 }
 
 void X86Function::emit_body(bool partial) {
-  in_element_ = true;
-  partial_ = partial;
-  vectors_.begin();
-  masks_.begin();
-  const int slots = next_slot_;
+  begin_body(partial);
   for (int each = 0; each < inputs() && !partial; ++each) {
     const OperandSpec& spec = spec_of(each);
     if (!spec.prefetched || (spec.access != Access::contiguous && !spec.every_second)) continue;
@@ -249,18 +214,7 @@ void X86Function::emit_body(bool partial) {
       prefetcht1(ptr[start + line + static_cast<int>(machine::prefetch_distance)]);
     }
   }
-  for (position_ = 0; position_ < static_cast<int>(body_.element.size()); ++position_) {
-    unlock_all();
-    const Value value = body_.element[static_cast<std::size_t>(position_)];
-    emit(value);
-    body_.operands(value, [&](Value read) { free_register(read); });
-  }
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    unlock_all();
-    accumulate(i);
-    for (const Value value : values_of(reduction(i))) free_register(body_.root[static_cast<std::size_t>(value)]);
-    ++position_;
-  }
+  emit_values();
   for (const Code::Store& store : spec_.code.stores) {
     unlock_all();
     const Value value = body_.root[static_cast<std::size_t>(store.value)];
@@ -277,16 +231,13 @@ void X86Function::emit_body(bool partial) {
     free_register(value);
     ++position_;
   }
-  forget_all();
-  for (const Value value : body_.element) slot_of(value) = -1;
-  next_slot_ = slots;
+  end_body();
   for (int each = 0; each < operand_count() && !partial; ++each) {
     if (!has_cursor(each)) continue;
     mov(rax, column_of(each));
     shl(rax, std::countr_zero(static_cast<unsigned>(lanes)));
     add(cursor_of(each), rax);
   }
-  partial_ = false;
 }
 
 }  // namespace tyto::cpu::jit

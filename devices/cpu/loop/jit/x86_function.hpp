@@ -10,36 +10,26 @@
 #include <array>
 #include <bit>
 #include <deque>
-#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
-#include "devices/cpu/loop/jit/body.hpp"
-#include "devices/cpu/loop/jit/registers.hpp"
+#include "devices/cpu/loop/jit/function_emitter.hpp"
 #include "devices/cpu/loop/jit/x86_encoder.hpp"
 #include "devices/cpu/reduce/fold_order.hpp"
 
 namespace tyto::cpu::jit {
 
-/// The set has not registers enough, or not the instructions: the loop is interpreted.
-struct NotEmitted {};
-
 /// Emits the function as it is made.
-class X86Function : public X86Encoder {
+class X86Function : public X86Encoder, private FunctionEmitter {
  public:
   X86Function(const KernelSpec& spec, VectorSet set, std::span<std::byte> buffer)
       : X86Encoder(buffer, set, spec.code, spec.variant == Variant::single),
-        single_(spec.variant == Variant::single),
-        spec_(spec),
-        body_(spec, has_masks),
-        vectors_(body_, 0, registers),
-        masks_(body_, 1, tail_mask - 1),
-        slots_of_(spec.code.instructions.size(), -1),
-        folded_(spec.code.instructions.size(), false),
+        FunctionEmitter(spec, {registers, has_masks ? tail_mask - 1 : 0, lanes, wide_lanes}),
         constants_(spec.code.instructions.size()) {
     parts_stay_apart_ = takes_parts_alone();
+    require_folds();
     place_accumulators();
     choose_pins();
     if (single_) emit_single();
@@ -63,26 +53,10 @@ class X86Function : public X86Encoder {
   int totals_area() const { return tail_mask_64() + 64; }
   int slot_area() const { return totals_area() + 64 * (1 + static_cast<int>(accumulators_.size()) / 4); }
   Address slot(int which) { return ptr[rsp + slot_area() + which * vector_bytes]; }
-  int new_slot() {
-    most_slots_ = std::max(most_slots_, next_slot_ + 1);
-    return next_slot_++;
-  }
-  int& slot_of(Value value) { return slots_of_[static_cast<std::size_t>(value)]; }
 
   // Operands.
 
-  int inputs() const { return static_cast<int>(spec_.inputs.size()); }
-  int operand_count() const { return inputs() + static_cast<int>(spec_.outputs.size()); }
-  const OperandSpec& spec_of(int operand) const {
-    return operand < inputs() ? spec_.inputs[static_cast<std::size_t>(operand)]
-                              : spec_.outputs[static_cast<std::size_t>(operand - inputs())];
-  }
-  int width_of(int operand) const { return static_cast<int>(size_of(spec_of(operand).stored)); }
-  Address in_place(int operand, std::size_t member) {
-    const std::size_t at =
-        offsetof(Frame, pointers) + static_cast<std::size_t>(operand) * sizeof(OperandPointers) + member;
-    return qword[rbx + static_cast<int>(at)];
-  }
+  Address in_place(int operand, std::size_t member) { return qword[rbx + member_of(operand, member)]; }
   Address start_of(int operand) { return in_place(operand, offsetof(OperandPointers, start)); }
   Address row_of(int operand) { return in_place(operand, offsetof(OperandPointers, row)); }
   Address column_of(int operand) { return in_place(operand, offsetof(OperandPointers, column)); }
@@ -111,28 +85,15 @@ class X86Function : public X86Encoder {
 
   // Values in registers.
 
-  Lane lane_of_value(Value value) const { return spec_.code[value].lane; }
-  bool is_in_mask(Value value) const { return has_masks && is_mask(lane_of_value(value)); }
-  RegisterFile& file(Value value) { return is_in_mask(value) ? masks_ : vectors_; }
   Xmm vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
-  int operand_of(Value value) const { return static_cast<int>(spec_.code[value].immediate & 0xffffffffu); }
   Address place_of(Value load) { return at(operand_of(load), half_of(spec_.code[load])); }
-  Value operand(Value value, std::size_t k) const {
-    return body_.root[static_cast<std::size_t>(spec_.code[value].operands[k])];
-  }
 
   /// Where a constant lies, as an operand: broadcast as it is read where the set can do that.
   Address constant_at(Value value);
-  void load_constant(Value value, int which);
-  void load_slot(Value value, int which);
-  void store_slot(Value value, int which);
-
-  /// Empties a register of a file.
-  int take(RegisterFile& bank);
-  int take_vector() { return take(vectors_); }
-
-  int in_register(Value value);
-  bool is_in_register(Value value) { return file(value).find(value) >= 0; }
+  void load_constant(Value value, int which) override;
+  void load_slot(Value value, int which) override;
+  void store_slot(Value value, int which) override;
+  void load_late(Value value, int which) override;
 
   /// Calls use(operand) with a vector's value in a register, or where it lies in memory.
   template <class Use>
@@ -152,39 +113,9 @@ class X86Function : public X86Encoder {
     }
   }
 
-  /// Whether the register that holds the value may be overwritten by the instruction that reads it now.
-  bool dies(Value value);
-  void free_register(Value value);
-  int pinned_at(Value value) const {
-    const auto found = pins_.find(value);
-    return found == pins_.end() ? -1 : found->second;
-  }
-  /// A register for the result of the current value: its own, one of its operands' that is read no more, or another.
-  int result_register(Value value, bool apart = false);
-  /// The result is in the register.
-  void settle(Value value, int which);
-  void unlock_all() {
-    vectors_.unlock_all();
-    masks_.unlock_all();
-  }
-  void forget_all() {
-    vectors_.release_all();
-    masks_.release_all();
-  }
-
   // The function.
 
-  /// Registers that the values of a body leave over hold what every vector needs.
-  void choose_pins();
-
   void assign_pointers();
-
-  /// How many vectors go through the body in one turn of the loop: short bodies would wait for the loop.
-  int unroll() const {
-    if (!accumulators_.empty()) return copies_;
-    const std::size_t work = body_.element.size() + spec_.code.stores.size();
-    return work <= 8 ? 4 : work <= 24 ? 2 : 1;
-  }
 
   void emit_function();
   void emit_single();
@@ -209,28 +140,11 @@ class X86Function : public X86Encoder {
   void emit_body(bool partial);
 
   // Reductions.
-  //
-  // Whatever the vectors' length, element i of a row goes to accumulator i modulo fold_lanes() (a fixed number of them
-  // stands side by side in registers), the accumulators of a block are added in pairs, each with the one half of them
-  // all further on, and the blocks one after the other. Vectors of the rest of a block take turns: instead of the
-  // accumulators' numbers, the accumulators themselves are turned.
 
-  struct Accumulator {
-    std::vector<int> vectors;
-    int unordered = -1;  // of extremes: a mask of lanes that have met a NaN
-  };
-  const Code::Reduction& reduction(std::size_t i) const { return spec_.code.reductions[i]; }
-  Lane lane_of_reduction(std::size_t i) const { return spec_.code[reduction(i).value].lane; }
-  bool is_extreme(std::size_t i) const {
-    return reduction(i).fold == Fold::minimum || reduction(i).fold == Fold::maximum;
-  }
-
-  void place_accumulators();
-
-  std::uint64_t identity(std::size_t i) const;
+  /// Throws where the set has no instruction for one.
+  void require_folds() const;
   Address total(std::size_t i) { return ptr[rsp + totals_area() + static_cast<int>(i) * 16]; }
   int rest_from() const { return tail_count() + 16; }
-  static bool adds_wider(Fold fold, Lane lane) { return fold == Fold::sum && lane == Lane::f32; }
 
   void start_totals();
   void start_accumulators();
@@ -240,10 +154,8 @@ class X86Function : public X86Encoder {
   void fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Operand& b);
   void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b);
 
-  void accumulate(std::size_t i);
+  void accumulate(std::size_t i) override;
   void accumulate_half(std::size_t i, Value value, int half);
-  /// So many of its vectors one vector of elements goes to.
-  int vectors_a_step(std::size_t i) const { return lanes / lanes_of(lane_of_reduction(i)); }
 
   /// The first accumulator becomes the last.
   void turn_accumulators() {
@@ -261,7 +173,7 @@ class X86Function : public X86Encoder {
 
   // Values.
 
-  void emit(Value value);
+  void emit(Value value) override;
 
   void emit_unary(Value value);
 
@@ -402,24 +314,12 @@ class X86Function : public X86Encoder {
 
   void emit_call_sequence(const Call& call, const std::array<int, 3>& operands, int d, Saved saved);
 
-  const bool single_;
-  const KernelSpec& spec_;
-  const Body body_;
-  RegisterFile vectors_, masks_;
-  std::vector<int> slots_of_;
-  int next_slot_ = 0, most_slots_ = 0;
-  std::vector<bool> folded_;  // loads that are done by what reads them
   bool parts_stay_apart_ = false;
-  std::vector<Accumulator> accumulators_;
-  int accumulator_count_ = 0, mask_count_ = 0, copies_ = 1;
-  std::map<Value, int> pins_;
   std::vector<int> pointers_;
   std::vector<std::unique_ptr<Label>> constants_;
   Label tail_masks_;
   std::deque<Stub> stubs_;
-  int position_ = 0, step_ = 0;
   int spare_ = -1;  // a register that may be used where none can be taken
-  bool in_element_ = false, partial_ = false;
 };
 
 }  // namespace tyto::cpu::jit

@@ -6,44 +6,9 @@
 
 namespace tyto::cpu::jit {
 
-void X86Function::place_accumulators() {
+void X86Function::require_folds() const {
   for (std::size_t i = 0; i < spec_.code.reductions.size(); ++i) {
     if (!has_masks && lane_of_reduction(i) == Lane::i64 && reduction(i).fold != Fold::sum) throw NotEmitted();
-    Accumulator made;
-    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes_of(lane_of_reduction(i)));
-    const auto reserve = [&] {
-      const int which = registers - 1 - accumulator_count_++;
-      if (which < registers / 2) throw NotEmitted();
-      vectors_.reserve(which);
-      return which;
-    };
-    for (int k = 0; k < vectors; ++k) made.vectors.push_back(reserve());
-    if (is_extreme(i) && is_float(lane_of_reduction(i))) {
-      if (has_masks) {
-        made.unordered = tail_mask - 1 - mask_count_++;
-        if (mask_count_ > 3) throw NotEmitted();
-        masks_.reserve(made.unordered);
-      } else {
-        made.unordered = reserve();
-      }
-    }
-    copies_ = std::max(copies_, vectors / vectors_a_step(i));
-    accumulators_.push_back(made);
-  }
-}
-
-std::uint64_t X86Function::identity(std::size_t i) const {
-  const Lane lane = lane_of_reduction(i);
-  const bool wide = is_wide(lane);
-  switch (reduction(i).fold) {
-    case Fold::sum: return 0;
-    case Fold::product: return lane == Lane::f64 ? 0x3ff0000000000000u : 1u;
-    case Fold::minimum:
-      if (is_float(lane)) return wide ? 0x7ff0000000000000u : 0x7f800000u;
-      return wide ? 0x7fffffffffffffffu : 0x7fffffffu;
-    default:
-      if (is_float(lane)) return wide ? 0xfff0000000000000u : 0xff800000u;
-      return wide ? 0x8000000000000000u : 0x80000000u;
   }
 }
 
