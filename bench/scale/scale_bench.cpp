@@ -169,7 +169,8 @@ void show_recurrent() {
     const schedule::Schedule order = choose_order(problem);
     times[2] = lap();
     const std::vector<Block> blocks = schedule::blocks_of(problem, order.order);
-    const MemoryPlan plan = plan_memory(blocks, {.work = memory::worth_of_graph(blocks.size())});
+    const MemoryPlan plan =
+        memory::plan_worth(blocks, {.work = memory::worth_of_graph(blocks.size())}, memory::worth_of_byte);
     height = plan.height;
     times[3] = lap();
     times[4] = times[0] + times[1] + times[2] + times[3];

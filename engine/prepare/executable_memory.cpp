@@ -141,14 +141,14 @@ void ExecutableBuilder::plan_arena(bool on_host) {
     // Who names a strategy wants to see what it does.
     constexpr int trials = 12;
     constexpr int trials_of_others = 2;
-    memory::InPlacePlan planned =
-        memory::plan_in_place(blocks, reuses, options, options.strategy == "best" ? trials : trials_of_others);
+    memory::InPlacePlan planned = memory::plan_in_place(
+        blocks, reuses, options, options.strategy == "best" ? trials : trials_of_others, memory::worth_of_byte);
     separate_in_place(reuses, planned);
     blocks = std::move(planned.blocks);
     std::ranges::move(planned.spans, std::back_inserter(arena.spans));
     plan = std::move(planned.plan);
   }
-  if (!plan) plan = tyto::plan_memory(blocks, options);
+  if (!plan) plan = memory::plan_worth(blocks, options, memory::worth_of_byte);
   if (checks_) {
     const std::vector<std::string> faults = check_memory_plan(blocks, *plan, options);
     if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "optimiser/memory/plan.hpp"
 #include "optimiser/memory/portfolio.hpp"
 #include "optimiser/memory/strategies.hpp"
 
@@ -20,8 +21,7 @@ constexpr std::int64_t work_to_place = 16;
 // The same where the lists do not fit into caches.
 constexpr std::int64_t work_to_place_far = 64;
 constexpr std::size_t far = std::size_t{1} << 18;
-// What the first sweeps cost a block, and each further one.
-constexpr std::int64_t work_to_sweep = 7000;
+// What each sweep beyond the first costs a block.
 constexpr std::int64_t work_to_scan = 2000;
 // A search in a problem where one dive costs more would not come back.
 constexpr std::int64_t longest_dive = 2'400'000'000;
@@ -77,9 +77,10 @@ std::int64_t work_of_one_dive(const Problem& p) {
   return places * p.count();
 }
 
-Placement best_part(const Problem& p, const Effort& effort) {
-  Placement placement = best_sweep(p, effort);
-  if (placement.height <= effort.enough || effort.late()) return placement;
+Placement best_part(const Problem& p, const Effort& whole) {
+  Placement placement = best_sweep(p, whole);
+  if (placement.height <= whole.enough || whole.late()) return placement;
+  const Effort effort = whole.worth_of(placement.height - whole.enough);
   const std::int64_t work = effort.work_or(ladder_work);
   const bool named = effort.work > 0 || effort.deadline;
   // Whoever names the work does not want lists that cost more than that; nobody waits seconds who names nothing.
@@ -96,7 +97,8 @@ Placement best_part(const Problem& p, const Effort& effort) {
   }
   if (!listed.listed) {
     if (placement.offsets.empty()) placement = linear_scan(p, Fit::best);
-    const bool affordable = named || left > 2 * work_to_scan * static_cast<std::int64_t>(p.size.size());
+    const std::int64_t work_to_scan_twice = 2 * work_to_scan * static_cast<std::int64_t>(p.size.size());
+    const bool affordable = effort.deadline || (effort.work > 0 ? effort.work : left) > work_to_scan_twice;
     return p.any_fixed || !affordable ? placement : more_sweeps(p, effort, std::move(placement));
   }
   Effort content = effort;

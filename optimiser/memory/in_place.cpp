@@ -110,11 +110,14 @@ std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const
 }
 
 InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
-                          const PlanOptions& options, int trials) {
-  InPlacePlan best{plan_memory(blocks, options), std::vector<Block>(blocks.begin(), blocks.end()), {}, {}};
+                          const PlanOptions& options, int trials, std::int64_t work_per_byte) {
+  InPlacePlan best{
+      plan_worth(blocks, options, work_per_byte), std::vector<Block>(blocks.begin(), blocks.end()), {}, {}};
   if (reuses.empty() || trials <= 0) return best;
   const std::int64_t load = load_of(blocks);
-  const auto is_tight = [&] { return best.plan.height - load <= load / tight; };
+  const std::int64_t work_of_trial = work_to_sweep * static_cast<std::int64_t>(blocks.size());
+  const std::int64_t small_gain = work_per_byte > 0 ? work_of_trial / work_per_byte : 0;
+  const auto is_tight = [&] { return best.plan.height - load <= std::max(load / tight, small_gain); };
   if (is_tight()) return best;
   const std::vector<std::size_t> candidates =
       worth_separating(blocks, reuses, best.plan, static_cast<std::size_t>(trials));
@@ -125,7 +128,7 @@ InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlace
   const auto try_separated = [&](std::vector<std::size_t> separated) {
     std::vector<std::vector<Span>> spans;
     std::vector<Block> pieces = with_separated(blocks, reuses, separated, spans);
-    MemoryPlan plan = plan_memory(pieces, each);
+    MemoryPlan plan = plan_worth(pieces, each, work_per_byte);
     spent += plan.milliseconds;
     if (plan.height < best.plan.height)
       best = {std::move(plan), std::move(pieces), std::move(separated), std::move(spans)};

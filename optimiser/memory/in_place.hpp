@@ -29,9 +29,10 @@ struct InPlacePlan {
 
 /// Reuse never adds to the bytes alive at a step, but makes long blocks, which may not fit between others. Where a plan
 /// lies above its bound, the largest reuses are separated one by one and stay so when that makes a lower plan. `trials`
-/// of them are tried, and all together, each for a share of the work. `options` as plan_memory takes them.
+/// of them are tried, and all together, each for a share of the work. `options` and what a byte less is worth as
+/// plan_worth() takes them.
 InPlacePlan plan_in_place(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,
-                          const PlanOptions& options, int trials = 12);
+                          const PlanOptions& options, int trials = 12, std::int64_t work_per_byte = 0);
 
 /// The blocks with these in-place reuses separated. Spans of lifetimes that are cut are appended to `spans`.
 std::vector<Block> with_separated(std::span<const Block> blocks, std::span<const InPlaceReuse> reuses,

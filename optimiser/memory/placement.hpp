@@ -29,7 +29,8 @@ using Clock = std::chrono::steady_clock;
 /// How much a search may do. Work is counted, so that the same request gives the same plan on every machine;
 /// only a caller who names a time limit gets the clock.
 struct Effort {
-  std::int64_t work = 0;  // 0: the strategy's own default
+  std::int64_t work = 0;           // 0: the strategy's own default
+  std::int64_t work_per_unit = 0;  // of that, what one unit less is worth; 0: all of it
   std::optional<Clock::time_point> deadline = {};
   std::uint64_t seed = 1;
   int threads = 1;
@@ -38,6 +39,15 @@ struct Effort {
   std::int64_t work_or(std::int64_t fallback) const {
     if (work > 0) return work;
     return deadline ? std::numeric_limits<std::int64_t>::max() / 4 : fallback;
+  }
+  /// What a plan lower by `gain` is worth; a little work always is.
+  Effort worth_of(Bytes gain) const {
+    constexpr std::int64_t always = 2'000'000;
+    Effort limited = *this;
+    if (work_per_unit > 0 && gain < work / work_per_unit) {
+      limited.work = std::max(std::min(work, always), gain * work_per_unit);
+    }
+    return limited;
   }
   bool late() const { return deadline && Clock::now() >= *deadline; }
 };

@@ -122,38 +122,43 @@ MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const
   return plan;
 }
 
+MemoryPlan plan_worth(std::span<const Block> blocks, const PlanOptions& options, std::int64_t work_per_byte) {
+  const auto start = Clock::now();
+  const Strategy& strategy = strategy_named(options.strategy);
+  Problem problem = make_problem(blocks, options);
+  if (strategy.uses_neighbours) problem = with_neighbours(std::move(problem));
+  Effort effort = effort_of(options, problem, start);
+  effort.work_per_unit = work_per_byte * problem.unit;
+  if (options.capacity && problem.bound * problem.unit > *options.capacity) {
+    MemoryPlan impossible;
+    impossible.bound = impossible.height = problem.bound * problem.unit;
+    hold_against_capacity(impossible, options);
+  }
+  Placement placement;
+  if (problem.count() == 0) {
+    placement.height = 0;
+  } else {
+    placement = place_with(strategy, problem, effort);
+  }
+  MemoryPlan plan = describe(blocks, problem, placement);
+  if (options.arena_limit) split_into_arenas(blocks, problem, effort, strategy, *options.arena_limit, plan);
+  plan.strategy = std::string(strategy.name);
+  if (!placement.remark.empty()) plan.strategy += " (" + placement.remark + ")";
+  hold_against_capacity(plan, options);
+#ifndef NDEBUG
+  const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
+  if (!faults.empty()) throw Error("plan_memory: " + plan.strategy + " made an invalid plan: " + faults.front());
+#endif
+  plan.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return plan;
+}
+
 }  // namespace tyto::memory
 
 namespace tyto TYTO_API {
 
 MemoryPlan plan_memory(std::span<const Block> blocks, const PlanOptions& options) {
-  const auto start = memory::Clock::now();
-  const memory::Strategy& strategy = memory::strategy_named(options.strategy);
-  memory::Problem problem = memory::make_problem(blocks, options);
-  if (strategy.uses_neighbours) problem = memory::with_neighbours(std::move(problem));
-  const memory::Effort effort = memory::effort_of(options, problem, start);
-  if (options.capacity && problem.bound * problem.unit > *options.capacity) {
-    MemoryPlan impossible;
-    impossible.bound = impossible.height = problem.bound * problem.unit;
-    memory::hold_against_capacity(impossible, options);
-  }
-  memory::Placement placement;
-  if (problem.count() == 0) {
-    placement.height = 0;
-  } else {
-    placement = memory::place_with(strategy, problem, effort);
-  }
-  MemoryPlan plan = memory::describe(blocks, problem, placement);
-  if (options.arena_limit) memory::split_into_arenas(blocks, problem, effort, strategy, *options.arena_limit, plan);
-  plan.strategy = std::string(strategy.name);
-  if (!placement.remark.empty()) plan.strategy += " (" + placement.remark + ")";
-  memory::hold_against_capacity(plan, options);
-#ifndef NDEBUG
-  const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
-  if (!faults.empty()) throw Error("plan_memory: " + plan.strategy + " made an invalid plan: " + faults.front());
-#endif
-  plan.milliseconds = std::chrono::duration<double, std::milli>(memory::Clock::now() - start).count();
-  return plan;
+  return memory::plan_worth(blocks, options, 0);
 }
 
 std::span<const MemoryStrategy> memory_strategies() {

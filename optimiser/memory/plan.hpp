@@ -14,6 +14,15 @@ MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const
 /// Fills in the naive sum, the step of highest load and the largest blocks alive then.
 void describe_peak(std::span<const Block> blocks, MemoryPlan& plan);
 
+/// As plan_memory(); "best" works for a lower plan only as much as its bytes are worth, 0: as long as `options` say.
+MemoryPlan plan_worth(std::span<const Block> blocks, const PlanOptions& options, std::int64_t work_per_byte);
+
+/// About what the first sweeps of "best" cost a block.
+constexpr std::int64_t work_to_sweep = 7000;
+
+/// What a byte less of a graph's arena is worth: four milliseconds for ten thousand.
+constexpr std::int64_t worth_of_byte = 400;
+
 /// The work that planning the blocks of a graph to be run is worth: about 20 us a block, half a second at the most.
 std::int64_t worth_of_graph(std::size_t blocks);
 

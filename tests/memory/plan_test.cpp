@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "optimiser/memory/plan.hpp"
 #include "tests/memory/oracle.hpp"
 
 using namespace tyto;
@@ -39,6 +40,21 @@ TEST_CASE("nonsense is refused by name and value") {
   CHECK_THROWS_WITH_AS(plan_memory(stack, {.alignment = 0}), "plan_memory: alignment is 0; it is at least 1",
                        ValueError);
   CHECK_THROWS_AS(plan_memory(stack, {.work = -1}), ValueError);
+}
+
+TEST_CASE("a lower plan is searched for as long as the bytes that it can save are worth") {
+  std::mt19937_64 random(5);
+  const std::vector<Block> blocks =
+      memory_tests::random_blocks(random, {.most_blocks = 1000, .steps = 100, .largest = 1000});
+  const PlanOptions options{.work = 100'000'000};
+  const MemoryPlan searched = plan_memory(blocks, options);
+  const MemoryPlan dear = memory::plan_worth(blocks, options, 2'000'000'000);
+  CHECK(dear.offsets == searched.offsets);
+  const MemoryPlan cheap = memory::plan_worth(blocks, options, 1);
+  CHECK(check_memory_plan(blocks, cheap, options).empty());
+  CHECK(cheap.height >= searched.height);
+  CHECK(cheap.bound <= searched.height);
+  CHECK(cheap.strategy != searched.strategy);  // sweeps alone
 }
 
 TEST_CASE("fixed blocks that collide are refused") {
