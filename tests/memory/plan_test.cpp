@@ -45,8 +45,8 @@ TEST_CASE("nonsense is refused by name and value") {
 TEST_CASE("a lower plan is searched for as long as the bytes that it can save are worth") {
   std::mt19937_64 random(5);
   const std::vector<Block> blocks =
-      memory_tests::random_blocks(random, {.most_blocks = 1000, .steps = 100, .largest = 1000});
-  const PlanOptions options{.work = 100'000'000};
+      memory_tests::random_blocks(random, {.most_blocks = 3000, .steps = 300, .largest = 1000});
+  const PlanOptions options{.work = 200'000'000};
   const MemoryPlan searched = plan_memory(blocks, options);
   const MemoryPlan dear = memory::plan_worth(blocks, options, 2'000'000'000);
   CHECK(dear.offsets == searched.offsets);
