@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "devices/cpu/loop/jit/aarch64_emitter.hpp"
 #include "devices/cpu/loop/jit/x86_emitter.hpp"
 
 namespace tyto::cpu::jit {
@@ -20,6 +21,8 @@ const std::vector<Target>& targets() {
                                                                                   true,
                                                                                   2,
                                                                                   [](const KernelSpec& spec) { return emit_x86(spec, VectorSet::avx512); }},
+#elif defined(TYTO_HAVE_VIXL)
+    {InstructionSet::baseline, 16, false, false, 1, emit_aarch64},
 #endif
   };
   return all;

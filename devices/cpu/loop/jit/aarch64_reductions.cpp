@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Rows reduced to numbers, in an order that the length of vectors does not change.
+#if defined(TYTO_HAVE_VIXL)
+
+#include "devices/cpu/loop/jit/aarch64_function.hpp"
+
+namespace tyto::cpu::jit {
+
+using namespace vixl::aarch64;
+
+void AArch64Function::start_totals() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    Mov(x9, identity(i));
+    Str(x9, total(i));
+    if (accumulators_[i].unordered >= 0) repeat(0, Lane::i64, accumulators_[i].unordered);
+  }
+}
+
+void AArch64Function::start_accumulators() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    for (const int which : accumulators_[i].vectors) repeat(identity(i), lane_of_reduction(i), which);
+  }
+}
+
+void AArch64Function::fold_into(std::size_t i, int to, int b) {
+  const Lane lane = lane_of_reduction(i);
+  const VRegister x = vector(to, lane), y = vector(b, lane);
+  switch (reduction(i).fold) {
+    case Fold::sum: is_float(lane) ? Fadd(x, x, y) : Add(x, x, y); return;
+    case Fold::product:
+      if (lane == Lane::i64) emit_wide_product(to, to, b);
+      else is_float(lane) ? Fmul(x, x, y) : Mul(x, x, y);
+      return;
+    default: break;
+  }
+  // Of equal ones the accumulator stays, as it does where the value is NaN.
+  const bool largest = reduction(i).fold == Fold::maximum;
+  const int better = take_vector();
+  const VRegister mask = vector(better, lane), more = largest ? y : x, less = largest ? x : y;
+  is_float(lane) ? Fcmgt(mask, more, less) : Cmgt(mask, more, less);
+  Bit(bits(to), bits(b), bits(better));
+}
+
+void AArch64Function::tail_mask(Lane lane, int which) {
+  const int number = take_vector();
+  const VRegister count = vector(which, lane);
+  if (is_wide(lane)) {
+    Dup(count, x21);
+    Ldr(scalar(number, vector_bytes), 1, 0);
+  } else {
+    Dup(count, w21);
+    Ldr(scalar(number, vector_bytes), 0x0000000300000002, 0x0000000100000000);
+  }
+  Cmhi(count, count, vector(number, lane));
+}
+
+void AArch64Function::accumulate(std::size_t i) {
+  const Accumulator& accumulator = accumulators_[i];
+  const Lane lane = lane_of_reduction(i);
+  const int which = accumulator.vectors[static_cast<std::size_t>(step_) % accumulator.vectors.size()];
+  int x = in_register(root(reduction(i).value));
+  if (partial_) {
+    const int blended = take_vector(), mask = take_vector();
+    tail_mask(lane, mask);
+    repeat(identity(i), lane, blended);
+    Bit(bits(blended), bits(x), bits(mask));
+    x = blended;
+  }
+  fold_into(i, which, x);
+  if (accumulator.unordered < 0) return;
+  const int ordered = take_vector();
+  Fcmeq(vector(ordered, lane), vector(x, lane), vector(x, lane));
+  Orn(bits(accumulator.unordered), bits(accumulator.unordered), bits(ordered));
+}
+
+void AArch64Function::turn(std::size_t i) {
+  const std::vector<int>& vectors = accumulators_[i].vectors;
+  if (vectors.size() == 1) return;
+  const int t = vectors_.find_free();
+  move(t, vectors[0]);
+  for (std::size_t k = 0; k + 1 < vectors.size(); ++k) move(vectors[k], vectors[k + 1]);
+  move(vectors.back(), t);
+}
+
+void AArch64Function::turn_back(std::size_t i) {
+  const std::size_t count = accumulators_[i].vectors.size();
+  if (count == 1) return;
+  Label next, done;
+  Mov(x9, x23);
+  Bind(&next);
+  Tst(x9, count - 1);
+  B(&done, eq);
+  turn(i);
+  Add(x9, x9, 1);
+  B(&next);
+  Bind(&done);
+}
+
+void AArch64Function::add_to_totals() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    unlock_all();
+    const std::vector<int>& vectors = accumulators_[i].vectors;
+    const Lane lane = lane_of_reduction(i);
+    if (is_extreme(i)) turn_back(i);
+    for (std::size_t count = vectors.size() / 2; count > 0; count /= 2) {
+      for (std::size_t k = 0; k < count; ++k) {
+        unlock_all();
+        fold_into(i, vectors[k], vectors[k + count]);
+      }
+    }
+    unlock_all();
+    const int first = vectors[0], t = take_vector();
+    const int width = is_wide(lane) ? 8 : 4;
+    for (int half = lanes() / 2; half > 0; half /= 2) {
+      half* width == 8 ? Dup(as(t, kFormat2D), as(first, kFormat2D), 1)
+                       : Dup(as(t, kFormat4S), as(first, kFormat4S), 1);
+      fold_into(i, first, t);
+    }
+    Ldr(scalar(t, 8), total(i));
+    if (adds_wider(reduction(i).fold, lane)) {
+      Fcvt(scalar(first, 8), scalar(first, 4));
+      Fadd(scalar(t, 8), scalar(t, 8), scalar(first, 8));
+    } else {
+      fold_into(i, t, first);
+    }
+    Str(scalar(t, 8), total(i));
+  }
+}
+
+void AArch64Function::store_totals() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    const Lane lane = lane_of_reduction(i);
+    const bool wide = is_wide(lane) || adds_wider(reduction(i).fold, lane);
+    Ldr(x9, total(i));
+    if (const int unordered = accumulators_[i].unordered; unordered >= 0) {
+      Label numbers;
+      Umov(x10, as(unordered, kFormat2D), 0);
+      if (lanes() * (is_wide(lane) ? 8 : 4) == vector_bytes) {
+        Umov(x11, as(unordered, kFormat2D), 1);
+        Orr(x10, x10, x11);
+      }
+      Cbz(x10, &numbers);
+      Mov(x9, wide ? 0x7ff8000000000000u : 0x7fc00000u);
+      Bind(&numbers);
+    }
+    Ldr(x10, start_of(inputs() + reduction(i).operand));
+    Str(wide ? x9 : w9, MemOperand(x10));
+  }
+}
+
+}  // namespace tyto::cpu::jit
+
+#endif

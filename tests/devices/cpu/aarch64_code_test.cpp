@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Machine code for AArch64, simulated, against the interpreter of the processor at hand.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "core/graph/op_ids.hpp"
+#include "core/loop/loop_builder.hpp"
+#include "core/value/text.hpp"
+#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/loop/jit/record.hpp"
+#include "tests/devices/cpu/jit_rig.hpp"
+#include "tests/simulator/aarch64.hpp"
+
+namespace tyto::cpu::testing::aarch64_code {
+
+namespace {
+
+using core::OpId;
+using jit::Access;
+
+/// How a row of operands lies in memory.
+struct Layout {
+  Access access;
+  std::int64_t stride;
+};
+constexpr Layout contiguous{Access::contiguous, 1}, every_third{Access::strided, 3}, repeated{Access::broadcast, 0};
+
+/// Rows of an operator's operands, and what simulated code and the interpreter make of them.
+struct Rows {
+  static constexpr std::int64_t rows = 2;
+
+  StoredTensor operand(DType type, Layout layout) const {
+    return StoredTensor(type, {{rows, columns}, {layout.stride * columns + 1, layout.stride}, 0});
+  }
+  jit::OperandSpec spec_of(const StoredTensor& tensor, Layout layout) const { return {tensor.dtype, layout.access}; }
+
+  /// Instructions that the simulator took; -1 where nothing was simulated.
+  std::int64_t run(const core::LoopProgram& program, const std::vector<StoredTensor>& inputs,
+                   const std::vector<Layout>& layouts, StoredTensor& out, Layout out_layout) const {
+    std::vector<jit::InputSpec> read;
+    std::vector<jit::OperandSpec> from;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      read.push_back({inputs[i].dtype, layouts[i].access == Access::broadcast});
+      from.push_back(spec_of(inputs[i], layouts[i]));
+    }
+    const jit::KernelSpec spec{
+        jit::record(program, read, std::vector{out.dtype}, tile_loops(InstructionSet::baseline), false),
+        from,
+        {spec_of(out, out_layout)},
+        columns == 1 ? jit::Variant::single : jit::Variant::rows};
+    if (!spec.code.complete || !spec.code.calls.empty()) return -1;  // the simulator calls no functions of the host
+    jit::Frame frame;
+    frame.rows = rows;
+    frame.columns = columns;
+    constexpr std::byte always{1};
+    frame.goes_on = &always;
+    for (std::size_t i = 0; i <= inputs.size(); ++i) {
+      const StoredTensor& tensor = i < inputs.size() ? inputs[i] : out;
+      const auto width = static_cast<std::ptrdiff_t>(size_of(tensor.dtype));
+      frame.pointers[i] = {const_cast<std::byte*>(tensor.memory.data()), tensor.view.strides[0] * width,
+                           tensor.view.strides[1] * width, nullptr};
+    }
+    return simulate_aarch64(spec, frame);
+  }
+
+  std::int64_t columns;
+};
+
+void interpret(const core::LoopProgram& program, const std::vector<StoredTensor>& inputs, StoredTensor& out) {
+  std::vector<core::Operand> from;
+  std::vector<core::Address> read;
+  for (const StoredTensor& input : inputs) {
+    from.push_back(input.operand());
+    read.push_back({const_cast<std::byte*>(input.memory.data()), 0});
+  }
+  const core::Address written{out.memory.data(), 0};
+  prepare_elements(bound_loop(program, from, {out.operand()}), by_interpreter)->launch(read, {&written, 1}, {});
+}
+
+int differences(const StoredTensor& a, const StoredTensor& b) {
+  int count = 0;
+  for (std::int64_t i = 0; i < a.view.count(); ++i) {
+    const long double x = a.get(i), y = b.get(i);
+    const bool same = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+    if (!same && count++ < 3) MESSAGE("element ", i, ": ", static_cast<double>(x), " and ", static_cast<double>(y));
+  }
+  return count;
+}
+
+bool skipped() {
+  if (has_aarch64_simulator()) return false;
+  MESSAGE("code for AArch64 is not simulated: this build has no VIXL (libvixl-dev) for x86-64");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("simulated code for AArch64 gives the bits of the interpreter for every operator and type") {
+  if (skipped()) return;
+  std::mt19937 random(7);
+  int simulated = 0;
+  for (std::size_t number = 0; number < core::elementwise_count; ++number) {
+    const auto op = static_cast<OpId>(number);
+    const core::OpDef& def = core::definition(op);
+    for (const DType type : all_types) {
+      std::vector<DType> types(static_cast<std::size_t>(def.max_inputs), type);
+      if (def.domain == core::Domain::selection) types[0] = DType::boolean;
+      if (def.domain == core::Domain::floating && !is_floating(type)) continue;
+      DType made{};
+      try {
+        std::vector<core::TensorType> operands;
+        for (const DType each : types) operands.push_back({each, Shape{4}});
+        made = def.infer(core::NoAttributes{}, operands)[0].dtype;
+      } catch (const Error&) {
+        continue;  // the operator is not defined on the type
+      }
+      CAPTURE(def.name);
+      CAPTURE(name_of(type));
+      core::LoopBuilder builder(types);
+      std::vector<core::LoopValue> values;
+      for (std::size_t i = 0; i < types.size(); ++i) values.push_back(static_cast<core::LoopValue>(i));
+      const DType working = is_floating(type) ? compute_type(type) : type;
+      for (std::size_t i = 0; i < types.size(); ++i) {
+        if (types[i] == type) values[i] = builder.as(working, values[i]);
+      }
+      core::LoopValue result = builder.apply({op, made == type ? working : made}, values);
+      result = builder.as(made, result);
+      const core::LoopProgram program = builder.finish({&result, 1});
+      for (const std::int64_t columns : {1, 3, 4, 25}) {
+        CAPTURE(columns);
+        const Rows shape{columns};
+        const Layout choices[] = {contiguous, every_third, repeated};
+        std::vector<Layout> layouts;
+        std::vector<StoredTensor> inputs;
+        for (const DType each : types) {
+          layouts.push_back(columns == 1 ? contiguous : choices[random() % 3]);
+          inputs.push_back(shape.operand(each, layouts.back()));
+          fill(inputs.back(), def, random);
+        }
+        const Layout written = columns == 1 ? contiguous : choices[random() % 2];
+        StoredTensor expected = shape.operand(made, written), found = expected;
+        if (shape.run(program, inputs, layouts, found, written) < 0) continue;
+        interpret(program, inputs, expected);
+        CHECK(differences(expected, found) == 0);
+        if (!is_floating(made)) CHECK(expected.memory == found.memory);
+        ++simulated;
+      }
+    }
+  }
+  CHECK(simulated > 1000);
+}
+
+}  // namespace tyto::cpu::testing::aarch64_code

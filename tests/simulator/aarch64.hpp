@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Machine code for AArch64 on processors of another kind, by VIXL's simulator.
+#pragma once
+
+#include <cstdint>
+
+#include "devices/cpu/loop/jit/kernel_spec.hpp"
+
+namespace tyto::cpu::testing {
+
+/// Whether this build has the simulator: VIXL, on x86-64.
+bool has_aarch64_simulator();
+
+/// Runs the specification's code on the frame; how many instructions that took, or -1 where there is no code. Functions
+/// of the host cannot be called.
+std::int64_t simulate_aarch64(const jit::KernelSpec& spec, jit::Frame& frame);
+
+}  // namespace tyto::cpu::testing
