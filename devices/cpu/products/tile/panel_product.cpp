@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
@@ -98,9 +99,10 @@ PanelProduct<T> plan_panel_product(InstructionSet set, std::int64_t rows, std::i
 template <class T>
 void pack_panel(const PanelLayout& layout, const InnerBlock& block, std::int64_t panel, const PanelSource<T>& source,
                 T* packed) noexcept {
-  constexpr std::int64_t run = 64;  // steps transposed at a time: whole cache lines read, their panel rows stay in L1
-  constexpr std::int64_t columns_ahead = 8;  // each column starts on a page of its own, which hardware does not foresee
-  constexpr std::int64_t line_elements = machine::cache_line / static_cast<std::int64_t>(sizeof(T));
+  // Steps and columns transposed at a time: whole cache lines read, their panel rows stay in L1, and the next columns
+  // come in meanwhile, each of which may start on a page of its own, which hardware does not foresee.
+  constexpr std::int64_t run = 64, together = 16;
+  constexpr auto element = static_cast<std::int64_t>(sizeof(T));
   const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
   for (std::int64_t tap = 0; tap < block.taps; ++tap) {
     const T* from = source.base + block.first * source.step_stride + panel * layout.width * source.column_stride;
@@ -113,15 +115,17 @@ void pack_panel(const PanelLayout& layout, const InnerBlock& block, std::int64_t
     } else {
       for (std::int64_t start = 0; start < block.steps; start += run) {
         const std::int64_t stop = std::min(start + run, block.steps);
-        for (std::int64_t column = 0; column < columns; ++column) {
-          if (column + columns_ahead < columns) {
-            const T* next = from + (column + columns_ahead) * source.column_stride + start * source.step_stride;
-            for (std::int64_t element = 0; element < stop - start; element += line_elements)
-              __builtin_prefetch(next + element);
+        for (std::int64_t column = 0; column < columns; column += together) {
+          const T* const first = from + start * source.step_stride + column * source.column_stride;
+          for (std::int64_t next = column + together; next < std::min(column + 2 * together, columns); ++next) {
+            const T* const ahead = first + (next - column) * source.column_stride;
+            for (std::int64_t i = 0; i < stop - start; i += machine::cache_line / element)
+              __builtin_prefetch(ahead + i);
           }
-          for (std::int64_t step = start; step < stop; ++step) {
-            to[step * pitch + column] = from[step * source.step_stride + column * source.column_stride];
-          }
+          const CopyBlock square{
+              stop - start, std::min(together, columns - column), source.step_stride, source.column_stride, pitch, 1};
+          copy_function(square, sizeof(T))(reinterpret_cast<const std::byte*>(first),
+                                           reinterpret_cast<std::byte*>(to + start * pitch + column), square);
         }
       }
     }
