@@ -3,7 +3,10 @@
 // what it refuses.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
@@ -20,7 +23,7 @@ using T = Tensor<Eager>;
 
 const std::vector<std::size_t> four{0, 1, 2, 3};
 
-/// Sizes across the blocks of the kernels: 96 queries or keys by 256 of the others.
+/// Sizes across the blocks of the kernels: 192 queries or keys by a few hundred of the others.
 struct Sizes {
   Shape stack;
   std::int64_t queries, keys, features, values;
@@ -124,11 +127,11 @@ void check_both(const Drawn& one, const Sizes& sizes, DType dtype) {
 TEST_CASE("attention by blocks gives what the scores written out give, and so does its gradient") {
   seed(11);
   fuzz::Dice dice(5);
-  const Sizes sizes[] = {{{}, 1, 1, 1, 1},         {{2}, 3, 5, 4, 2},       {{2, 3}, 7, 9, 5, 6},
-                         {{1}, 1, 300, 64, 64},    {{2}, 4, 257, 33, 70},   {{2}, 97, 256, 16, 16},
-                         {{1, 2}, 193, 100, 8, 3}, {{1}, 300, 520, 40, 65}, {{2}, 5, 600, 129, 17},
-                         {{2}, 20, 20, 0, 3},      {{3}, 6, 4, 3, 0},       {{0}, 3, 4, 5, 6},
-                         {{2}, 0, 4, 3, 2},        {{2}, 4, 0, 3, 2}};
+  const Sizes sizes[] = {
+      {{}, 1, 1, 1, 1},       {{2}, 3, 5, 4, 2},       {{2, 3}, 7, 9, 5, 6},     {{1}, 1, 300, 64, 64},
+      {{2}, 4, 257, 33, 70},  {{2}, 97, 256, 16, 16},  {{1, 2}, 193, 100, 8, 3}, {{1}, 300, 520, 40, 65},
+      {{2}, 5, 600, 129, 17}, {{1}, 200, 700, 20, 16}, {{1}, 700, 200, 33, 32},  {{2}, 20, 20, 0, 3},
+      {{3}, 6, 4, 3, 0},      {{0}, 3, 4, 5, 6},       {{2}, 0, 4, 3, 2},        {{2}, 4, 0, 3, 2}};
   for (const Sizes& each : sizes) {
     for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
       CAPTURE(each.stack);
@@ -142,6 +145,82 @@ TEST_CASE("attention by blocks gives what the scores written out give, and so do
         CAPTURE(one.attributes.causal);
         CAPTURE(one.inputs.size());
         check_both(one, each, dtype);
+      }
+    }
+  }
+}
+
+/// softmax(q kT / 2 + added) v in doubles, element by element; zeros where all scores are minus infinity.
+std::vector<double> by_definition(const T& q, const T& k, const T& v, const std::vector<double>& added) {
+  const auto a = q.to_vector<double>(), b = k.to_vector<double>(), c = v.to_vector<double>();
+  const std::size_t queries = static_cast<std::size_t>(q.shape()[0]), keys = static_cast<std::size_t>(k.shape()[0]),
+                    features = static_cast<std::size_t>(q.shape()[1]), values = static_cast<std::size_t>(v.shape()[1]);
+  std::vector<double> y(queries * values, 0.0);
+  for (std::size_t i = 0; i < queries; ++i) {
+    std::vector<double> weights(keys);
+    double greatest = -std::numeric_limits<double>::infinity(), total = 0;
+    for (std::size_t j = 0; j < keys; ++j) {
+      for (std::size_t f = 0; f < features; ++f) weights[j] += a[i * features + f] * b[j * features + f] / 2;
+      weights[j] += added[i * keys + j];
+      greatest = std::max(greatest, weights[j]);
+    }
+    if (std::isinf(greatest)) continue;
+    for (double& weight : weights) total += weight = std::exp(weight - greatest);
+    for (std::size_t j = 0; j < keys; ++j) {
+      for (std::size_t f = 0; f < values; ++f) y[i * values + f] += weights[j] / total * c[j * values + f];
+    }
+  }
+  return y;
+}
+
+TEST_CASE_TEMPLATE("attention with rows, columns and corners that nobody sees is softmax by its definition", M, Eager,
+                   Lazy) {
+  constexpr double nowhere = -std::numeric_limits<double>::infinity();
+  struct Lengths {
+    std::int64_t queries, keys, features, values;
+  };
+  enum Pattern { nothing, first_row, first_column, even_keys, only_last, none };
+  for (const Lengths n : {Lengths{1, 1, 1, 1}, Lengths{1, 9, 5, 3}, Lengths{7, 1, 17, 16}, Lengths{5, 12, 16, 33},
+                          Lengths{12, 5, 24, 8}, Lengths{33, 70, 20, 40}, Lengths{13, 700, 3, 2}}) {
+    seed(15);
+    const T q = T::normal({n.queries, n.features}), k = T::normal({n.keys, n.features}),
+            v = T::normal({n.keys, n.values});
+    for (const bool causal : {false, true}) {
+      for (const Pattern pattern : {nothing, first_row, first_column, even_keys, only_last, none}) {
+        CAPTURE(n.queries);
+        CAPTURE(n.keys);
+        CAPTURE(causal);
+        CAPTURE(static_cast<int>(pattern));
+        std::vector<double> added;
+        std::vector<float> bias;
+        std::vector<std::uint8_t> seen;
+        for (std::int64_t i = 0; i < n.queries; ++i) {
+          for (std::int64_t j = 0; j < n.keys; ++j) {
+            const bool hidden = (pattern == first_row && i == 0) || (pattern == first_column && j == 0) ||
+                                (pattern == even_keys && j % 2 == 0) || (pattern == only_last && j + 1 < n.keys) ||
+                                pattern == none;
+            const double number = static_cast<double>((i * 5 + j * 3) % 7) / 4;
+            seen.push_back(hidden ? 0 : 1);
+            bias.push_back(static_cast<float>(hidden ? nowhere : number));
+            added.push_back(hidden || (causal && j > i) ? nowhere : number);
+          }
+        }
+        const Shape scores{n.queries, n.keys};
+        const auto as = [](const T& x) { return Tensor<M>::from(x.to_vector<float>(), x.shape()); };
+        const auto check_mask = [&](const Tensor<M>& mask, const std::vector<double>& numbers) {
+          const auto got =
+              scaled_dot_product_attention(as(q), as(k), as(v), {.mask = mask, .causal = causal, .scale = 0.5})
+                  .template to_vector<double>();
+          const std::vector<double> want = by_definition(q, k, v, numbers);
+          REQUIRE(got.size() == want.size());
+          for (std::size_t i = 0; i < want.size(); ++i) {
+            CHECK(std::abs(got[i] - want[i]) <= 2e-6 * std::max(1.0, std::abs(want[i])));
+          }
+        };
+        check_mask(Tensor<M>::from(bias, scores), added);
+        std::vector<double> zeros;
+        for (const double number : added) zeros.push_back(std::isinf(number) ? nowhere : 0.0);
+        check_mask(not_equal(Tensor<M>::from(seen, scores), 0), zeros);
       }
     }
   }

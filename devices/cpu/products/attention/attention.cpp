@@ -2,14 +2,13 @@
 // Attention a block of queries at a time: scores against a block of keys are made weights in the cache, by a softmax
 // that is corrected as greater scores appear, and multiplied with the values at once.
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/attention/attention.hpp"
 #include "devices/cpu/products/attention/operands.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
-#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -17,8 +16,7 @@ namespace attention {
 
 namespace {
 
-constexpr std::int64_t most_query_rows = 96;
-constexpr std::int64_t key_block = 256;  // their scores, and the panels that make them, stay in the second-level cache
+std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 template <class T>
 class AttentionKernel final : public core::Kernel {
@@ -32,41 +30,41 @@ class AttentionKernel final : public core::Kernel {
         log_sums_(MatrixStack::of(step.outputs[1], true)),
         masked_(step.inputs.size() > 3),
         loops_(row_loops<T>(instruction_set())),
-        last_keys_(k_.rows == 0 ? 0 : (k_.rows - 1) % key_block + 1),
-        blocks_((k_.rows + key_block - 1) / key_block) {
+        tiles_(tiles<T>(instruction_set())) {
     if (masked_) mask_ = MatrixStack::of(step.inputs[3]);
-    const InstructionSet set = instruction_set();
-    const std::int64_t rows = std::min(most_query_rows, q_.rows);
-    const std::int64_t query_stride = q_.is_readable() ? q_.column_stride : 1;
+    const int lanes = tiles_.lanes, width = tiles_.width();
     const auto element = static_cast<std::int64_t>(sizeof(T));
-    for (const bool whole : {true, false}) {
-      const std::int64_t keys = whole ? key_block : last_keys_;
-      (whole ? scores_.whole : scores_.rest) =
-          plan_panel_product<T>(set, rows, keys, 1, q_.columns, query_stride, q_.columns * element, true, 1);
-      (whole ? sums_.whole : sums_.rest) =
-          plan_panel_product<T>(set, rows, v_.columns, 1, keys, 1, key_block * element, true, 1);
-    }
-    query_block_ = std::min({most_query_rows, scores_.whole.chunk_rows, scores_.rest.chunk_rows, sums_.whole.chunk_rows,
-                             sums_.rest.chunk_rows});
-    query_blocks_ = (q_.rows + query_block_ - 1) / query_block_;
-    direct_ =
-        q_.rows <= dot_rows && q_.is_readable() && query_stride == 1 && k_.column_stride == 1 && v_.column_stride == 1;
+    const std::int64_t most =
+        block_columns(tile_rows * element, std::max<std::int64_t>(k_.columns + v_.columns, 1) * element, width);
+    blocks_ = parts(k_.rows, most);
+    key_block_ = blocks_ <= 1 ? k_.rows : parts(parts(k_.rows, blocks_), width) * width;
+    blocks_ = key_block_ == 0 ? 0 : parts(k_.rows, key_block_);
+    value_layout_ = {v_.columns, lanes, width};
+    direct_ = q_.rows <= dot_rows && q_.is_readable() && q_.column_stride == 1 && k_.column_stride == 1 &&
+              v_.column_stride == 1;
 
-    const double operations = 2.0 * static_cast<double>(q_.starts.size()) * static_cast<double>(q_.rows) *
+    const auto stacks = static_cast<std::int64_t>(q_.starts.size());
+    const double operations = 2.0 * static_cast<double>(stacks) * static_cast<double>(q_.rows) *
                               static_cast<double>(k_.rows) * static_cast<double>(q_.columns + v_.columns + 10);
     threads_ = threads_for(operations / machine::tile_operations);
+    const std::int64_t shares = parts(threads_, std::max<std::int64_t>(stacks, 1));
+    query_block_ = std::min(block_rows, parts(parts(q_.rows, shares), tile_rows) * tile_rows);
+    query_blocks_ = q_.rows == 0 ? 0 : parts(q_.rows, query_block_);
+
     const auto reserve = [&](std::int64_t elements) {
       return own_.reserve(static_cast<std::size_t>(elements) * sizeof(T));
     };
-    keys_ = reserve(direct_ ? 0 : blocks_ * scores_.whole.packed_elements());
-    values_ = reserve(direct_ ? tail_elements() : blocks_ * sums_.whole.packed_elements());
-    wide_keys_ = reserve(k_.is_readable() ? 0 : k_.rows * std::max(k_.columns, v_.columns));
+    pitch_ = with_room(key_block_);
+    packed_keys_ = packed_elements({key_block_, lanes, width}, k_.columns);
+    packed_values_ = packed_elements(value_layout_, key_block_);
+    keys_ = reserve(direct_ ? 0 : blocks_ * packed_keys_);
+    values_ = reserve(reads_values() ? 0 : blocks_ * packed_values_);
+    wide_ = reserve(k_.is_readable() ? 0 : k_.rows * std::max(k_.columns, v_.columns));
     wide_queries_ = reserve(q_.is_readable() ? 0 : query_block_ * q_.columns);
-    weights_ = reserve(query_block_ * key_block);
-    result_ = reserve(query_block_ * v_.columns);
-    added_ = reserve(masked_ ? key_block : 0);
-    running_ = own_.reserve(static_cast<std::size_t>(query_block_) * sizeof(RunningSoftmax<T>));
-    tables_ = own_.reserve(row_table_bytes<T>(query_block_));
+    weights_ = reserve(tile_rows * pitch_);
+    result_ = reserve(ResultRows<T>::room(y_, query_block_));
+    added_ = reserve(masked_ ? 2 * tile_rows * pitch_ : 0);
+    running_ = reserve(3 * query_block_);
   }
 
   std::size_t workspace() const override { return own_.bytes() * static_cast<std::size_t>(threads_); }
@@ -80,7 +78,7 @@ class AttentionKernel final : public core::Kernel {
       std::int64_t packed = -1;
       for (std::int64_t job = mine.begin; job < mine.end; ++job) {
         const std::int64_t matrix = job / query_blocks_;
-        if (matrix != std::exchange(packed, matrix)) pack(call, matrix);
+        if (matrix != std::exchange(packed, matrix)) pack_operands(call, matrix);
         const std::int64_t first = job % query_blocks_ * query_block_;
         attend(call, matrix, first, std::min(query_block_, q_.rows - first));
       }
@@ -97,26 +95,34 @@ class AttentionKernel final : public core::Kernel {
     std::byte* output(std::size_t i) const noexcept { return outputs[i].pointer(); }
   };
 
-  bool is_whole(std::int64_t block) const noexcept { return block + 1 < blocks_ || last_keys_ == key_block; }
-  std::int64_t keys_of(std::int64_t block) const noexcept { return is_whole(block) ? key_block : last_keys_; }
-  std::int64_t tail_elements() const noexcept {
-    const PanelLayout& layout = sums_.whole.layout;
-    return layout.count() == 0 ? 0 : key_block * layout.pitch_of(layout.count() - 1);
+  std::int64_t keys_of(std::int64_t block) const noexcept { return std::min(key_block_, k_.rows - block * key_block_); }
+  /// Whether values are read where they lie: tiles read whole vectors.
+  bool reads_values() const noexcept { return direct_ && v_.columns % tiles_.lanes == 0; }
+
+  RightPanels<T> keys(const Call& call, std::int64_t block) const noexcept {
+    return {
+        {keys_of(block), tiles_.lanes, tiles_.width()}, k_.columns, at<T>(call.space, keys_) + block * packed_keys_};
+  }
+  RightPanels<T> values(const Call& call, std::int64_t matrix, std::int64_t block) const noexcept {
+    if (reads_values()) {
+      const T* const rows = v_.at<T>(call.input(2), matrix, block * key_block_);
+      return {value_layout_, keys_of(block), nullptr, rows, v_.row_stride};
+    }
+    return {value_layout_, keys_of(block), at<T>(call.space, values_) + block * packed_values_};
   }
 
   /// Lays the keys and values of one matrix out for the products.
-  void pack(const Call& call, std::int64_t matrix) const noexcept {
-    if (direct_) return;
-    T* const wide = at<T>(call.space, wide_keys_);
-    const ReadableRows<T> keys = readable_rows(k_, call.input(1), matrix, 0, k_.rows, wide);
-    for (std::int64_t block = 0; block < blocks_; ++block) {
-      pack_panels(scores_.of(is_whole(block)), keys.transposed(block * key_block),
-                  at<T>(call.space, keys_) + block * scores_.whole.packed_elements(), Team{});
+  void pack_operands(const Call& call, std::int64_t matrix) const noexcept {
+    T* const wide = at<T>(call.space, wide_);
+    if (!direct_) {
+      const ReadableRows<T> rows = readable_rows(k_, call.input(1), matrix, 0, k_.rows, wide);
+      for (std::int64_t block = 0; block < blocks_; ++block)
+        pack(keys(call, block), rows.transposed(block * key_block_));
     }
-    const ReadableRows<T> values = readable_rows(v_, call.input(2), matrix, 0, v_.rows, wide);
-    for (std::int64_t block = 0; block < blocks_; ++block) {
-      pack_panels(sums_.of(is_whole(block)), values.plain(block * key_block),
-                  at<T>(call.space, values_) + block * sums_.whole.packed_elements(), Team{});
+    if (!reads_values()) {
+      const ReadableRows<T> rows = readable_rows(v_, call.input(2), matrix, 0, v_.rows, wide);
+      for (std::int64_t block = 0; block < blocks_; ++block)
+        pack(values(call, matrix, block), rows.plain(block * key_block_));
     }
   }
 
@@ -124,99 +130,93 @@ class AttentionKernel final : public core::Kernel {
   void attend(const Call& call, std::int64_t matrix, std::int64_t first, std::int64_t count) const noexcept {
     const ReadableRows<T> queries =
         readable_rows(q_, call.input(0), matrix, first, count, at<T>(call.space, wide_queries_));
-    T* const weights = at<T>(call.space, weights_);
-    T* const result = at<T>(call.space, result_);
-    auto* const running = at<RunningSoftmax<T>>(call.space, running_);
-    const auto tables = row_tables<T>(at<std::byte>(call.space, tables_), query_block_);
-    std::fill_n(running, count, RunningSoftmax<T>{});
-    std::fill_n(result, count * v_.columns, T(0));
-    const std::int64_t reach = attributes_.causal ? std::min(k_.rows, first + count) : k_.rows;
-    for (std::int64_t block = 0; block * key_block < reach; ++block) {
-      const std::int64_t key = block * key_block, keys = keys_of(block);
-      score(call, matrix, queries, count, block, weights, tables);
-      for (std::int64_t i = 0; i < count; ++i) {
-        T* const row = weights + i * key_block;
-        const std::int64_t seen = attributes_.causal ? std::clamp<std::int64_t>(first + i - key + 1, 0, keys) : keys;
-        const T* added = nullptr;
-        if (masked_) {
-          T* const mask = at<T>(call.space, added_);
-          MaskBlock<T>(mask_, call.input(3), matrix).of_query(first + i, key, seen, mask);
-          added = mask;
-        }
-        const T factor = loops_.soften(seen, row, added, static_cast<T>(attributes_.scale), running[i]);
-        std::fill(row + std::min(keys, with_room(seen)), row + keys, T(0));
-        if (factor != T(1)) loops_.scale(v_.columns, result + i * v_.columns, factor);
+    const ResultRows<T> result(y_, call.output(0), matrix, first, at<T>(call.space, result_));
+    T* const space = at<T>(call.space, running_);
+    const RunningSoftmax<T> running{space, space + query_block_};
+    T* const log_sums = space + 2 * query_block_;
+    std::fill_n(running.greatest, count, -static_cast<T>(__builtin_inf()));
+    std::fill_n(running.total, count, T(0));
+    if (blocks_ == 0) result.clear(count);
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      for (std::int64_t i = 0; i < count; i += tile_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(tile_rows, count - i);
+        attend_block(call, matrix, block, queries, first, i, rows, running, result);
       }
-      add_values(call, matrix, count, block, weights, result, tables);
     }
+    loops_.conclude(count, running, log_sums);
     for (std::int64_t i = 0; i < count; ++i) {
-      const RunningSoftmax<T>& row = running[i];
-      const bool nowhere = row.total == 0;
-      if (!nowhere) loops_.scale(v_.columns, result + i * v_.columns, T(1) / row.total);
-      store_row(y_, call.output(0), matrix, first + i, result + i * v_.columns);
-      *log_sums_.at<T>(call.output(1), matrix, first + i) =
-          nowhere ? static_cast<T>(__builtin_inf()) : row.greatest + std::log(row.total);
+      loops_.scale(v_.columns, result.row(i), running.total[i]);
+      *log_sums_.at<T>(call.output(1), matrix, first + i) = log_sums[i];
     }
+    result.store(count);
   }
 
-  void score(const Call& call, std::int64_t matrix, const ReadableRows<T>& queries, std::int64_t count,
-             std::int64_t block, T* weights, const RowTables<T>& tables) const noexcept {
-    if (!direct_) {
-      PanelOperand<T> right;
-      right.packed = at<T>(call.space, keys_) + block * scores_.whole.packed_elements();
-      multiply_rows(scores_.of(is_whole(block)), queries.base, queries.row_stride, count, right, weights, key_block,
-                    false, tables);
-      return;
+  /// What the keys of one block add to the results of a tile of queries, the first of them number `i` from `first` on.
+  void attend_block(const Call& call, std::int64_t matrix, std::int64_t block, const ReadableRows<T>& queries,
+                    std::int64_t first, std::int64_t i, std::int64_t rows, const RunningSoftmax<T>& running,
+                    const ResultRows<T>& result) const noexcept {
+    const std::int64_t key = block * key_block_, all = keys_of(block);
+    const auto seen_by = [&](std::int64_t query) {
+      return attributes_.causal ? std::clamp<std::int64_t>(query - key + 1, 0, all) : all;
+    };
+    const std::int64_t reach = seen_by(first + i + rows - 1);
+    if (reach == 0) return;
+    ScoreTile<T> tile{.scores = at<T>(call.space, weights_), .pitch = pitch_, .rows = rows};
+    score(call, matrix, block, queries.from(i), rows, reach, tile.scores);
+    std::optional<MaskRows<T>> mask;
+    if (masked_)
+      mask.emplace(mask_, call.input(3), matrix, first + i, rows, key, reach, at<T>(call.space, added_), pitch_);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      tile.seen[r] = seen_by(first + i + r);
+      if (mask) tile.added[r] = mask->added(loops_, r, 0, tile.seen[r]);
     }
-    const T* rows[dot_rows];
+    loops_.soften(tile, static_cast<T>(attributes_.scale), running.from(i));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      T* const row = tile.scores + r * pitch_;
+      std::fill(row + std::min(reach, with_room(tile.seen[r])), row + reach, T(0));
+      if (tile.factors[r] != T(1)) loops_.scale(v_.columns, result.row(i + r), tile.factors[r]);
+    }
+    multiply(tiles_, ReadableRows<T>{tile.scores, pitch_, 1}, rows, values(call, matrix, block), {0, reach},
+             {0, v_.columns}, result.row(i), result.pitch(), block > 0);
+  }
+
+  void score(const Call& call, std::int64_t matrix, std::int64_t block, const ReadableRows<T>& queries,
+             std::int64_t rows, std::int64_t reach, T* weights) const noexcept {
+    if (!direct_) {
+      const std::int64_t columns = parts(reach, tiles_.lanes) * tiles_.lanes;
+      return multiply(tiles_, queries, rows, keys(call, block), {0, k_.columns}, {0, columns}, weights, pitch_, false);
+    }
+    const T* addresses[dot_rows];
     std::int64_t offsets[dot_rows];
-    for (std::int64_t i = 0; i < count; ++i) {
-      rows[i] = queries.row(i);
-      offsets[i] = i * key_block;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      addresses[r] = queries.row(r);
+      offsets[r] = r * pitch_;
     }
     DotArguments<T> dots;
-    dots.rows = rows;
-    dots.row_count = static_cast<int>(count);
-    dots.b = k_.at<T>(call.input(1), matrix, block * key_block);
+    dots.rows = addresses;
+    dots.row_count = static_cast<int>(rows);
+    dots.b = k_.at<T>(call.input(1), matrix, block * key_block_);
     dots.b_step = k_.row_stride;
     dots.steps = k_.columns;
-    dots.columns = keys_of(block);
+    dots.columns = reach;
     dots.c = weights;
     dots.c_offsets = offsets;
-    tiles<T>(instruction_set()).dots(dots);
-  }
-
-  void add_values(const Call& call, std::int64_t matrix, std::int64_t count, std::int64_t block, const T* weights,
-                  T* result, const RowTables<T>& tables) const noexcept {
-    PanelOperand<T> right;
-    if (direct_) {
-      right.in_place = v_.at<T>(call.input(2), matrix, block * key_block);
-      right.in_place_pitch = v_.row_stride;
-      const PanelLayout& layout = sums_.whole.layout;
-      if (layout.columns % layout.width != 0) {
-        T* const tail = at<T>(call.space, values_);
-        const PanelSource<T> source{right.in_place, nullptr, v_.row_stride, 1};
-        pack_panel(layout, InnerBlock{0, 1, 0, keys_of(block), 0}, layout.count() - 1, source, tail);
-        right.packed_tail = tail;
-      }
-    } else {
-      right.packed = at<T>(call.space, values_) + block * sums_.whole.packed_elements();
-    }
-    multiply_rows(sums_.of(is_whole(block)), weights, key_block, count, right, result, v_.columns, true, tables);
+    tiles_.dots(dots);
   }
 
   core::AttentionAttributes attributes_;
   MatrixStack q_, k_, v_, y_, log_sums_, mask_;
   bool masked_;
   const RowLoops<T>& loops_;
-  std::int64_t last_keys_, blocks_;
-  BlockedProduct<T> scores_, sums_;
-  std::int64_t query_block_ = 0, query_blocks_ = 0;
+  const TileSet<T>& tiles_;
+  PanelLayout value_layout_;
+  std::int64_t key_block_ = 0, blocks_ = 0, query_block_ = 0, query_blocks_ = 0;
+  std::int64_t pitch_ = 0;                            // of rows of scores
+  std::int64_t packed_keys_ = 0, packed_values_ = 0;  // elements of a block
   bool direct_ = false;  // few queries: keys and values are read where they lie, since packing costs as much
   int threads_ = 1;
   WorkspaceLayout own_;  // of one thread
-  std::size_t keys_ = 0, values_ = 0, wide_keys_ = 0, wide_queries_ = 0, weights_ = 0, result_ = 0, added_ = 0,
-              running_ = 0, tables_ = 0;
+  std::size_t keys_ = 0, values_ = 0, wide_ = 0, wide_queries_ = 0, weights_ = 0, result_ = 0, added_ = 0, running_ = 0;
 };
 
 }  // namespace

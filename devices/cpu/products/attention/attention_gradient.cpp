@@ -4,19 +4,16 @@
 //
 // Blocks are held transposed, keys by queries, so that two of the three products that use them read rows.
 #include <algorithm>
+#include <optional>
 
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/attention/attention.hpp"
 #include "devices/cpu/products/attention/operands.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
-#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::attention {
 
 namespace {
-
-constexpr std::int64_t most_key_rows = 96;
-constexpr std::int64_t query_block = 256;
 
 template <class T>
 class AttentionGradientKernel final : public core::Kernel {
@@ -34,35 +31,24 @@ class AttentionGradientKernel final : public core::Kernel {
         by_v_(MatrixStack::of(step.outputs[2])),
         masked_(step.inputs.size() > 6),
         loops_(row_loops<T>(instruction_set())),
-        last_queries_(q_.rows == 0 ? 0 : (q_.rows - 1) % query_block + 1),
-        blocks_((q_.rows + query_block - 1) / query_block) {
-    if (masked_) mask_ = MatrixStack::of(step.inputs[6]);
-    const InstructionSet set = instruction_set();
-    const std::int64_t rows = std::min(most_key_rows, k_.rows), e = q_.columns, w = v_.columns;
+        tiles_(tiles<T>(instruction_set())) {
+    // By keys: the rows of the kernel's blocks.
+    if (masked_) {
+      mask_ = MatrixStack::of(step.inputs[6]);
+      std::swap(mask_.row_stride, mask_.column_stride);
+    }
+    const std::int64_t e = q_.columns, w = v_.columns;
+    const int lanes = tiles_.lanes, width = tiles_.width();
+    key_block_ = std::min(block_rows, k_.rows);
     const auto element = static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t k_stride = k_.is_readable() ? k_.column_stride : 1;
-    const std::int64_t v_stride = v_.is_readable() ? v_.column_stride : 1;
-    std::int64_t chunk = most_key_rows;
-    const auto plan = [&](std::int64_t count, std::int64_t columns, std::int64_t steps, std::int64_t stride) {
-      PanelProduct<T> product = plan_panel_product<T>(set, count, columns, 1, steps, stride, steps * element, true, 1);
-      chunk = std::min(chunk, product.chunk_rows);
-      return product;
-    };
-    for (const bool whole : {true, false}) {
-      const std::int64_t queries = whole ? query_block : last_queries_;
-      (whole ? scores_.whole : scores_.rest) = plan(rows, queries, e, k_stride);
-      (whole ? inner_.whole : inner_.rest) = plan(rows, queries, w, v_stride);
-      (whole ? for_values_.whole : for_values_.rest) = plan(rows, w, queries, 1);
-      (whole ? for_keys_.whole : for_keys_.rest) = plan(rows, e, queries, 1);
-    }
-    key_block_ = chunk;
-    last_keys_ = k_.rows == 0 ? 0 : (k_.rows - 1) % key_block_ + 1;
-    key_blocks_ = (k_.rows + key_block_ - 1) / key_block_;
-    for (const bool whole : {true, false}) {
-      (whole ? for_queries_.whole : for_queries_.rest) =
-          plan(query_rows, e, whole ? key_block_ : last_keys_, query_block);
-    }
-    query_chunk_ = std::min({query_rows, for_queries_.whole.chunk_rows, for_queries_.rest.chunk_rows});
+    query_block_ =
+        std::min(block_columns(2 * tile_rows * element, (2 * (e + w) + block_rows) * element, width), q_.rows);
+    blocks_ = q_.rows == 0 ? 0 : (q_.rows + query_block_ - 1) / query_block_;
+    by_features_ = {e, lanes, width};
+    by_values_ = {w, lanes, width};
+    by_queries_ = {query_block_, lanes, width};
+    // An odd number of cache lines, so that what is read down the columns falls into all sets of a cache.
+    pitch_ = with_room(query_block_) | row_lanes;
 
     const double operations = 2.0 * static_cast<double>(q_.starts.size()) * static_cast<double>(q_.rows) *
                               static_cast<double>(k_.rows) * static_cast<double>(3 * e + 2 * w + 20);
@@ -71,22 +57,21 @@ class AttentionGradientKernel final : public core::Kernel {
     const auto reserve = [&](std::int64_t elements) {
       return own_.reserve(static_cast<std::size_t>(elements) * sizeof(T));
     };
-    packed_scores_ = reserve(blocks_ * scores_.whole.packed_elements());
-    packed_inner_ = reserve(blocks_ * inner_.whole.packed_elements());
-    packed_for_values_ = reserve(blocks_ * for_values_.whole.packed_elements());
-    packed_for_keys_ = reserve(blocks_ * for_keys_.whole.packed_elements());
-    packed_for_queries_ = reserve(for_queries_.whole.packed_elements());
+    queries_across_ = reserve(blocks_ * packed_elements(by_queries_, e));
+    gradients_across_ = reserve(blocks_ * packed_elements(by_queries_, w));
+    queries_ = reserve(blocks_ * packed_elements(by_features_, query_block_));
+    gradients_ = reserve(blocks_ * packed_elements(by_values_, query_block_));
+    keys_ = reserve(packed_elements(by_features_, key_block_));
     wide_ = reserve(q_.is_readable() ? 0 : q_.rows * std::max(e, w));
     wide_keys_ = reserve(q_.is_readable() ? 0 : key_block_ * e);
     wide_values_ = reserve(q_.is_readable() ? 0 : key_block_ * w);
-    rows_ = reserve(2 * with_room(q_.rows));
-    weights_ = reserve(key_block_ * query_block);
-    gradients_ = reserve(key_block_ * query_block);
-    added_ = reserve(masked_ ? query_block : 0);
-    sum_q_ = reserve(q_.rows * e);
-    sum_k_ = reserve(key_block_ * e);
-    sum_v_ = reserve(key_block_ * w);
-    tables_ = own_.reserve(row_table_bytes<T>(std::max(key_block_, query_chunk_)));
+    rows_ = reserve(2 * blocks_ * pitch_);
+    weights_ = reserve(tile_rows * pitch_);
+    of_scores_ = reserve(key_block_ * pitch_);
+    added_ = reserve(masked_ ? (key_block_ + tile_rows) * pitch_ : 0);
+    sum_q_ = reserve(ResultRows<T>::room(by_q_, q_.rows));
+    sum_k_ = reserve(ResultRows<T>::room(by_k_, key_block_));
+    sum_v_ = reserve(ResultRows<T>::room(by_v_, key_block_));
   }
 
   std::size_t workspace() const override { return own_.bytes() * static_cast<std::size_t>(threads_); }
@@ -101,8 +86,6 @@ class AttentionGradientKernel final : public core::Kernel {
   }
 
  private:
-  static constexpr std::int64_t query_rows = 96;
-
   /// One call as a thread sees it, with its own part of the workspace.
   struct Call {
     std::span<const core::Address> inputs, outputs;
@@ -112,129 +95,134 @@ class AttentionGradientKernel final : public core::Kernel {
     std::byte* output(std::size_t i) const noexcept { return outputs[i].pointer(); }
   };
 
-  bool is_whole(std::int64_t block) const noexcept { return block + 1 < blocks_ || last_queries_ == query_block; }
-
   void differentiate(const Call& call, std::int64_t matrix) const noexcept {
-    pack(call, matrix);
-    T* const sum_q = at<T>(call.space, sum_q_);
-    std::fill_n(sum_q, q_.rows * q_.columns, T(0));
-    for (std::int64_t block = 0; block < key_blocks_; ++block) {
-      const std::int64_t first = block * key_block_;
-      of_keys(call, matrix, first, std::min(key_block_, k_.rows - first));
+    pack_queries(call, matrix);
+    const ResultRows<T> sum_q(by_q_, call.output(0), matrix, 0, at<T>(call.space, sum_q_));
+    sum_q.clear(q_.rows);
+    for (std::int64_t first = 0; first < k_.rows; first += key_block_) {
+      of_keys(call, matrix, first, std::min(key_block_, k_.rows - first), sum_q);
     }
-    for (std::int64_t i = 0; i < q_.rows; ++i) {
-      store_row(by_q_, call.output(0), matrix, i, sum_q + i * q_.columns);
-    }
+    sum_q.store(q_.rows);
+  }
+
+  std::int64_t queries_of(std::int64_t block) const noexcept {
+    return std::min(query_block_, q_.rows - block * query_block_);
+  }
+  /// The panels of a block of queries whose columns are queries, and of those whose rows are.
+  RightPanels<T> across(const Call& call, std::size_t place, std::int64_t block, std::int64_t depth) const noexcept {
+    const PanelLayout layout{queries_of(block), tiles_.lanes, tiles_.width()};
+    return {layout, depth, at<T>(call.space, place) + block * packed_elements(by_queries_, depth)};
+  }
+  RightPanels<T> along(const Call& call, std::size_t place, std::int64_t block,
+                       const PanelLayout& layout) const noexcept {
+    return {layout, queries_of(block), at<T>(call.space, place) + block * packed_elements(layout, query_block_)};
   }
 
   /// Lays queries and the result's gradient out for the products, and gathers the numbers of each query.
-  void pack(const Call& call, std::int64_t matrix) const noexcept {
+  void pack_queries(const Call& call, std::int64_t matrix) const noexcept {
     T* const wide = at<T>(call.space, wide_);
     const ReadableRows<T> queries = readable_rows(q_, call.input(0), matrix, 0, q_.rows, wide);
     for (std::int64_t block = 0; block < blocks_; ++block) {
-      pack_block(scores_, packed_scores_, call, block, queries.transposed(block * query_block));
-      pack_block(for_keys_, packed_for_keys_, call, block, queries.plain(block * query_block));
+      pack(across(call, queries_across_, block, q_.columns), queries.transposed(block * query_block_));
+      pack(along(call, queries_, block, by_features_), queries.plain(block * query_block_));
     }
     const ReadableRows<T> gradients = readable_rows(g_, call.input(5), matrix, 0, g_.rows, wide);
     for (std::int64_t block = 0; block < blocks_; ++block) {
-      pack_block(inner_, packed_inner_, call, block, gradients.transposed(block * query_block));
-      pack_block(for_values_, packed_for_values_, call, block, gradients.plain(block * query_block));
+      pack(across(call, gradients_across_, block, v_.columns), gradients.transposed(block * query_block_));
+      pack(along(call, gradients_, block, by_values_), gradients.plain(block * query_block_));
     }
-    T* const log_sums = at<T>(call.space, rows_);
-    T* const deltas = log_sums + with_room(q_.rows);
-    std::fill_n(log_sums, 2 * with_room(q_.rows), T(0));
-    for (std::int64_t i = 0; i < q_.rows; ++i) {
-      log_sums[i] = *log_sums_.at<T>(call.input(3), matrix, i);
-      deltas[i] = *deltas_.at<T>(call.input(4), matrix, i);
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      T* const log_sums = at<T>(call.space, rows_) + 2 * block * pitch_;
+      std::fill_n(log_sums, 2 * pitch_, T(0));
+      for (std::int64_t i = 0; i < queries_of(block); ++i) {
+        log_sums[i] = *log_sums_.at<T>(call.input(3), matrix, block * query_block_ + i);
+        log_sums[pitch_ + i] = *deltas_.at<T>(call.input(4), matrix, block * query_block_ + i);
+      }
     }
-  }
-
-  void pack_block(const BlockedProduct<T>& product, std::size_t place, const Call& call, std::int64_t block,
-                  const PanelSource<T>& source) const noexcept {
-    pack_panels(product.of(is_whole(block)), source, at<T>(call.space, place) + block * product.whole.packed_elements(),
-                Team{});
-  }
-  PanelOperand<T> packed(const BlockedProduct<T>& product, std::size_t place, const Call& call,
-                         std::int64_t block) const noexcept {
-    PanelOperand<T> right;
-    right.packed = at<T>(call.space, place) + block * product.whole.packed_elements();
-    return right;
   }
 
   /// What `count` keys from `first` on give: the gradients of theirs, and their part of the queries'.
-  void of_keys(const Call& call, std::int64_t matrix, std::int64_t first, std::int64_t count) const noexcept {
+  void of_keys(const Call& call, std::int64_t matrix, std::int64_t first, std::int64_t count,
+               const ResultRows<T>& sum_q) const noexcept {
     const ReadableRows<T> keys = readable_rows(k_, call.input(1), matrix, first, count, at<T>(call.space, wide_keys_));
     const ReadableRows<T> values =
         readable_rows(v_, call.input(2), matrix, first, count, at<T>(call.space, wide_values_));
-    T* const sum_k = at<T>(call.space, sum_k_);
-    T* const sum_v = at<T>(call.space, sum_v_);
-    std::fill_n(sum_k, count * k_.columns, T(0));
-    std::fill_n(sum_v, count * v_.columns, T(0));
-    const PanelProduct<T>& for_queries = for_queries_.of(count == key_block_);
-    T* const packed_keys = at<T>(call.space, packed_for_queries_);
-    pack_panels(for_queries, keys.plain(0), packed_keys, Team{});
-    PanelOperand<T> right_keys;
-    right_keys.packed = packed_keys;
-    const auto tables = row_tables<T>(at<std::byte>(call.space, tables_), std::max(key_block_, query_chunk_));
-    T* const weights = at<T>(call.space, weights_);
-    T* const gradients = at<T>(call.space, gradients_);
-    T* const sum_q = at<T>(call.space, sum_q_);
-    // Queries before the first key do not see it.
-    for (std::int64_t block = attributes_.causal ? first / query_block : 0; block < blocks_; ++block) {
-      const std::int64_t query = block * query_block, queries = is_whole(block) ? query_block : last_queries_;
-      multiply_rows(scores_.of(is_whole(block)), keys.base, keys.row_stride, count,
-                    packed(scores_, packed_scores_, call, block), weights, query_block, false, tables);
-      multiply_rows(inner_.of(is_whole(block)), values.base, values.row_stride, count,
-                    packed(inner_, packed_inner_, call, block), gradients, query_block, false, tables);
-      for (std::int64_t r = 0; r < count; ++r) {
-        differentiate_row(call, matrix, first + r, query, queries, weights + r * query_block,
-                          gradients + r * query_block);
+    const ResultRows<T> sum_k(by_k_, call.output(1), matrix, first, at<T>(call.space, sum_k_));
+    const ResultRows<T> sum_v(by_v_, call.output(2), matrix, first, at<T>(call.space, sum_v_));
+    sum_k.clear(count);
+    sum_v.clear(count);
+    const RightPanels<T> packed_keys{by_features_, count, at<T>(call.space, keys_)};
+    pack(packed_keys, keys.plain(0));
+    T* const of_scores = at<T>(call.space, of_scores_);
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      const std::int64_t query = block * query_block_, queries = queries_of(block);
+      if (attributes_.causal && query + queries <= first) continue;  // queries before the first key do not see it
+      std::optional<MaskRows<T>> mask;
+      if (masked_)
+        mask.emplace(mask_, call.input(6), matrix, first, count, query, queries, at<T>(call.space, added_), pitch_);
+      for (std::int64_t r = 0; r < count; r += tile_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(tile_rows, count - r);
+        of_tile(call, block, keys.from(r), values.from(r), rows, first + r - query, mask, r, of_scores + r * pitch_,
+                sum_k, sum_v);
       }
-      multiply_rows(for_values_.of(is_whole(block)), weights, query_block, count,
-                    packed(for_values_, packed_for_values_, call, block), sum_v, v_.columns, true, tables);
-      multiply_rows(for_keys_.of(is_whole(block)), gradients, query_block, count,
-                    packed(for_keys_, packed_for_keys_, call, block), sum_k, k_.columns, true, tables);
-      for (std::int64_t part = 0; part < queries; part += query_chunk_) {
-        multiply_rows(for_queries, gradients + part, 1, std::min(query_chunk_, queries - part), right_keys,
-                      sum_q + (query + part) * q_.columns, q_.columns, true, tables);
-      }
+      const std::int64_t unseen = attributes_.causal ? std::clamp<std::int64_t>(first - query, 0, queries) : 0;
+      multiply(tiles_, ReadableRows<T>{of_scores + unseen, 1, pitch_}, queries - unseen, packed_keys, {0, count},
+               {0, q_.columns}, sum_q.row(query + unseen), sum_q.pitch(), true);
     }
-    for (std::int64_t r = 0; r < count; ++r) {
-      store_row(by_k_, call.output(1), matrix, first + r, sum_k + r * k_.columns);
-      store_row(by_v_, call.output(2), matrix, first + r, sum_v + r * v_.columns);
-    }
+    sum_k.store(count);
+    sum_v.store(count);
   }
 
-  void differentiate_row(const Call& call, std::int64_t matrix, std::int64_t key, std::int64_t query,
-                         std::int64_t queries, T* weights, T* gradients) const noexcept {
-    const std::int64_t hidden = attributes_.causal ? std::clamp<std::int64_t>(key - query, 0, queries) : 0;
-    const std::int64_t first = hidden / row_lanes * row_lanes, count = with_room(queries) - first;
-    const T* added = nullptr;
-    if (masked_) {
-      T* const mask = at<T>(call.space, added_);
-      MaskBlock<T>(mask_, call.input(6), matrix).of_key(key, query + first, queries - first, mask);
-      std::fill(mask + queries - first, mask + count, T(0));
-      added = mask;
+  /// A tile of the block's keys, the first of them number `tile` and so many positions behind the first query: the
+  /// gradients of their scores, and what they add to those of keys and values.
+  void of_tile(const Call& call, std::int64_t block, const ReadableRows<T>& keys, const ReadableRows<T>& values,
+               std::int64_t rows, std::int64_t behind, const std::optional<MaskRows<T>>& mask, std::int64_t tile,
+               T* of_scores, const ResultRows<T>& sum_k, const ResultRows<T>& sum_v) const noexcept {
+    const std::int64_t queries = queries_of(block), width = tiles_.width();
+    const auto hidden_from = [&](std::int64_t r) {
+      return attributes_.causal ? std::clamp<std::int64_t>(behind + r, 0, queries) : 0;
+    };
+    // Whole panels and vectors: there is room.
+    const std::int64_t hidden = hidden_from(0) / width * width, whole = with_room(queries);
+    const Range columns{hidden, (queries + tiles_.lanes - 1) / tiles_.lanes * tiles_.lanes};
+    T* const weights = at<T>(call.space, weights_);
+    multiply(tiles_, keys, rows, across(call, queries_across_, block, q_.columns), {0, q_.columns}, columns, weights,
+             pitch_, false);
+    multiply(tiles_, values, rows, across(call, gradients_across_, block, v_.columns), {0, v_.columns}, columns,
+             of_scores, pitch_, false);
+    const T* const log_sums = at<T>(call.space, rows_) + 2 * block * pitch_;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t unseen = hidden_from(r), from = unseen / row_lanes * row_lanes;
+      T* const row = weights + r * pitch_;
+      T* const inner = of_scores + r * pitch_;
+      loops_.differentiate(queries - from, row + from, inner + from,
+                           mask ? mask->added(loops_, tile + r, from, queries - from) : nullptr,
+                           static_cast<T>(attributes_.scale), log_sums + from, log_sums + pitch_ + from);
+      std::fill_n(row, unseen, T(0));
+      std::fill_n(inner, unseen, T(0));
+      std::fill(row + queries, row + whole, T(0));
+      std::fill(inner + queries, inner + whole, T(0));
     }
-    const T* const log_sums = at<T>(call.space, rows_) + query + first;
-    loops_.differentiate(count, weights + first, gradients + first, added, static_cast<T>(attributes_.scale), log_sums,
-                         log_sums + with_room(q_.rows));
-    std::fill_n(weights, hidden, T(0));
-    std::fill_n(gradients, hidden, T(0));
+    const Range seen{hidden, queries};
+    multiply(tiles_, ReadableRows<T>{weights, pitch_, 1}, rows, along(call, gradients_, block, by_values_), seen,
+             {0, v_.columns}, sum_v.row(tile), sum_v.pitch(), true);
+    multiply(tiles_, ReadableRows<T>{of_scores, pitch_, 1}, rows, along(call, queries_, block, by_features_), seen,
+             {0, k_.columns}, sum_k.row(tile), sum_k.pitch(), true);
   }
 
   core::AttentionAttributes attributes_;
   MatrixStack q_, k_, v_, log_sums_, deltas_, g_, by_q_, by_k_, by_v_, mask_;
   bool masked_;
   const RowLoops<T>& loops_;
-  std::int64_t last_queries_, blocks_;
-  std::int64_t key_block_ = 1, last_keys_ = 0, key_blocks_ = 0, query_chunk_ = 1;
-  BlockedProduct<T> scores_, inner_, for_values_, for_keys_, for_queries_;
+  const TileSet<T>& tiles_;
+  PanelLayout by_features_, by_values_, by_queries_;
+  std::int64_t key_block_ = 0, query_block_ = 0, blocks_ = 0;
+  std::int64_t pitch_ = 0;  // of rows of scores
   int threads_ = 1;
   WorkspaceLayout own_;  // of one thread
-  std::size_t packed_scores_ = 0, packed_inner_ = 0, packed_for_values_ = 0, packed_for_keys_ = 0,
-              packed_for_queries_ = 0, wide_ = 0, wide_keys_ = 0, wide_values_ = 0, rows_ = 0, weights_ = 0,
-              gradients_ = 0, added_ = 0, sum_q_ = 0, sum_k_ = 0, sum_v_ = 0, tables_ = 0;
+  std::size_t queries_across_ = 0, gradients_across_ = 0, queries_ = 0, gradients_ = 0, keys_ = 0, wide_ = 0,
+              wide_keys_ = 0, wide_values_ = 0, rows_ = 0, weights_ = 0, of_scores_ = 0, added_ = 0, sum_q_ = 0,
+              sum_k_ = 0, sum_v_ = 0;
 };
 
 }  // namespace

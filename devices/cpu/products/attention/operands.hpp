@@ -2,13 +2,28 @@
 // The operands of attention as stacks of matrices, and what its kernels do to rows of them.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/device/device.hpp"
 #include "devices/cpu/arithmetic/half_precision.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
+#include "devices/cpu/products/attention/row_loops.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::attention {
+
+/// The kernels go over the scores in blocks of so many rows.
+inline constexpr std::int64_t block_rows = 32 * tile_rows;
+
+/// Columns of a block, in whole panels: `tile_bytes` of each, its scores by a tile of rows, stay in the first-level
+/// cache, and `bytes` of each, what its scores are made of and go into, in the second-level one.
+constexpr std::int64_t block_columns(std::int64_t tile_bytes, std::int64_t bytes, std::int64_t width) noexcept {
+  const std::int64_t most =
+      std::min(machine::first_level_cache / 2 / tile_bytes, machine::second_level_cache / 2 / bytes);
+  return std::max(most / width, std::int64_t{1}) * width;
+}
 
 /// A stack of matrices: where each starts, in elements from the operand's address, and the strides within it.
 struct MatrixStack {
@@ -39,6 +54,7 @@ struct ReadableRows {
   std::int64_t row_stride = 0, column_stride = 1;
 
   const T* row(std::int64_t i) const noexcept { return base + i * row_stride; }
+  ReadableRows from(std::int64_t i) const noexcept { return {row(i), row_stride, column_stride}; }
   /// As the right operand whose steps are the rows' elements and whose columns are rows.
   PanelSource<T> transposed(std::int64_t first_row) const noexcept {
     return {row(first_row), nullptr, column_stride, row_stride};
@@ -63,84 +79,142 @@ ReadableRows<T> readable_rows(const MatrixStack& stack, const std::byte* base, s
   return {copy, stack.columns, 1};
 }
 
-/// Stores one row of a result.
+/// Rows of a result, added up where they go, or in `copy` where they are of half precision or lie apart.
 template <class T>
-void store_row(const MatrixStack& stack, std::byte* base, std::int64_t matrix, std::int64_t row,
-               const T* values) noexcept {
-  if (stack.is_readable()) {
-    T* const to = stack.at<T>(base, matrix, row);
-    for (std::int64_t i = 0; i < stack.columns; ++i) to[i * stack.column_stride] = values[i];
-  } else if constexpr (sizeof(T) == sizeof(float)) {
-    narrow(values, stack.dtype, stack.at<std::uint16_t>(base, matrix, row), stack.column_stride, stack.columns);
-  }
-}
-
-/// What is added to scores, minus infinity where a query may not look, for the queries and keys of a block.
-template <class T>
-class MaskBlock {
+class ResultRows {
  public:
-  MaskBlock(const MatrixStack& mask, const std::byte* base, std::int64_t matrix) noexcept
-      : mask_(mask), base_(base), matrix_(matrix) {}
-
-  /// Fills `row` with what `query` adds to `count` keys from `key` on.
-  void of_query(std::int64_t query, std::int64_t key, std::int64_t count, T* row) const noexcept {
-    fill(query * mask_.row_stride + key * mask_.column_stride, mask_.column_stride, count, row);
-  }
-  /// Fills `row` with what `key` gets from `count` queries from `query` on.
-  void of_key(std::int64_t key, std::int64_t query, std::int64_t count, T* row) const noexcept {
-    fill(query * mask_.row_stride + key * mask_.column_stride, mask_.row_stride, count, row);
+  static bool in_place(const MatrixStack& stack) noexcept { return stack.is_readable() && stack.column_stride == 1; }
+  /// Elements of the copy.
+  static std::int64_t room(const MatrixStack& stack, std::int64_t rows) noexcept {
+    return in_place(stack) ? 0 : rows * stack.columns;
   }
 
- private:
-  void fill(std::int64_t offset, std::int64_t stride, std::int64_t count, T* row) const noexcept {
-    constexpr T nowhere = -static_cast<T>(__builtin_inf());
-    if (mask_.dtype == DType::boolean) {
-      const bool* from = mask_.at<bool>(base_, matrix_) + offset;
-      for (std::int64_t i = 0; i < count; ++i) row[i] = from[i * stride] ? T(0) : nowhere;
-    } else {
-      const T* from = mask_.at<T>(base_, matrix_) + offset;
-      for (std::int64_t i = 0; i < count; ++i) row[i] = from[i * stride];
+  ResultRows(const MatrixStack& stack, std::byte* base, std::int64_t matrix, std::int64_t first, T* copy) noexcept
+      : stack_(stack), base_(base), matrix_(matrix), first_(first) {
+    rows_ = in_place(stack) ? stack.at<T>(base, matrix, first) : copy;
+    pitch_ = in_place(stack) ? stack.row_stride : stack.columns;
+  }
+
+  T* row(std::int64_t i) const noexcept { return rows_ + i * pitch_; }
+  std::int64_t pitch() const noexcept { return pitch_; }
+  void clear(std::int64_t count) const noexcept {
+    for (std::int64_t i = 0; i < count; ++i) std::fill_n(row(i), stack_.columns, T(0));
+  }
+  /// Brings the copy, if there is one, to where the result is.
+  void store(std::int64_t count) const noexcept {
+    if (in_place(stack_)) return;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (stack_.is_readable()) {
+        T* const to = stack_.at<T>(base_, matrix_, first_ + i);
+        for (std::int64_t j = 0; j < stack_.columns; ++j) to[j * stack_.column_stride] = row(i)[j];
+      } else if constexpr (sizeof(T) == sizeof(float)) {
+        narrow(row(i), stack_.dtype, stack_.at<std::uint16_t>(base_, matrix_, first_ + i), stack_.column_stride,
+               stack_.columns);
+      }
     }
   }
 
-  const MatrixStack& mask_;
-  const std::byte* base_;
-  std::int64_t matrix_;
+ private:
+  const MatrixStack& stack_;
+  std::byte* base_;
+  std::int64_t matrix_, first_, pitch_;
+  T* rows_;
 };
 
-/// A product of rows with packed panels for full blocks of the right operand, and for the rest.
+/// Rows of a mask, whose elements lie side by side: in place, or copied.
 template <class T>
-struct BlockedProduct {
-  PanelProduct<T> whole, rest;
-
-  const PanelProduct<T>& of(bool is_whole) const noexcept { return is_whole ? whole : rest; }
-};
-
-/// The addresses of up to `rows` rows, in that many bytes of a workspace.
-template <class T>
-constexpr std::size_t row_table_bytes(std::int64_t rows) noexcept {
-  return static_cast<std::size_t>(rows) * (sizeof(std::int64_t) + sizeof(T*));
-}
-template <class T>
-RowTables<T> row_tables(std::byte* place, std::int64_t rows) noexcept {
-  RowTables<T> tables;
-  tables.c_offsets = reinterpret_cast<std::int64_t*>(place);
-  tables.rows = reinterpret_cast<const T**>(tables.c_offsets + rows);
-  return tables;
-}
-
-/// dense[r] (+)= the product of rows and packed panels: `pitch` is the distance of dense rows.
-template <class T>
-void multiply_rows(const PanelProduct<T>& product, const T* rows, std::int64_t row_stride, std::int64_t count,
-                   const PanelOperand<T>& right, T* dense, std::int64_t pitch, bool accumulate,
-                   const RowTables<T>& tables) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) {
-    tables.rows[i] = rows + i * row_stride;
-    tables.c_offsets[i] = i * pitch;
+class MaskRows {
+ public:
+  /// `rows` x `columns` elements from (first_row, first_column) on. `copy` has room for as many rows of `pitch`
+  /// elements, and for one more, as numbers.
+  MaskRows(const MatrixStack& mask, const std::byte* base, std::int64_t matrix, std::int64_t first_row,
+           std::int64_t rows, std::int64_t first_column, std::int64_t columns, T* copy, std::int64_t pitch) noexcept
+      : is_boolean_(mask.dtype == DType::boolean), pitch_(pitch), numbers_(copy + rows * pitch) {
+    const auto element = static_cast<std::int64_t>(size_of(mask.dtype));
+    const std::int64_t start =
+        mask.starts[static_cast<std::size_t>(matrix)] + first_row * mask.row_stride + first_column * mask.column_stride;
+    base_ = base + start * element;
+    row_bytes_ = mask.row_stride * element;
+    if (mask.column_stride == 1) return;
+    const CopyBlock block{rows, columns, mask.row_stride, mask.column_stride, pitch, 1};
+    auto* const to = reinterpret_cast<std::byte*>(copy);
+    copy_function(block, static_cast<std::size_t>(element))(base_, to, block);
+    base_ = to;
+    row_bytes_ = pitch * element;
   }
-  Epilogue<T> epilogue;
-  epilogue.accumulate = accumulate;
-  multiply_chunk(product, {0, count}, {0, product.layout.count()}, tables, right, dense, epilogue);
+
+  /// What `count` elements of a row from `first` on add to scores, while rows of its tile are asked for.
+  const T* added(const RowLoops<T>& loops, std::int64_t row, std::int64_t first, std::int64_t count) const noexcept {
+    const std::byte* const from = base_ + row * row_bytes_;
+    if (!is_boolean_) return reinterpret_cast<const T*>(from) + first;
+    T* const numbers = numbers_ + row % tile_rows * pitch_;
+    loops.admit(count, reinterpret_cast<const bool*>(from) + first, numbers);
+    return numbers;
+  }
+
+ private:
+  bool is_boolean_;
+  const std::byte* base_ = nullptr;
+  std::int64_t row_bytes_ = 0, pitch_;
+  T* numbers_;
+};
+
+/// The right operand of a product: packed in panels, or rows that lie in place and end with whole vectors.
+template <class T>
+struct RightPanels {
+  PanelLayout layout;
+  std::int64_t depth = 0;  ///< rows of each panel
+  T* packed = nullptr;
+  const T* in_place = nullptr;
+  std::int64_t in_place_pitch = 0;
+};
+
+/// Elements of panels with so many rows.
+inline std::int64_t packed_elements(const PanelLayout& layout, std::int64_t depth) noexcept {
+  return layout.pitch_of_all() * depth;
+}
+
+template <class T>
+void pack(const RightPanels<T>& panels, const PanelSource<T>& source) noexcept {
+  const PanelLayout& layout = panels.layout;
+  for (std::int64_t panel = 0; panel < layout.count(); ++panel) {
+    pack_panel(layout, InnerBlock{0, 1, 0, panels.depth, 0}, panel, source,
+               panels.packed + panel * layout.width * panels.depth);
+  }
+}
+
+/// c[i][j] (+)= the sum over steps of left (i, step) * right (step, j), for some rows and columns, of which the first
+/// begins a panel. Left, right and c are numbered alike.
+template <class T>
+void multiply(const TileSet<T>& tiles, const ReadableRows<T>& left, std::int64_t rows, const RightPanels<T>& right,
+              Range steps, Range columns, T* c, std::int64_t pitch, bool accumulate) noexcept {
+  const T* addresses[tile_rows];
+  std::int64_t offsets[tile_rows];
+  TileArguments<T> t;
+  t.rows = addresses;
+  t.c_offsets = offsets;
+  t.segments = 1;
+  t.first = steps.begin * left.column_stride;
+  t.steps = steps.size();
+  t.row_step = left.column_stride;
+  t.accumulate = accumulate;
+  const std::int64_t width = right.layout.width;
+  for (std::int64_t first = columns.begin; first < columns.end; first += width) {
+    t.columns = static_cast<int>(std::min(width, columns.end - first));
+    t.b = right.packed != nullptr ? right.packed + first * right.depth : right.in_place + first;
+    t.b_step = right.packed != nullptr ? right.layout.pitch_of(first / width) : right.in_place_pitch;
+    t.b += steps.begin * t.b_step;
+    t.c = c + first;
+    const int vectors = (t.columns + right.layout.lanes - 1) / right.layout.lanes;
+    for (std::int64_t row = 0; row < rows; row += tile_rows) {
+      const int together = static_cast<int>(std::min<std::int64_t>(tile_rows, rows - row));
+      for (int r = 0; r < together; ++r) {
+        addresses[r] = left.row(row + r);
+        offsets[r] = (row + r) * pitch;
+      }
+      tiles.tile[together - 1][vectors - 1](t);
+    }
+  }
 }
 
 }  // namespace tyto::cpu::attention

@@ -4,35 +4,52 @@
 
 #include <cstdint>
 
-#include "devices/cpu/system/instruction_set.hpp"
+#include "devices/cpu/products/tile/tile.hpp"
 
 namespace tyto::cpu::attention {
 
-/// Exponentials are taken of so many elements at a time: rows have room for a multiple of them.
-inline constexpr std::int64_t row_lanes = 32;
+/// Rows have room for whole vectors of any instruction set.
+inline constexpr std::int64_t row_lanes = 16;
 
 constexpr std::int64_t with_room(std::int64_t count) noexcept {
   return (count + row_lanes - 1) / row_lanes * row_lanes;
 }
 
-/// The part of softmax that is known of a row so far: its greatest score, and the sum of exp(score - greatest).
+/// What is known of the softmax of some rows so far: the greatest score of each, and the sum of exp(score - greatest).
 template <class T>
 struct RunningSoftmax {
-  T greatest = -static_cast<T>(__builtin_inf());
-  T total = 0;
+  T* greatest = nullptr;
+  T* total = nullptr;
+
+  RunningSoftmax from(std::int64_t i) const noexcept { return {greatest + i, total + i}; }
+};
+
+/// Rows of scores that a tile of the product has made.
+template <class T>
+struct ScoreTile {
+  T* scores = nullptr;
+  std::int64_t pitch = 0;
+  std::int64_t rows = 0;
+  std::int64_t seen[tile_rows] = {};  ///< how many scores of each row count
+  const T* added[tile_rows] = {};     ///< what is added to them; null: nothing
+  T factors[tile_rows] = {};          ///< what sums made with the greatest before are to be multiplied by
 };
 
 template <class T>
 struct RowLoops {
-  /// Scores times `scale`, plus `added` unless that is null, become exp(score - greatest), with the greatest of them
-  /// and of all before; beyond them the row's room is filled with zeros. Returns what sums made with the greatest
-  /// before are to be multiplied by.
-  T (*soften)(std::int64_t count, T* scores, const T* added, T scale, RunningSoftmax<T>& row) = nullptr;
+  /// What a mask of what may be seen adds to scores: 0, or minus infinity.
+  void (*admit)(std::int64_t count, const bool* seen, T* numbers) = nullptr;
+  /// Scores times `scale`, plus what is added, become exp(score - greatest), with the greatest of them and of all
+  /// before; beyond those seen the row's room is filled with zeros.
+  void (*soften)(ScoreTile<T>& tile, T scale, const RunningSoftmax<T>& running) = nullptr;
   /// values *= factor
   void (*scale)(std::int64_t count, T* values, T factor) = nullptr;
+  /// Of rows whose keys have all been seen: totals become what results are to be multiplied by, and log_sums the
+  /// logarithms of the sums; of a row that saw nothing 0 and infinity.
+  void (*conclude)(std::int64_t count, const RunningSoftmax<T>& rows, T* log_sums) = nullptr;
   /// Scores become weights exp(score * scale + added - log_sum), and `inner` the scores' gradient by what they were
-  /// before scaling: weight * (inner - delta) * scale. Elements of log_sums and deltas belong to those of scores;
-  /// `count` is a multiple of row_lanes.
+  /// before scaling: weight * (inner - delta) * scale. Elements of log_sums and deltas belong to those of scores; all
+  /// have room for whole vectors, but what is added.
   void (*differentiate)(std::int64_t count, T* scores, T* inner, const T* added, T scale, const T* log_sums,
                         const T* deltas) = nullptr;
 };
