@@ -136,7 +136,7 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     # The sources that ask for it.
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/devices/cpu/loop/jit/aarch64_*.cpp")
     set_property(SOURCE ${sources} devices/cpu/loop/jit/target.cpp APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
-    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS "SHELL:-isystem \"${TYTO_VIXL_INCLUDE}\"")
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS "-isystem${TYTO_VIXL_INCLUDE}")
   elseif(NOT TYTO_JIT STREQUAL "AUTO")
     message(FATAL_ERROR "Tyto needs VIXL. On Debian and Ubuntu: apt-get install libvixl-dev (or run ./dev build).")
   else()
