@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Machine code for AArch64, simulated, against the interpreter of the processor at hand.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
+#include <limits>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -152,6 +153,53 @@ TEST_CASE("simulated code for AArch64 gives the bits of the interpreter for ever
     }
   }
   CHECK(simulated > 1000);
+}
+
+TEST_CASE("simulated code for AArch64 reduces rows, whatever vectors and blocks leave over") {
+  if (skipped()) return;
+  struct Row {
+    OpId op;
+    double (*fold)(double a, double b);
+    double start;
+  };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Row table[] = {{OpId::sum, [](double a, double b) { return a + b; }, 0},
+                       {OpId::prod, [](double a, double b) { return a * b; }, 1},
+                       {OpId::min, [](double a, double b) { return std::min(a, b); }, infinity},
+                       {OpId::max, [](double a, double b) { return std::max(a, b); }, -infinity}};
+  for (const Row& each : table) {
+    for (const DType type : {DType::f32, DType::f64, DType::f16, DType::i32, DType::i64}) {
+      for (const std::int64_t columns : {2, 3, 31, 33, 64, 101, 1024, 1025, 2047, 3000}) {
+        for (const bool with_nan : {false, true}) {
+          if (with_nan && !is_floating(type)) continue;
+          CAPTURE(core::definition(each.op).name);
+          CAPTURE(name_of(type));
+          CAPTURE(columns);
+          const Rows shape{columns};
+          const DType partial = *jit::partial_type(each.op, type);
+          StoredTensor input = shape.operand(type, contiguous);
+          StoredTensor found(partial, {{Rows::rows, columns}, {1, 0}, 0});
+          // Sums of these are exact in any order, and so are products, all but twenty of whose factors are 1.
+          std::array<double, Rows::rows> expected{each.start, each.start};
+          for (std::int64_t i = 0; i < Rows::rows * columns; ++i) {
+            const auto at = i % columns;
+            const double factor = at * 20 / columns != (at - 1) * 20 / columns ? -2 : 1;
+            const double number = each.op == OpId::prod ? factor : static_cast<double>((at * 7 + i) % 23 - 11);
+            input.put(i, number);
+            auto& total = expected[static_cast<std::size_t>(i / columns)];
+            total = each.fold(total, number);
+          }
+          if (with_nan) input.put(columns / 2, std::nan(""));
+          core::LoopBuilder builder({&type, 1});
+          const core::LoopValue result = builder.apply(each.op, partial, {0});
+          constexpr Layout one{Access::reduced, 0};
+          REQUIRE(shape.run(builder.finish({&result, 1}), {input}, {contiguous}, found, one) > 0);
+          CHECK((with_nan ? std::isnan(found.get_at(0)) : found.get_at(0) == expected[0]));
+          CHECK(found.get_at(1) == expected[1]);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace tyto::cpu::testing::aarch64_code
