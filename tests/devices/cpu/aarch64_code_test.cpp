@@ -202,4 +202,56 @@ TEST_CASE("simulated code for AArch64 reduces rows, whatever vectors and blocks 
   }
 }
 
+TEST_CASE("simulated chains for AArch64 take no more than 1.2 times the instructions of a loop written by hand") {
+  if (skipped()) return;
+  constexpr DType f32 = DType::f32;
+  using core::LoopValue;
+  struct Chain {
+    const char* name;
+    double by_hand;  // an element, of bench/fused/chain_loops.inc as g++ 12 compiles it for NEON
+    int inputs;
+    LoopValue (*build)(core::LoopBuilder& to);
+  };
+  const Chain chains[] = {
+      {"a b + c", 2.25, 3,
+       [](core::LoopBuilder& to) {
+         return to.apply(OpId::add, f32, {to.apply(OpId::multiply, f32, {0, 1}), 2});
+       }},
+      {"tanh(a x + b) c + exp(-x x)", 24.5, 4,
+       [](core::LoopBuilder& to) {
+         const LoopValue inner = to.apply(OpId::add, f32, {to.apply(OpId::multiply, f32, {0, 3}), 1});
+         const LoopValue scaled = to.apply(OpId::multiply, f32, {to.apply(OpId::tanh, f32, {inner}), 2});
+         const LoopValue square = to.apply(OpId::multiply, f32, {to.apply(OpId::negate, f32, {3}), 3});
+         return to.apply(OpId::add, f32, {scaled, to.apply(OpId::exp, f32, {square})});
+       }},
+      {"w - rate g / (sqrt(s + g g) + epsilon)", 4 - 0.25, 3,  // whose loop stores s, too
+       [](core::LoopBuilder& to) {
+         const LoopValue squares = to.apply(OpId::add, f32, {1, to.apply(OpId::multiply, f32, {2, 2})});
+         const LoopValue root = to.apply(OpId::sqrt, f32, {squares});
+         const LoopValue below = to.apply(OpId::add, f32, {root, to.constant(Scalar(1e-8), f32)});
+         const LoopValue above = to.apply(OpId::multiply, f32, {to.constant(Scalar(0.01), f32), 2});
+         return to.apply(OpId::subtract, f32, {0, to.apply(OpId::divide, f32, {above, below})});
+       }},
+  };
+  for (const Chain& chain : chains) {
+    CAPTURE(chain.name);
+    const auto inputs = static_cast<std::size_t>(chain.inputs);
+    core::LoopBuilder builder(std::vector<DType>(inputs, f32));
+    const LoopValue result = chain.build(builder);
+    const core::LoopProgram program = builder.finish({&result, 1});
+    const auto instructions = [&](std::int64_t columns) {
+      const Rows shape{columns};
+      std::vector<StoredTensor> operands(inputs, shape.operand(f32, contiguous));
+      for (StoredTensor& each : operands) {
+        for (std::int64_t i = 0; i < each.view.count(); ++i) each.put(i, 0.5L);
+      }
+      StoredTensor out = shape.operand(f32, contiguous);
+      return shape.run(program, operands, std::vector<Layout>(inputs, contiguous), out, contiguous);
+    };
+    constexpr std::int64_t elements = 160;
+    const double more = static_cast<double>(instructions(2 * elements) - instructions(elements));
+    CHECK(more / (Rows::rows * elements) <= 1.2 * chain.by_hand);
+  }
+}
+
 }  // namespace tyto::cpu::testing::aarch64_code
