@@ -58,12 +58,6 @@ void write_nan(const core::Address& address, Index index, Index count) noexcept 
               std::numeric_limits<T>::quiet_NaN());
 }
 
-template <class T>
-void copy_parts(const Parts<T>& from, const Parts<T>& to) noexcept {
-  copy_matrix<T>(from.re, to.re);
-  copy_matrix<T>(from.im, to.im);
-}
-
 /// The exponent of the largest element, by which all are brought near one, so that squares neither overflow nor vanish;
 /// nothing where an element is not finite.
 template <class T>

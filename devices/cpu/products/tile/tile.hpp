@@ -11,8 +11,6 @@ namespace tyto::cpu {
 
 /// Rows of the largest tile, whatever the type and the instruction set.
 inline constexpr int tile_rows = 6;
-/// Elements of the widest tile row: room for one row of any tile.
-inline constexpr int widest_tile = 64;
 
 /// One tile of work: c[r][j] = sum over segments s and steps i of rows[s][r][first + i * row_step] * b[s][i][j].
 ///
