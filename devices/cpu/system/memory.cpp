@@ -153,7 +153,7 @@ struct Closing {
   void begin() { at_hand = new ThreadCache{}; }
 };
 
-ThreadCache::List* list_of(std::size_t size) {
+ThreadCache::List* list_of([[maybe_unused]] std::size_t size) {
 #if defined(__SANITIZE_ADDRESS__)
   return nullptr;
 #else
