@@ -4,15 +4,14 @@
 
 #include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
-#include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
-#include "engine/run/packed_weights.hpp"
 
 namespace tyto::run {
 
@@ -24,6 +23,24 @@ const core::Array& BoundSession::key_of(const Generator& generator) {
   return key_;
 }
 
+namespace {
+
+// A value that is still to be computed may be read by several sessions at once: one of them computes it and gives the
+// state a version that holds it, while the version that all of them see stays as it is.
+core::Array computed_version(const Value& current) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const core::Node& node = *current.node();
+  if (node.op() != core::OpId::read || node.inputs().empty() || node.tracked()) return contents(current);
+  const core::Array array = contiguous(contents(node.inputs()[0]));
+  const auto state = std::get<core::VersionAttributes>(node.attributes()).state.lock();
+  if (state != nullptr && state->current().node() == &node)
+    state->set_current(core::version(node.mode(), state, array));
+  return array;
+}
+
+}  // namespace
+
 void BoundSession::bind_state(std::uint32_t input) {
   const Executable& executable = session_.executable();
   core::State& state = *executable.graph().inputs()[input].state;
@@ -33,7 +50,7 @@ void BoundSession::bind_state(std::uint32_t input) {
   if (!current) {
     throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
   }
-  if (!array) array = contents(current);
+  if (!array) array = read_(current);
   if (executable.is_written(input)) {
     core::Node& node = *current.node();
     // Held by the version's node and by `array` here; the node held by the state and by `current`.
@@ -53,6 +70,8 @@ void BoundSession::bind_state(std::uint32_t input) {
   }
   session_.bind(input, array);
 }
+
+void BoundSession::read_beside_others() { read_ = computed_version; }
 
 void BoundSession::release_packed() {
   for (const PackedInput& each : session_.executable().packed_inputs()) each.weights->release();
@@ -81,7 +100,7 @@ void BoundSession::run() {
     }
   }
   // After the states, so that who reads one of them in plain too keeps that.
-  for (const PackedInput& each : executable.packed_inputs()) session_.bind(each.input, each.weights->current(contents));
+  for (const PackedInput& each : executable.packed_inputs()) session_.bind(each.input, each.weights->current(read_));
   // Written in place: whoever has computed something of these states is to notice, of a run that threw on its way as
   // well, which may have written some.
   const auto note_writes = [&] {

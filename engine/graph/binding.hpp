@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
+#include "engine/run/packed_weights.hpp"
 #include "engine/run/session.hpp"
 
 namespace tyto::run {
@@ -19,6 +21,8 @@ class BoundSession {
 
   /// Binds states and the random sequence, runs, and gives the states their new versions.
   void run();
+  /// From now on other threads may read the same states at the same time.
+  void read_beside_others();
   /// Lets go of packed weights that nobody else shares: the next run packs them anew.
   void release_packed();
 
@@ -27,6 +31,7 @@ class BoundSession {
   const core::Array& key_of(const Generator& generator);
 
   Session session_;
+  PackedWeights::ReadContents read_ = contents;
   core::Array key_;  // of the random sequence, on the host
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Compiled functions: one trace an input signature, kept in a bounded list, each with its session.
+// Compiled functions: one trace an input signature, kept in a bounded list and shared by the sessions that run it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "engine/graph/binding.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
+#include "engine/graph/sharing.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
@@ -28,7 +30,7 @@
 
 namespace tyto::run {
 
-class CompiledFunction;
+class CompiledSession;
 
 namespace {
 
@@ -41,7 +43,7 @@ struct Rebinding {
 // While a function is traced, states read as inputs of the graph and assignments are collected instead of made.
 class TraceScope {
  public:
-  TraceScope() : generator_(generator()), since_(core::next_sequence()) {
+  TraceScope() : since_(core::next_sequence()) {
     observation_.emplace(
         [](void* self, const std::shared_ptr<core::State>& state) { static_cast<TraceScope*>(self)->touch(state); },
         this);
@@ -49,14 +51,13 @@ class TraceScope {
   ~TraceScope() {
     observation_.reset();
     for (auto& [state, saved] : touched_) state->end_stand_in(std::move(saved.before));
-    set_generator(generator_);
   }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
   std::uint64_t since() const { return since_; }
   std::span<const Value> effects() const { return in_progress_.effects(); }
-  const Generator& sequence() const { return generator_; }
+  const Generator& sequence() const { return draws_.start(); }
 
   /// Of this thread, or null.
   static TraceScope* innermost() { return static_cast<TraceScope*>(TraceInProgress::innermost_scope()); }
@@ -99,7 +100,7 @@ class TraceScope {
 
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   std::unordered_set<const core::State*> seen_;  // those of touched_
-  Generator generator_;
+  OwnGenerator draws_;
   std::uint64_t since_;
   std::vector<Rebinding> rebound_;
   TraceInProgress in_progress_{TraceInProgress::Of::function, this};
@@ -177,29 +178,16 @@ std::string name_of_argument(const std::string& layout, std::size_t number) {
   return name;
 }
 
-// While one call lasts, another one would write over its values.
-class OneCall {
- public:
-  explicit OneCall(std::atomic<bool>& running) : running_(running) {
-    if (running_.exchange(true, std::memory_order_acquire)) {
-      throw GraphError(
-          "compile: the function is called while it runs, by another thread or by a delayed function of its own; "
-          "compile one for each");
-    }
-  }
-  ~OneCall() { running_.store(false, std::memory_order_release); }
-  OneCall(const OneCall&) = delete;
-  OneCall& operator=(const OneCall&) = delete;
-
- private:
-  std::atomic<bool>& running_;
-};
-
 // What was moved from has no traces; only another compiled function may be moved to it.
-CompiledFunction& held(CompiledFunction* function) {
-  if (function == nullptr) throw GraphError("compile: a compiled function that was moved from is used");
-  return *function;
+CompiledSession& held(CompiledSession* session) {
+  if (session == nullptr) throw GraphError("compile: a compiled function that was moved from is used");
+  return *session;
 }
+
+constexpr const char* called_while_running =
+    "compile: the function is called while it runs, by another thread or by a delayed function of its own; take a "
+    "session() for each";
+constexpr const char* shared_function = "compile: the function";
 
 }  // namespace
 
@@ -210,15 +198,13 @@ struct Signature {
   core::Device* device;
 };
 
+/// What all sessions share.
 struct CompiledTrace {
   Signature signature;
   core::Graph recorded;  // without the contents of constants
-  std::unique_ptr<BoundSession> session;
-  detail::Results results;  // of the last call
+  std::shared_ptr<const Executable> executable;
+  std::shared_ptr<void> structure;  // of the results
   double milliseconds = 0;
-  std::optional<GraphProfile> profile;  // of the last call that was timed
-
-  const Executable& executable() const { return session->session().executable(); }
 };
 
 /// The same graph, for pictures: what constants hold belongs to the executable, which may have no more use for it.
@@ -230,59 +216,37 @@ core::Graph without_contents(const core::Graph& graph) {
   return core::Graph(std::move(data));
 }
 
+using MakeTrace = std::function<detail::Results(const std::vector<Value>&)>;
+
+/// The traces of a function. Threads ask for them at the same time; one is made at a time.
 class CompiledFunction {
  public:
+  static constexpr std::size_t trace_limit = 16;
+
   explicit CompiledFunction(CompileOptions options) : options_(std::move(options)) {}
 
-  detail::Results& call(std::span<const Value> arguments, const std::string& layout,
-                        const std::function<detail::Results(const std::vector<Value>&)>& function) {
-    const OneCall only(running_);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i])
-        throw GraphError(core::text("compile: ", name_of_argument(layout, i), " is an undefined tensor"));
-    }
+  const CompileOptions& options() const { return options_; }
+
+  std::shared_ptr<const CompiledTrace> trace_for(std::span<const Value> arguments, const std::string& layout,
+                                                 const MakeTrace& function) {
+    const std::lock_guard lock(mutex_);
     auto found = traces_.begin();
-    while (found != traces_.end() && !fits(found->signature, arguments, layout)) ++found;
+    while (found != traces_.end() && !fits((*found)->signature, arguments, layout)) ++found;
     if (found != traces_.end()) {
       traces_.splice(traces_.begin(), traces_, found);
     } else {
-      traces_.push_front(make(signature_of(arguments, layout), arguments, function));
+      traces_.push_front(
+          std::make_shared<const CompiledTrace>(make(signature_of(arguments, layout), arguments, function)));
       if (traces_.size() > trace_limit) traces_.pop_back();
     }
-    if (traces_.size() > packing_limit) std::next(traces_.begin(), packing_limit)->session->release_packed();
-    return run(traces_.front(), arguments);
-  }
-
-  /// Whether calls note the time of their steps.
-  void time_calls(bool timed) {
-    timed_ = timed;
-    if (timed) was_timed_ = false;
-  }
-  const GraphProfile& profile() const {
-    if (!was_timed_) throw GraphError("compile: a profile is of a call in lazy mode, and this one was none");
-    return *last().profile;
-  }
-  /// What eager operators of a plain call are looked at for beside what the environment says.
-  NumberCheck number_check() const { return {options_.check_nan || options_.check_infinity, options_.check_infinity}; }
-
-  const CompiledTrace& last() const {
-    if (traces_.empty())
-      throw GraphError(
-          "compile: there is no plan: the function was not called in lazy mode yet (eager calls are computed line by "
-          "line)");
     return traces_.front();
   }
 
- private:
-  static constexpr std::size_t trace_limit = 16;
-  static constexpr std::size_t packing_limit = 2;  // sizes of one program that keep weights packed
-
-  static Signature signature_of(std::span<const Value> arguments, const std::string& layout) {
-    Signature signature{{}, layout, &current_device()};
-    for (const Value& argument : arguments) {
-      signature.arguments.push_back(type_of(argument));
-    }
-    return signature;
+  /// From now on sessions may run at the same time. Throws GraphError naming a state that the function updates.
+  void share() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& trace : traces_) refuse_updates(shared_function, trace->executable->graph());
+    shared_ = true;
   }
 
   static bool fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout) {
@@ -294,8 +258,16 @@ class CompiledFunction {
     return true;
   }
 
-  CompiledTrace make(Signature signature, std::span<const Value> arguments,
-                     const std::function<detail::Results(const std::vector<Value>&)>& function) {
+ private:
+  static Signature signature_of(std::span<const Value> arguments, const std::string& layout) {
+    Signature signature{{}, layout, &current_device()};
+    for (const Value& argument : arguments) {
+      signature.arguments.push_back(type_of(argument));
+    }
+    return signature;
+  }
+
+  CompiledTrace make(Signature signature, std::span<const Value> arguments, const MakeTrace& function) {
     const auto start = std::chrono::steady_clock::now();
     CompiledTrace trace;
     std::vector<Value> inputs;
@@ -317,7 +289,7 @@ class CompiledFunction {
       for (const Value& result : results.values) {
         if (!result) throw GraphError("compile: a result of the function is an undefined tensor");
       }
-      trace.results.structure = results.structure;
+      trace.structure = results.structure;
       const std::vector<StateUpdate> updates = scope.updates();
       traced = run::trace({.outputs = results.values,
                            .updates = updates,
@@ -332,32 +304,110 @@ class CompiledFunction {
     refuse_rebinding(rebound);
     // Other sizes of the same program follow the order and the plan that were found for the first.
     std::vector<std::shared_ptr<const Executable>> related;
-    for (const CompiledTrace& other : traces_) related.push_back(other.session->session().shared_executable());
+    for (const auto& other : traces_) related.push_back(other->executable);
+    if (shared_) compute_pending_states(traced.graph);
     trace.recorded = without_contents(traced.graph);
-    auto executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, related);
-    trace.session = std::make_unique<BoundSession>(std::move(executable));
+    trace.executable =
+        std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, related);
     trace.signature = std::move(signature);
     trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return trace;
   }
 
-  detail::Results& run(CompiledTrace& trace, std::span<const Value> arguments) {
-    std::vector<Value>& values = trace.results.values;
+  CompileOptions options_;
+  std::mutex mutex_;
+  std::list<std::shared_ptr<const CompiledTrace>> traces_;  // most recently asked for first
+  bool shared_ = false;
+};
+
+/// One thread's way to call a function: an arena for each trace that it called.
+class CompiledSession {
+ public:
+  explicit CompiledSession(std::shared_ptr<CompiledFunction> function, bool beside_others = false)
+      : function_(std::move(function)), beside_others_(beside_others) {}
+
+  /// A trace as this session runs it.
+  struct Run {
+    std::shared_ptr<const CompiledTrace> trace;
+    BoundSession session;
+    detail::Results results = {};              // of the last call
+    std::optional<GraphProfile> profile = {};  // of the last call that was timed
+
+    explicit Run(std::shared_ptr<const CompiledTrace> made) : trace(std::move(made)), session(trace->executable) {
+      results.structure = trace->structure;
+    }
+    const Executable& executable() const { return *trace->executable; }
+  };
+
+  std::shared_ptr<CompiledFunction> shared() const {
+    function_->share();
+    return function_;
+  }
+
+  detail::Results& call(std::span<const Value> arguments, const std::string& layout, const MakeTrace& function) {
+    const OneCall only(running_, called_while_running);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!arguments[i])
+        throw GraphError(core::text("compile: ", name_of_argument(layout, i), " is an undefined tensor"));
+    }
+    auto found = runs_.begin();
+    while (found != runs_.end() && !CompiledFunction::fits(found->trace->signature, arguments, layout)) ++found;
+    if (found != runs_.end()) {
+      runs_.splice(runs_.begin(), runs_, found);
+    } else {
+      auto trace = function_->trace_for(arguments, layout, function);
+      if (beside_others_) refuse_updates(shared_function, trace->executable->graph());
+      runs_.emplace_front(std::move(trace));
+      if (beside_others_) runs_.front().session.read_beside_others();
+      if (runs_.size() > CompiledFunction::trace_limit) runs_.pop_back();
+    }
+    if (runs_.size() > packing_limit) std::next(runs_.begin(), packing_limit)->session.release_packed();
+    return run(runs_.front(), arguments);
+  }
+
+  /// Whether calls note the time of their steps.
+  void time_calls(bool timed) {
+    timed_ = timed;
+    if (timed) was_timed_ = false;
+  }
+  const GraphProfile& profile() const {
+    if (!was_timed_) throw GraphError("compile: a profile is of a call in lazy mode, and this one was none");
+    return *last().profile;
+  }
+  /// What eager operators of a plain call are looked at for beside what the environment says.
+  NumberCheck number_check() const {
+    const CompileOptions& options = function_->options();
+    return {options.check_nan || options.check_infinity, options.check_infinity};
+  }
+
+  const Run& last() const {
+    if (runs_.empty())
+      throw GraphError(
+          "compile: there is no plan: the function was not called in lazy mode yet (eager calls are computed line by "
+          "line)");
+    return runs_.front();
+  }
+
+ private:
+  static constexpr std::size_t packing_limit = 2;  // sizes of one program that keep weights packed
+
+  detail::Results& run(Run& called, std::span<const Value> arguments) {
+    std::vector<Value>& values = called.results.values;
     values.clear();  // what an exception may have left would keep outputs from being used again
-    Session& session = trace.session->session();
+    Session& session = called.session.session();
     for (std::uint32_t i = 0; i < arguments.size(); ++i) {
       const core::TensorType& type = type_of(arguments[i]);
       session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
     }
     bind_captured_placeholders(session, static_cast<std::uint32_t>(arguments.size()));
-    if (timed_) trace.profile = profile_of_run(*trace.session);
-    else trace.session->run();
+    if (timed_) called.profile = profile_of_run(called.session);
+    else called.session.run();
     was_timed_ = was_timed_ || timed_;
     for (std::uint32_t i = 0; i < arguments.size(); ++i) session.unbind(i);
     for (std::size_t i = 0; i < session.executable().graph().outputs().size(); ++i) {
       values.push_back(core::constant(core::Mode::lazy, session.output(i)));
     }
-    return trace.results;
+    return called.results;
   }
 
   static GraphProfile profile_of_run(BoundSession& bound) {
@@ -386,9 +436,10 @@ class CompiledFunction {
     }
   }
 
+  std::shared_ptr<CompiledFunction> function_;
+  bool beside_others_;
   std::atomic<bool> running_ = false;
-  CompileOptions options_;
-  std::list<CompiledTrace> traces_;  // most recently called first
+  std::list<Run> runs_;  // most recently called first
   bool timed_ = false;
   bool was_timed_ = false;  // a call since then
 };
@@ -399,8 +450,8 @@ namespace tyto TYTO_API {
 namespace detail {
 
 // Public headers name nothing of tyto::run, which functions of users may be called as well.
-class CompiledCore::Function : public run::CompiledFunction {
-  using CompiledFunction::CompiledFunction;
+class CompiledCore::Session : public run::CompiledSession {
+  using CompiledSession::CompiledSession;
 };
 
 bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
@@ -416,7 +467,7 @@ CompiledCore::PlainCall::PlainCall(const CompiledCore& core) : outer_watch_(run:
                                 " deep; what calls itself must come to an end by what is known while it is recorded, "
                                 "such as a shape or a counter"));
   }
-  run::watch_eager_numbers(run::held(core.function_.get()).number_check());
+  run::watch_eager_numbers(run::held(core.session_.get()).number_check());
   ++plain_calls;
 }
 
@@ -455,11 +506,18 @@ std::string missing_input(const Value& x) {
 
 Value value_now(const Value& argument) { return run::is_kept_state(argument) ? core::resolve(argument) : argument; }
 
-CompiledCore::CompiledCore(CompileOptions options) : function_(std::make_shared<Function>(std::move(options))) {}
+CompiledCore::CompiledCore(CompileOptions options)
+    : session_(std::make_shared<Session>(std::make_shared<run::CompiledFunction>(std::move(options)))) {}
+
+CompiledCore CompiledCore::session() const {
+  CompiledCore other(*this);
+  other.session_ = std::make_shared<Session>(run::held(session_.get()).shared(), true);
+  return other;
+}
 
 Results& CompiledCore::call(std::span<const Value> arguments, const std::string& layout,
                             const std::function<Results(const std::vector<Value>&)>& function) {
-  return run::held(function_.get()).call(arguments, layout, function);
+  return run::held(session_.get()).call(arguments, layout, function);
 }
 
 void CompiledCore::observe(const std::function<void()>& function) {
@@ -470,34 +528,34 @@ void CompiledCore::observe(const std::function<void()>& function) {
   function();
 }
 
-CompiledCore::Timing::Timing(CompiledCore& core) : function_(core.function_) {
-  run::held(function_.get()).time_calls(true);
+CompiledCore::Timing::Timing(CompiledCore& core) : session_(core.session_) {
+  run::held(session_.get()).time_calls(true);
 }
-CompiledCore::Timing::~Timing() { function_->time_calls(false); }
-GraphProfile CompiledCore::Timing::profile() const { return function_->profile(); }
+CompiledCore::Timing::~Timing() { session_->time_calls(false); }
+GraphProfile CompiledCore::Timing::profile() const { return session_->profile(); }
 
-const MemoryPlan& CompiledCore::plan() const { return run::held(function_.get()).last().executable().plan(); }
+const MemoryPlan& CompiledCore::plan() const { return run::held(session_.get()).last().executable().plan(); }
 
 std::string CompiledCore::memory_map() const {
-  return run::memory_map_of(run::held(function_.get()).last().executable());
+  return run::memory_map_of(run::held(session_.get()).last().executable());
 }
 
-std::string CompiledCore::dot() const { return run::dot_of(run::held(function_.get()).last().executable()); }
+std::string CompiledCore::dot() const { return run::dot_of(run::held(session_.get()).last().executable()); }
 
 std::string CompiledCore::html() const {
-  const run::CompiledTrace& trace = run::held(function_.get()).last();
-  return run::page_of(trace.recorded, trace.executable(), trace.profile.value_or(GraphProfile{}));
+  const run::CompiledSession::Run& last = run::held(session_.get()).last();
+  return run::page_of(last.trace->recorded, last.executable(), last.profile.value_or(GraphProfile{}));
 }
 
 std::string CompiledCore::chrome_trace() const {
-  const run::CompiledTrace& trace = run::held(function_.get()).last();
-  if (!trace.profile) throw GraphError(run::no_profile);
-  return trace.profile->chrome_trace();
+  const run::CompiledSession::Run& last = run::held(session_.get()).last();
+  if (!last.profile) throw GraphError(run::no_profile);
+  return last.profile->chrome_trace();
 }
 
 GraphReport CompiledCore::report() const {
-  const run::CompiledTrace& trace = run::held(function_.get()).last();
-  return run::report_of(trace.session->session(), trace.milliseconds);
+  const run::CompiledSession::Run& last = run::held(session_.get()).last();
+  return run::report_of(last.session.session(), last.trace->milliseconds);
 }
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #include "tyto/graph.hpp"
 #include "core/graph/op_ids.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <ostream>
@@ -13,6 +14,7 @@
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/graph_bytes.hpp"
 #include "engine/graph/incremental.hpp"
+#include "engine/graph/sharing.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/arrays.hpp"
@@ -27,16 +29,19 @@ namespace tyto::run {
 
 class GraphState {
  public:
+  const core::Graph& graph() const { return *recorded; }
+
   CompileOptions options;
   core::Device* device = nullptr;
-  core::Graph graph;
-  std::vector<Value> outputs;    // as the user named them
-  std::vector<Value> inputs;     // handles of the placeholders
-  std::vector<Value> variables;  // handles of the states that are trained
+  std::shared_ptr<const core::Graph> recorded;  // shared by sessions
+  std::vector<Value> outputs;                   // as the user named them
+  std::vector<Value> inputs;                    // handles of the placeholders
+  std::vector<Value> variables;                 // handles of the states that are trained
   std::unique_ptr<IncrementalSession> session;
   std::vector<std::pair<std::uint32_t, core::Array>> given;  // values set before the graph was made ready
   double milliseconds = 0;
   bool has_run = false;
+  std::atomic<bool> running = false;
   GraphProfile profile;  // of the last profile()
 };
 
@@ -51,12 +56,16 @@ Value handle_of(const std::shared_ptr<core::State>& state) {
 }
 
 void list_states(GraphState& state) {
-  for (const core::GraphInput& input : state.graph.inputs()) {
+  for (const core::GraphInput& input : state.graph().inputs()) {
     if (input.state == nullptr || input.generator) continue;
     if (input.state->kind() == core::State::Kind::variable) state.variables.push_back(handle_of(input.state));
     if (input.state->kind() == core::State::Kind::placeholder) state.inputs.push_back(handle_of(input.state));
   }
 }
+
+constexpr const char* used_while_running =
+    "Graph: the graph is used while it runs, by another thread or by a delayed function of its own; take a session() "
+    "for each";
 
 // What was moved from has no graph; only another graph may be moved to it.
 GraphState* held(GraphState* state) {
@@ -113,7 +122,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
                                    .capture_constants = true,
                                    .bind_states = true,
                                    .since = 0});
-  state_->graph = std::move(traced.graph);
+  state_->recorded = std::make_shared<const core::Graph>(std::move(traced.graph));
   run::list_states(*state_);
 }
 
@@ -125,19 +134,37 @@ Graph& Graph::operator=(Graph&&) noexcept = default;
 void Graph::prepare() {
   if (run::held(state_.get())->session) return;
   const auto start = std::chrono::steady_clock::now();
-  auto executable = std::make_shared<const run::Executable>(state_->graph, *state_->device, state_->options);
+  auto executable = std::make_shared<const run::Executable>(state_->graph(), *state_->device, state_->options);
   state_->session = std::make_unique<run::IncrementalSession>(std::move(executable));
   for (const auto& [input, array] : state_->given) state_->session->set(input, array);
   state_->given.clear();
   state_->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+Graph Graph::session() {
+  prepare();
+  run::refuse_updates("Graph: the graph", state_->graph());
+  run::compute_pending_states(state_->graph());
+  auto other = std::make_unique<State>();
+  other->options = state_->options;
+  other->device = state_->device;
+  other->recorded = state_->recorded;
+  other->outputs = state_->outputs;
+  other->inputs = state_->inputs;
+  other->variables = state_->variables;
+  other->milliseconds = state_->milliseconds;
+  other->session = std::make_unique<run::IncrementalSession>(state_->session->whole().shared_executable());
+  other->session->read_beside_others();
+  return Graph(std::move(other));
+}
+
 void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
   core::require("Graph::set", input, value);
   const auto state = run::state_behind(input, "Graph::set");
-  for (std::uint32_t i = 0; i < run::held(state_.get())->graph.inputs().size(); ++i) {
-    if (state_->graph.inputs()[i].state != state) continue;
+  for (std::uint32_t i = 0; i < run::held(state_.get())->graph().inputs().size(); ++i) {
+    if (state_->graph().inputs()[i].state != state) continue;
     prepare();
+    const run::OneCall only(state_->running, run::used_while_running);
     state_->session->set(i, run::contents(core::cast_to(value, input.dtype())));
     return;
   }
@@ -146,6 +173,7 @@ void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
 
 void Graph::run() {
   prepare();
+  const run::OneCall only(state_->running, run::used_while_running);
   state_->session->run();
   state_->has_run = true;
 }
@@ -172,7 +200,7 @@ std::vector<Tensor<Lazy>> Graph::inputs() const {
   return {run::held(state_.get())->inputs.begin(), state_->inputs.end()};
 }
 
-std::size_t Graph::output_count() const { return run::held(state_.get())->graph.outputs().size(); }
+std::size_t Graph::output_count() const { return run::held(state_.get())->graph().outputs().size(); }
 
 std::vector<Tensor<Lazy>> Graph::variables() const {
   return {run::held(state_.get())->variables.begin(), state_->variables.end()};
@@ -216,7 +244,7 @@ GraphProfile Graph::profile() {
 
 std::string Graph::html() {
   prepare();
-  return run::page_of(state_->graph, state_->session->whole().executable(), state_->profile);
+  return run::page_of(state_->graph(), state_->session->whole().executable(), state_->profile);
 }
 
 std::string Graph::chrome_trace() const {
@@ -224,17 +252,19 @@ std::string Graph::chrome_trace() const {
   return state_->profile.chrome_trace();
 }
 
-std::string Graph::formula(FormulaStyle style) const { return run::formula_of(run::held(state_.get())->graph, style); }
+std::string Graph::formula(FormulaStyle style) const {
+  return run::formula_of(run::held(state_.get())->graph(), style);
+}
 
-std::string Graph::text() const { return run::graph_to_text(run::held(state_.get())->graph); }
+std::string Graph::text() const { return run::graph_to_text(run::held(state_.get())->graph()); }
 
-std::vector<std::byte> Graph::to_bytes() const { return run::graph_to_bytes(run::held(state_.get())->graph); }
+std::vector<std::byte> Graph::to_bytes() const { return run::graph_to_bytes(run::held(state_.get())->graph()); }
 
 Graph Graph::from_bytes(std::span<const std::byte> bytes, const std::string& name, const CompileOptions& options) {
   auto state = std::make_unique<State>();
   state->options = options;
   state->device = &run::current_device();
-  state->graph = run::graph_from_bytes(name, bytes);
+  state->recorded = std::make_shared<const core::Graph>(run::graph_from_bytes(name, bytes));
   run::list_states(*state);
   return Graph(std::move(state));
 }

@@ -35,6 +35,11 @@ IncrementalSession::IncrementalSession(std::shared_ptr<const Executable> whole)
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) output_of_.emplace(graph.outputs()[i], i);
 }
 
+void IncrementalSession::read_beside_others() {
+  beside_others_ = true;
+  whole_.read_beside_others();
+}
+
 void IncrementalSession::set(std::uint32_t input, const core::Array& array) {
   whole_.session().bind(input, array);  // checks type and shape, and brings it to the device
   given_[input] = whole_.session().input(input);
@@ -179,7 +184,9 @@ std::unique_ptr<BoundSession> IncrementalSession::session_for(core::Graph graph)
   options.passes = as_recorded;  // the whole has been through them
   options.dump = nullptr;
   auto executable = std::make_shared<const Executable>(std::move(graph), executable_->device(), options);
-  return std::make_unique<BoundSession>(std::move(executable), whole_.session().arena());
+  auto session = std::make_unique<BoundSession>(std::move(executable), whole_.session().arena());
+  if (beside_others_) session->read_beside_others();
+  return session;
 }
 
 const core::Array& IncrementalSession::kept(Port port) const {

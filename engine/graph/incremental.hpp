@@ -16,6 +16,8 @@ namespace tyto::run {
 class IncrementalSession {
  public:
   explicit IncrementalSession(std::shared_ptr<const Executable> whole);
+  /// From now on other threads may read the same states at the same time.
+  void read_beside_others();
 
   /// Gives a placeholder its contents for the runs to come.
   void set(std::uint32_t input, const core::Array& array);
@@ -70,6 +72,7 @@ class IncrementalSession {
   std::map<core::Port, core::Array> kept_;
   std::map<core::Port, std::size_t> output_of_;
   std::map<Changes, Part> parts_;
+  bool beside_others_ = false;
   bool up_to_date_ = false;  // false before the first run and after one that failed
   std::size_t last_run_steps_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "core/graph/builder.hpp"
 #include "core/value/text.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 std::mutex generator_mutex;
 Generator sequence;
+thread_local constinit Generator* own_sequence = nullptr;
 
 core::Array key_array(std::uint64_t seed, std::uint64_t stream) {
   const std::uint64_t words[2] = {seed, stream};
@@ -27,7 +29,11 @@ core::Array key_array(std::uint64_t seed, std::uint64_t stream) {
 
 }  // namespace
 
+OwnGenerator::OwnGenerator() : start_(generator()), outer_(std::exchange(own_sequence, &now_)) {}
+OwnGenerator::~OwnGenerator() { own_sequence = outer_; }
+
 Generator generator() {
+  if (own_sequence != nullptr) return *own_sequence;
   const std::lock_guard lock(generator_mutex);
   return sequence;
 }
@@ -38,9 +44,11 @@ void set_generator(Generator next) {
 }
 
 Generator advance_generator(std::uint64_t count) {
-  const std::lock_guard lock(generator_mutex);
-  const Generator before = sequence;
-  sequence.draws += count;
+  std::unique_lock lock(generator_mutex, std::defer_lock);
+  if (own_sequence == nullptr) lock.lock();
+  Generator& taken = own_sequence != nullptr ? *own_sequence : sequence;
+  const Generator before = taken;
+  taken.draws += count;
   return before;
 }
 

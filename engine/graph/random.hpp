@@ -16,6 +16,24 @@ struct Generator {
 
 Generator generator();
 void set_generator(Generator generator);
+
+/// While alive, this thread draws from a copy of the sequence: what is recorded takes no numbers off it.
+class OwnGenerator {
+ public:
+  OwnGenerator();
+  ~OwnGenerator();
+  OwnGenerator(const OwnGenerator&) = delete;
+  OwnGenerator& operator=(const OwnGenerator&) = delete;
+
+  /// Where the sequence stood.
+  const Generator& start() const { return start_; }
+
+ private:
+  Generator start_;
+  Generator now_ = start_;
+  Generator* outer_;
+};
+
 /// Takes `count` draws off the sequence and returns it as it was before.
 Generator advance_generator(std::uint64_t count);
 

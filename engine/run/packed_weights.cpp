@@ -125,7 +125,13 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
     throw GraphError(
         core::text("input '", weights_->name(), "' of shape ", weights_->type().shape, " was given no value"));
   }
-  const core::Array plain = to_device(known ? known : read(current), cpu_device());
+  const core::Array read_plain = known ? known : read(current);
+  if (!known) {
+    // Who computed it may have given the state a version that holds it, which is the same value.
+    const std::uint64_t now = weights_->revision();
+    if (weights_->current_with_contents().second.buffer == read_plain.buffer) revision = now;
+  }
+  const core::Array plain = to_device(read_plain, cpu_device());
   Value value = core::constant(core::Mode::eager, plain);
   for (const auto& [op, attributes] : path_.operators) {
     value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});

@@ -133,7 +133,7 @@ class NameScope {
   void* state_;
 };
 
-/// A recorded computation, run as often as wanted. Two threads need two graphs (or a compiled function each).
+/// A recorded computation, run as often as wanted, by one thread at a time; each other thread takes a session().
 ///
 ///     Graph g{{.inputs = {x, t}, .outputs = {loss}, .updates = {{w, w_next}}}};
 ///     g.set(x, xs);  g.set(t, ts);  g.run();  g[loss].item<float>();
@@ -146,6 +146,9 @@ class Graph {
 
   /// Makes everything ready (order, memory plan, kernels); run() does it otherwise.
   void prepare();
+  /// The same graph for another thread: it shares what was made ready and the states, and has inputs, outputs and an
+  /// arena of its own. Sessions run at the same time. Throws GraphError for a graph that updates states.
+  Graph session();
   /// The value of an input for the runs to come, cast to the input's element type. The shape must be the input's.
   void set(const Tensor<Lazy>& input, const Tensor<Lazy>& value);
   /// Computes the outputs and the updates. Throws GraphError naming an input that was given no value.
@@ -384,9 +387,11 @@ std::string missing_input(const Value& x);
 /// Traces of one function, by input signature.
 class CompiledCore {
  public:
-  class Function;
+  class Session;
 
   explicit CompiledCore(CompileOptions options);
+  /// With the same traces, for another thread.
+  CompiledCore session() const;
   /// Runs the trace made for arguments of these types and shapes, laid out so; `function` makes it when there is none,
   /// from placeholders to results. The caller takes the values; the lists stay for the next call.
   Results& call(std::span<const Value> arguments, const std::string& layout,
@@ -422,7 +427,7 @@ class CompiledCore {
     GraphProfile profile() const;
 
    private:
-    std::shared_ptr<Function> function_;
+    std::shared_ptr<Session> session_;
   };
 
   /// A function with neither arguments nor results says nothing of its mode: its calls are plain ones, and observed,
@@ -431,17 +436,25 @@ class CompiledCore {
   bool works_lazily() const { return works_lazily_; }
 
  private:
-  std::shared_ptr<Function> function_;
+  std::shared_ptr<Session> session_;
   bool works_lazily_ = false;
 };
 
 }  // namespace detail
 
-/// A function made by compile(): called like the original. One thread at a time, and not by what it runs itself.
+/// A function made by compile(): called like the original, by one thread at a time and not by what it runs itself. Each
+/// other thread takes a session().
 template <class F>
 class Compiled {
  public:
   Compiled(F function, CompileOptions options) : function_(std::move(function)), core_(std::move(options)) {}
+
+  /// The same function for another thread: it shares traces, plans and weights, and has an arena of its own. Sessions
+  /// run at the same time (lazy mode; eager calls run the function's own code). A call whose function updates states
+  /// throws GraphError; random numbers are the next ones of the process, whichever session draws them first. Assign to
+  /// states that sessions read between their calls, not while one of them runs. Where several threads call at a time
+  /// and none should wait or own a session, see SessionPool in tyto/sessions.hpp.
+  Compiled session() const { return Compiled(function_, core_.session()); }
 
   /// Arguments are tensors, lists of tensors, and numbers among them, and tuples and pairs of these. The lengths of
   /// lists are part of the signature.
@@ -481,6 +494,8 @@ class Compiled {
   }
 
  private:
+  Compiled(F function, detail::CompiledCore core) : function_(std::move(function)), core_(std::move(core)) {}
+
   template <class... T>
   auto call(const T&... arguments) {
     using Result = std::invoke_result_t<F&, const T&...>;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Many threads that call at the same time.
+#pragma once
+
+#include <barrier>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tyto_test {
+
+constexpr int clients = 8, calls_each = 50;
+
+/// Runs work(0) to work(clients - 1), each on a thread of its own; says which of them gave false or threw what.
+template <class F>
+std::string by_clients(F work) {
+  std::vector<std::string> faults(clients);
+  std::barrier together(clients);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < clients; ++i) {
+      threads.emplace_back([&, i] {
+        together.arrive_and_wait();
+        try {
+          if (!work(i)) faults[static_cast<std::size_t>(i)] = "wrong numbers; ";
+        } catch (const std::exception& error) {
+          faults[static_cast<std::size_t>(i)] = error.what();
+        }
+      });
+    }
+  }
+  std::string all;
+  for (const std::string& fault : faults) all += fault;
+  return all;
+}
+
+}  // namespace tyto_test
