@@ -124,17 +124,24 @@ class OnnxCore {
   virtual std::vector<ModelTensor> values(const NamedList<Shape>& shapes) = 0;
   virtual std::vector<GraphReport> reports() const = 0;
   virtual const MemoryPlan& plan() const = 0;
+  virtual std::shared_ptr<OnnxCore> session() = 0;
 };
 
 }  // namespace detail
 
 /// A model as a function from its inputs to its outputs. In lazy mode it is recorded, optimised and planned once for
 /// each signature of input shapes and types, and then runs without an allocation; what has a shape that depends on
-/// elements (NonZero, say) is computed at once, between two such segments. One thread at a time.
+/// elements (NonZero, say) is computed at once, between two such segments. One thread at a time; each other thread
+/// takes a session().
 template <class T>
 class OnnxModel {
  public:
   explicit OnnxModel(std::shared_ptr<detail::OnnxCore> core) : core_(std::move(core)) {}
+
+  /// The same model for another thread: it shares the file, weights, plans and words, and has an arena of its own.
+  /// Sessions run at the same time, but for what takes turns: steps that are computed at once, eager calls, and models
+  /// with limits.
+  OnnxModel session() const { return OnnxModel(core_->session()); }
 
   /// Without inputs that were bound.
   const std::vector<ModelTensor>& inputs() const { return core_->inputs(); }

@@ -22,6 +22,8 @@ class Limits {
 
   bool bounds_bytes() const { return bytes_ != 0; }
   bool bounds_iterations() const { return iterations_ != 0; }
+  /// Whether calls are counted, which they are one at a time.
+  bool counts() const { return bounds_bytes() || bounds_iterations(); }
   /// What weights leave of max_bytes.
   std::size_t bytes_left() const { return bytes_ - weights_; }
 
@@ -29,7 +31,7 @@ class Limits {
   /// and a node.
   template <class F>
   auto within(const std::string& file, const F& f) {
-    set_iterations(0);
+    if (counts()) set_iterations(0);
     if (!bounds_bytes()) return f();
     const core::AllocationLimit limit(bytes_left());
     try {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <ostream>
 
@@ -106,7 +107,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
         info_(info_of(message_)),
         lazy_(lazy),
         options_(options),
-        segments_(program_, options.compile, limits_) {
+        segments_(program_, options.compile, limits_, recording_) {
     program_.check_supported();
     if (!options.keep_subnormals) drops_subnormals_ = holds_subnormals();
     for (const Operand& operand : program_.start()) {
@@ -126,14 +127,22 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   const std::vector<ModelTensor>& inputs() const override { return inputs_; }
   const std::vector<ModelTensor>& outputs() const override { return outputs_; }
   const ModelInfo& info() const override { return info_; }
-  const MemoryPlan& plan() const override { return segments_.plan(); }
-  std::vector<GraphReport> reports() const override { return segments_.reports(); }
+  const MemoryPlan& plan() const override { return own_.plan(); }
+  std::vector<GraphReport> reports() const override { return own_.reports(); }
+  std::shared_ptr<OnnxCore> session() override;
 
-  NamedList<Value> call(const NamedList<Value>& given) override {
-    return limits_.within(weights_.file(), [&] { return called(given); });
+  NamedList<Value> call(const NamedList<Value>& given) override { return call(given, own_); }
+
+  NamedList<Value> call(const NamedList<Value>& given, SegmentSession& session) {
+    // Eager calls run the program itself, and what counts against limits counts for all: they take turns.
+    std::unique_lock lock(recording_, std::defer_lock);
+    if (!lazy_ || limits_.counts()) lock.lock();
+    return limits_.within(weights_.file(), [&] { return called(given, session); });
   }
+  Segments& segments() { return segments_; }
 
   Graph graph(const NamedList<Shape>& shapes) override {
+    const std::lock_guard lock(recording_);
     return limits_.within(weights_.file(), [&] {
       Graph whole = recorded(shapes, nullptr);
       if (limits_.bounds_bytes()) whole.prepare();
@@ -142,6 +151,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
   Graph graph_for(const NamedList<Value>& given) override {
+    const std::lock_guard lock(recording_);
     NamedList<Shape> shapes;
     for (const Named<Value>& each : given) shapes.push_back({each.name, each.value.shape()});
     return limits_.within(weights_.file(), [&] {
@@ -158,11 +168,13 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
   std::vector<std::int64_t> codes_of(std::span<const std::string> words) override {
+    const std::lock_guard lock(recording_);
     std::vector<std::int64_t> codes;
     for (const std::string& word : words) codes.push_back(weights_.vocabulary().code_of(word));
     return codes;
   }
   std::vector<std::string> words_of(std::span<const std::int64_t> codes) override {
+    const std::lock_guard lock(recording_);
     std::vector<std::string> words;
     for (const std::int64_t code : codes) words.push_back(weights_.vocabulary().word_of(code));
     return words;
@@ -170,6 +182,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
 
   // A program of its own, since folding drops steps.
   std::vector<ModelTensor> values(const NamedList<Shape>& shapes) override {
+    const std::lock_guard lock(recording_);
     return limits_.within(weights_.file(), [&] {
       std::int64_t budget = static_cast<std::int64_t>((mapping_ ? mapping_->bytes().size() : copy_.size()));
       Program whole(*message_.graph, scope_of(weights_.file(), message_, limits_, budget), weights_);
@@ -179,17 +192,18 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
  private:
-  NamedList<Value> called(const NamedList<Value>& given) {
+  NamedList<Value> called(const NamedList<Value>& given, SegmentSession& session) {
     std::optional<SubnormalsAsZeros> scope;
     if (drops_subnormals_) scope.emplace();
     fold();
     Slots slots = started(program_.start(), given, !lazy_);
     if (lazy_ && !detail::inlined()) {
-      const std::size_t before = segments_.recordings();
-      segments_.run(slots);
+      const std::size_t before = session.recordings();
+      session.run(slots);
       // Weights were packed, and are read from there.
-      if (segments_.recordings() != before) weights_.discard_pages();
+      if (session.recordings() != before) weights_.discard_pages();
     } else {
+      const std::lock_guard lock(recording_);
       program_.run(slots, 0, program_.steps().size(), lazy_);
     }
     return results_of(slots);
@@ -350,6 +364,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
   NamedList<Value> results_of(const Slots& slots) {
+    const std::lock_guard lock(recording_);
     NamedList<Value> results;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const Operand output = weights_.loaded(slots[static_cast<std::size_t>(program_.output_slots()[i])]);
@@ -468,6 +483,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
   void fold() {
+    const std::lock_guard lock(recording_);
     if (folded_) return;
     program_.fold();
     folded_ = true;
@@ -484,7 +500,9 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   ModelInfo info_;
   bool lazy_;
   OnnxOptions options_;
+  std::recursive_mutex recording_;  // of the program and its weights, beside segments that were compiled
   Segments segments_;
+  SegmentSession own_{segments_};
   bool folded_ = false;  // not when the file is read: what a file computes of its constants may be as large as it likes
   std::vector<ModelTensor> inputs_;
   std::vector<std::int32_t> slots_;                      // of inputs_
@@ -493,6 +511,31 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   std::vector<ModelTensor> outputs_;
   bool drops_subnormals_ = false;
 };
+
+/// A model for another thread.
+class ModelSession final : public detail::OnnxCore {
+ public:
+  explicit ModelSession(std::shared_ptr<Model> model) : model_(std::move(model)), own_(model_->segments()) {}
+
+  const std::vector<ModelTensor>& inputs() const override { return model_->inputs(); }
+  const std::vector<ModelTensor>& outputs() const override { return model_->outputs(); }
+  const ModelInfo& info() const override { return model_->info(); }
+  NamedList<Value> call(const NamedList<Value>& given) override { return model_->call(given, own_); }
+  Graph graph(const NamedList<Shape>& shapes) override { return model_->graph(shapes); }
+  Graph graph_for(const NamedList<Value>& given) override { return model_->graph_for(given); }
+  std::vector<std::int64_t> codes_of(std::span<const std::string> words) override { return model_->codes_of(words); }
+  std::vector<std::string> words_of(std::span<const std::int64_t> codes) override { return model_->words_of(codes); }
+  std::vector<ModelTensor> values(const NamedList<Shape>& shapes) override { return model_->values(shapes); }
+  std::vector<GraphReport> reports() const override { return own_.reports(); }
+  const MemoryPlan& plan() const override { return own_.plan(); }
+  std::shared_ptr<OnnxCore> session() override { return model_->session(); }
+
+ private:
+  std::shared_ptr<Model> model_;
+  SegmentSession own_;
+};
+
+std::shared_ptr<detail::OnnxCore> Model::session() { return std::make_shared<ModelSession>(shared_from_this()); }
 
 }  // namespace
 }  // namespace tyto::onnx

@@ -19,30 +19,37 @@ struct Recorded {
 
 }  // namespace
 
-void Segments::run(Slots& slots) {
-  const std::size_t count = program_.steps().size();
-  for (std::size_t at = 0; at < count || (count == 0 && at == 0);) {
-    if (at_once_.count(at) != 0) {
-      run_at_once(slots, at++);
-      continue;
-    }
-    const auto next = at_once_.lower_bound(at);
-    const std::size_t end = next == at_once_.end() ? count : *next;
-    try {
-      run_segment(slots, at, end);
-    } catch (const Cut& cut) {
-      // The segments that began here or later were made for other ends.
-      at_once_.insert(cut.step);
-      segments_.erase(segments_.lower_bound(at), segments_.end());
-      continue;
-    }
-    at = end;
-    if (count == 0) break;
-  }
+bool Segments::runs_at_once(std::size_t step) {
+  const std::lock_guard lock(mutex_);
+  return at_once_.contains(step);
 }
 
-std::unique_ptr<Segments::Segment> Segments::segment_of(std::size_t begin, std::size_t end) const {
-  auto segment = std::make_unique<Segment>(Segment{{}, nullptr, {}, {}});
+std::shared_ptr<Segments::Segment> Segments::segment_at(std::size_t begin) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Segment>& segment = segments_[begin];
+  if (!segment) {
+    const auto next = at_once_.lower_bound(begin);
+    segment = made_segment(begin, next == at_once_.end() ? program_.steps().size() : *next);
+  }
+  return segment;
+}
+
+std::shared_ptr<const detail::CompiledCore> Segments::function_of(Segment& segment, const Layout& layout) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const detail::CompiledCore>& function = segment.functions[layout];
+  if (!function) function = std::make_shared<const detail::CompiledCore>(options_);
+  return function;
+}
+
+void Segments::cut(std::size_t begin, std::size_t step) {
+  const std::lock_guard lock(mutex_);
+  at_once_.insert(step);
+  // The segments that began here or later were made for other ends.
+  segments_.erase(segments_.lower_bound(begin), segments_.end());
+}
+
+std::shared_ptr<Segments::Segment> Segments::made_segment(std::size_t begin, std::size_t end) const {
+  auto segment = std::make_shared<Segment>(Segment{.end = end, .arguments = {}, .results = {}});
   for (const std::int32_t slot : program_.read_by(begin, end)) {
     if (!program_.start()[static_cast<std::size_t>(slot)].known) segment->arguments.push_back(slot);
   }
@@ -58,46 +65,72 @@ std::unique_ptr<Segments::Segment> Segments::segment_of(std::size_t begin, std::
   return segment;
 }
 
-void Segments::run_segment(Slots& slots, std::size_t begin, std::size_t end) {
-  std::unique_ptr<Segment>& segment = segments_[begin];
-  if (!segment) segment = segment_of(begin, end);
+void SegmentSession::run(Slots& slots) {
+  const std::size_t count = shared_.program_.steps().size();
+  for (std::size_t at = 0; at < count || (count == 0 && at == 0);) {
+    if (shared_.runs_at_once(at)) {
+      run_at_once(slots, at++);
+      continue;
+    }
+    const std::shared_ptr<Segments::Segment> segment = shared_.segment_at(at);
+    try {
+      run_segment(slots, at, *segment);
+    } catch (const Cut& cut) {
+      shared_.cut(at, cut.step);
+      last_.erase(last_.lower_bound(at), last_.end());
+      continue;
+    }
+    at = segment->end;
+    if (count == 0) break;
+  }
+}
+
+void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segment& segment) {
   std::vector<Operand> arguments;
-  for (const std::int32_t slot : segment->arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
+  for (const std::int32_t slot : segment.arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
   const Layout layout = layout_of(arguments);
-  segment->last = &segment->functions.try_emplace(layout, options_).first->second;
-  const std::int64_t iterations = limits_.iterations();
-  detail::Results& computed = segment->last->call(values_of(arguments), {}, [&](const std::vector<Value>& inputs) {
+  const std::shared_ptr<const detail::CompiledCore> function = shared_.function_of(segment, layout);
+  auto own = functions_.find(function);
+  if (own == functions_.end()) own = functions_.emplace(function, function->session()).first;
+  last_[begin] = &own->second;
+  Limits& limits = shared_.limits_;
+  const std::int64_t iterations = limits.counts() ? limits.iterations() : 0;
+  detail::Results& computed = own->second.call(values_of(arguments), {}, [&](const std::vector<Value>& inputs) {
+    const std::lock_guard lock(shared_.recording_);
     ++recordings_;
     Slots recorded = slots;
     const std::vector<Operand> placeholders = operands_from(layout, inputs, false);
     for (std::size_t i = 0; i < placeholders.size(); ++i) {
-      recorded[static_cast<std::size_t>(segment->arguments[i])] = placeholders[i];
+      recorded[static_cast<std::size_t>(segment.arguments[i])] = placeholders[i];
     }
-    for (std::size_t i = begin; i < end; ++i) {
+    const std::int64_t before = limits.iterations();
+    for (std::size_t i = begin; i < segment.end; ++i) {
       try {
-        program_.run(recorded, i, i + 1, true);
+        shared_.program_.run(recorded, i, i + 1, true);
       } catch (const DataDependence&) {
-        limits_.set_iterations(iterations);
+        limits.set_iterations(before);
         throw Cut{i};
       }
     }
     std::vector<Operand> results;
-    for (const std::int32_t slot : segment->results) results.push_back(recorded[static_cast<std::size_t>(slot)]);
+    for (const std::int32_t slot : segment.results) results.push_back(recorded[static_cast<std::size_t>(slot)]);
     return detail::Results{values_of(results),
-                           std::make_shared<Recorded>(layout_of(results), limits_.iterations() - iterations)};
+                           std::make_shared<Recorded>(layout_of(results), limits.iterations() - before)};
   });
   const Recorded& known = *std::static_pointer_cast<const Recorded>(computed.structure);
-  limits_.set_iterations(iterations + known.iterations);
+  if (limits.counts()) limits.set_iterations(iterations + known.iterations);
   std::vector<Operand> results = operands_from(known.layout, computed.values, false);
   computed.values.clear();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    slots[static_cast<std::size_t>(segment->results[i])] = std::move(results[i]);
+    slots[static_cast<std::size_t>(segment.results[i])] = std::move(results[i]);
   }
 }
 
-void Segments::run_at_once(Slots& slots, std::size_t step) {
+void SegmentSession::run_at_once(Slots& slots, std::size_t step) {
+  const std::lock_guard lock(shared_.recording_);
+  const Program& program = shared_.program_;
   Slots own = slots;
-  for (const std::int32_t slot : program_.read_by(step, step + 1)) {
+  for (const std::int32_t slot : program.read_by(step, step + 1)) {
     Operand& operand = own[static_cast<std::size_t>(slot)];
     operand = with_tensors(operand, [](const Operand& element) {
       if (element.known) return element;
@@ -106,8 +139,8 @@ void Segments::run_at_once(Slots& slots, std::size_t step) {
           Array::from_bytes(computed.bytes().data(), computed.size(), computed.shape(), computed.dtype()), true);
     });
   }
-  program_.run(own, step, step + 1, false);
-  for (const std::int32_t slot : program_.steps()[step].outputs) {
+  program.run(own, step, step + 1, false);
+  for (const std::int32_t slot : program.steps()[step].outputs) {
     if (slot == Program::none) continue;
     // What comes next is recorded for the shape, not for these elements. Arguments of what is compiled are lazy ones.
     slots[static_cast<std::size_t>(slot)] = with_tensors(own[static_cast<std::size_t>(slot)], [](const Operand& made) {
@@ -118,19 +151,19 @@ void Segments::run_at_once(Slots& slots, std::size_t step) {
   }
 }
 
-const MemoryPlan& Segments::plan() const {
+const MemoryPlan& SegmentSession::plan() const {
   const MemoryPlan* largest = nullptr;
-  for (const auto& [begin, segment] : segments_) {
-    const MemoryPlan& plan = segment->last->plan();
+  for (const auto& [begin, function] : last_) {
+    const MemoryPlan& plan = function->plan();
     if (largest == nullptr || plan.height > largest->height) largest = &plan;
   }
   if (largest == nullptr) throw GraphError("the model was not called yet in lazy mode, so it has no plan");
   return *largest;
 }
 
-std::vector<GraphReport> Segments::reports() const {
+std::vector<GraphReport> SegmentSession::reports() const {
   std::vector<GraphReport> list;
-  for (const auto& [begin, segment] : segments_) list.push_back(segment->last->report());
+  for (const auto& [begin, function] : last_) list.push_back(function->report());
   return list;
 }
 
