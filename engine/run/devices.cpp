@@ -5,6 +5,7 @@
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/system/memory.hpp"
 #include "devices/cpu/system/subnormals.hpp"
+#include "devices/cpu/system/thread_limit.hpp"
 #include "devices/cpu/system/threads.hpp"
 #ifdef TYTO_HAVE_OPENCL
 #include "devices/opencl/device.hpp"
@@ -14,6 +15,7 @@
 #include "core/value/text.hpp"
 #include "engine/run/kernel_cache.hpp"
 #include "tyto/device.hpp"
+#include "tyto/sessions.hpp"
 #include "tyto/subnormals.hpp"
 
 namespace tyto::run {
@@ -93,6 +95,13 @@ void threads(int count) {
   cpu::set_threads(count);
   run::forget_kernels();  // they were chosen for the count before
 }
+ThreadLimit::ThreadLimit(int most) : before_(0) {
+  if (most < 1) core::throw_error<ValueError>("ThreadLimit: must be 1 or more, got ", most);
+  before_ = cpu::exchange_thread_limit(most);
+  if (before_ < most) cpu::exchange_thread_limit(before_);
+}
+ThreadLimit::~ThreadLimit() { cpu::exchange_thread_limit(before_); }
+
 SubnormalsAsZeros::SubnormalsAsZeros() : before_(cpu::arithmetic_rules()) {
   cpu::set_arithmetic_rules(cpu::without_subnormals(before_));
 }

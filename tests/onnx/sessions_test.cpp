@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One model for many threads: sessions share what was read and compiled.
 #include <doctest/doctest.h>
+#include <tyto/sessions.hpp>
 #include <tyto/tyto.hpp>
 
 #include <string>
@@ -89,6 +90,37 @@ BOTH_MODES("sessions of a model with limits take turns and count each call alone
               return false;
           }
           return true;
+        }) == "");
+}
+
+BOTH_MODES("any thread calls a pool of a model's sessions, and waiting calls are put together") {
+  using T = Tensor<Mode>;
+  OnnxModel<T> f = read<T>(product());
+  SessionPool pool(f, {.sessions = 2});
+  SessionPool joining(f, {.sessions = 1, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  CHECK(by_clients([&](int client) {
+          for (int call = 0; call < calls_each; ++call) {
+            const std::vector<float> wanted(4, static_cast<float>(5 * (client + 10 * call)));
+            if (pool({{"x", row_of<T>(client, call)}})["y"].template to_vector<float>() != wanted) return false;
+          }
+          const NamedList<T> out = joining({{"x", row_of<T>(client, 0)}});
+          return out.size() == 1 && out[0].name == "y" &&
+                 out[0].value.template to_vector<float>() == std::vector<float>(4, static_cast<float>(5 * client));
+        }) == "");
+}
+
+BOTH_MODES("a call of a pool that gives the wrong inputs fails alone") {
+  using T = Tensor<Mode>;
+  OnnxModel<T> f = read<T>(product());
+  SessionPool pool(f, {.sessions = 1, .batch = 4});
+  CHECK(by_clients([&](int client) {
+          if (client % 2 == 0) return pool({{"x", row_of<T>(client, 0)}})["y"].shape() == Shape{1, 4};
+          try {
+            pool({{"z", row_of<T>(client, 0)}});
+            return false;
+          } catch (const IndexError& error) {
+            return std::string(error.what()) == "m.onnx: there is no input 'z'; there are 'x'";
+          }
         }) == "");
 }
 

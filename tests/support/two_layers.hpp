@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two layers of relu with whole numbers so small that every order of summation gives the same bits, and what they give.
+// Two layers of relu of integers so small that every order of summation gives the same bits, and what they give.
 #pragma once
 
 #include <algorithm>

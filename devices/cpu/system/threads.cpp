@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include <tyto/error.hpp>
 
@@ -21,12 +23,14 @@
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/spinning.hpp"
 #include "devices/cpu/system/subnormals.hpp"
+#include "devices/cpu/system/thread_limit.hpp"
 
 namespace tyto::cpu {
 
 namespace {
 
 thread_local constinit bool on_one_thread = false;
+thread_local constinit int most_here = INT_MAX;
 
 // More are a mistake, and the run-time of OpenMP ends the process when the system refuses it threads.
 constexpr int most_threads = 1024;
@@ -80,7 +84,11 @@ int granted_threads(int count) noexcept {
 #endif
 }
 
-int threads() noexcept { return on_one_thread ? 1 : thread_count().load(std::memory_order_relaxed); }
+int threads() noexcept {
+  return on_one_thread ? 1 : std::min(most_here, thread_count().load(std::memory_order_relaxed));
+}
+
+int exchange_thread_limit(int most) noexcept { return std::exchange(most_here, most); }
 
 OneThread::OneThread() noexcept { on_one_thread = true; }
 OneThread::~OneThread() { on_one_thread = false; }
@@ -122,6 +130,8 @@ void share_arithmetic_rules([[maybe_unused]] int count) {
 
 void run_region([[maybe_unused]] TeamRequest request, void (*body)(const void* context, Team member),
                 const void* context) {
+  request.count = std::min(request.count, most_here);
+  if (request.count <= 1) return body(context, Team{});
 #if defined(_OPENMP)
   if (has_lost_threads()) return with_threads([&] { run_region(request, body, context); });
   watch_for_forks();

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// A limit on the threads of what one thread computes, where many compute at the same time.
+#pragma once
+
+namespace tyto::cpu {
+
+/// From now on threads() is at most so many on the calling thread, and so are its regions, whatever number their
+/// kernels were prepared for. Returns the limit before.
+int exchange_thread_limit(int most) noexcept;
+
+}  // namespace tyto::cpu

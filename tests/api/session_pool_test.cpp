@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Pools of sessions: calls from any thread, calls that wait put together, threads of one call.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <tyto/sessions.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/clients.hpp"
+#include "tests/support/numbers.hpp"
+#include "tests/support/two_layers.hpp"
+
+using tyto::DType;
+using tyto::GraphError;
+using tyto::SessionPool;
+using tyto::ShapeError;
+using tyto::ThreadLimit;
+using tyto::ValueError;
+using namespace tyto_test;
+
+BOTH_MODES("any thread calls a pool of sessions") {
+  using Tensor = tyto::Tensor<Mode>;
+  const TwoLayers<Tensor> layers;
+  auto f = tyto::compile([&](Tensor x) { return layers(x); });
+  SessionPool pool(f, {.sessions = 3});
+  CHECK(pool.options().sessions == 3);
+  CHECK(pool.options().threads == std::max(1, tyto::threads() / 3));
+  CHECK(by_clients([&](int client) {
+          for (int call = 0; call < calls_each; ++call) {
+            if (numbers(pool(input_of_call<Tensor>(client, call))) != two_layers_of_call(client, call)) return false;
+          }
+          return true;
+        }) == "");
+}
+
+BOTH_MODES("calls that wait are put together") {
+  using Tensor = tyto::Tensor<Mode>;
+  const TwoLayers<Tensor> layers;
+  auto f = tyto::compile([&](Tensor x) { return layers(x); });
+  SUBCASE("while no session is free") {
+    SessionPool pool(f, {.sessions = 1, .batch = 8});
+    CHECK(by_clients([&](int client) {
+            for (int call = 0; call < calls_each; ++call) {
+              const std::int64_t rows = 1 + call % 3;
+              if (numbers(pool(input_of_call<Tensor>(client, call, rows))) != two_layers_of_call(client, call, rows))
+                return false;
+            }
+            return true;
+          }) == "");
+  }
+  SUBCASE("until there are enough: the first would wait for an hour") {
+    SessionPool pool(f, {.sessions = 8, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+    CHECK(by_clients([&](int client) {
+            return numbers(pool(input_of_call<Tensor>(client, client))) == two_layers_of_call(client, client);
+          }) == "");
+  }
+  SUBCASE("no more rows than asked for, where one call has more") {
+    SessionPool pool(f, {.sessions = 1, .batch = 2});
+    CHECK(numbers(pool(input_of_call<Tensor>(0, 0, 5))) == two_layers_of_call(0, 0, 5));
+  }
+}
+
+BOTH_MODES("arguments and results of calls that are put together may be tuples and lists") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](std::vector<Tensor> v, Tensor w) {
+    return std::tuple(v[0] + w, std::vector{v[1] * w, w});
+  });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  CHECK(by_clients([&](int client) {
+          const double c = client;
+          const auto [sum, list] =
+              pool(std::vector{Tensor::full({1, 2}, c, DType::f32), Tensor::full({1}, c, DType::f64)},
+                   Tensor::full({1, 2}, 10.0, DType::f32).sum(1) * 0.5);
+          return numbers(sum) == Numbers{c + 10, c + 10} && numbers(list[0]) == Numbers{c * 10} &&
+                 numbers(list[1]) == Numbers{10};
+        }) == "");
+}
+
+BOTH_MODES("what one call throws no other call sees") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor table = Tensor::arange(10).astype(DType::f32).reshape({10, 1});
+  auto f = tyto::compile([&](Tensor indices) { return take(table, indices, 0); });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  std::atomic<int> refused = 0;
+  CHECK(by_clients([&](int client) {
+          const std::int64_t index = client == 3 ? 77 : client;
+          try {
+            return numbers(pool(Tensor::full({1}, index, DType::i64))) == Numbers{static_cast<double>(index)};
+          } catch (const tyto::IndexError&) {
+            ++refused;
+            return client == 3;
+          }
+        }) == "");
+  CHECK(refused == 1);
+}
+
+BOTH_MODES("calls of other shapes and types are not put together") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x * 2.0; });
+  SessionPool pool(f, {.sessions = 1, .batch = 2, .wait_us = std::int64_t{3600} * 1000000});
+  // Pairs of clients whose calls are alike; each waits for its twin.
+  CHECK(by_clients([&](int client) {
+          const int kind = client / 2;
+          const Tensor x = Tensor::full({1, 1 + kind % 2}, client, kind < 2 ? DType::f32 : DType::f64);
+          const Tensor y = pool(x);
+          return y.shape() == x.shape() && y.dtype() == x.dtype() && numbers(y)[0] == 2.0 * client;
+        }) == "");
+}
+
+BOTH_MODES("a pool says what it cannot put together") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto whole = tyto::compile([](Tensor x) { return x.sum(); });
+  SessionPool pool(whole, {.sessions = 1, .batch = 4});
+  CHECK_THROWS_WITH_AS(pool(Tensor::ones({1, 3})),
+                       "SessionPool: result 1 of a run of 1 rows has shape (), where each row of the arguments should "
+                       "have a row of it; give .batch = 1 for such a function",
+                       GraphError);
+  const char* const no_rows =
+      "SessionPool: an argument has no rows, or not as many as the first: with .batch calls are put together along the "
+      "first axis of all arguments";
+  CHECK_THROWS_WITH_AS(pool(Tensor::ones({})), no_rows, ShapeError);
+  CHECK_THROWS_WITH_AS(pool(Tensor::ones({0, 3})), no_rows, ShapeError);
+  CHECK_THROWS_WITH_AS(pool(Tensor()), doctest::Contains("SessionPool"), GraphError);
+  SessionPool alone(whole, {.sessions = 1});
+  CHECK(numbers(alone(Tensor::ones({1, 3}))) == Numbers{3});
+}
+
+TEST_CASE("a pool refuses options without a meaning") {
+  auto f = tyto::compile([](tyto::Tensor<tyto::Lazy> x) { return x; });
+  using Pool = SessionPool<decltype(f)>;
+  CHECK_THROWS_WITH_AS(Pool(f, {.sessions = -1}), "SessionPool: sessions must be 0 or more, got -1", ValueError);
+  CHECK_THROWS_WITH_AS(Pool(f, {.threads = -2}), "SessionPool: threads must be 0 or more, got -2", ValueError);
+  CHECK_THROWS_WITH_AS(Pool(f, {.batch = 0}), "SessionPool: batch must be 1 or more, got 0", ValueError);
+  CHECK_THROWS_WITH_AS(Pool(f, {.wait_us = -5}), "SessionPool: wait_us must be 0 or more, got -5", ValueError);
+}
+
+BOTH_MODES("a limit of threads is its thread's own, and numbers are the same within it") {
+  using Tensor = tyto::Tensor<Mode>;
+  const int before = tyto::threads();
+  const auto computed = [] {
+    const Tensor x = Tensor::arange(90000).astype(DType::f32).reshape({300, 300}) * 1e-4;
+    return numbers(matmul(tanh(x), x).sum(1));
+  };
+  tyto::threads(4);
+  const Numbers free = computed();
+  const int given = tyto::threads();
+  {
+    const ThreadLimit limit(2);
+    CHECK(tyto::threads() == std::min(2, given));
+    {
+      const ThreadLimit wider(3);
+      CHECK(tyto::threads() == std::min(2, given));
+    }
+    const ThreadLimit one(1);
+    CHECK(tyto::threads() == 1);
+    CHECK(computed() == free);
+    int elsewhere = 0;
+    std::jthread([&] { elsewhere = tyto::threads(); }).join();
+    CHECK(elsewhere == given);
+  }
+  CHECK(tyto::threads() == given);
+  tyto::threads(before);
+  CHECK_THROWS_WITH_AS(ThreadLimit(0), "ThreadLimit: must be 1 or more, got 0", ValueError);
+}
