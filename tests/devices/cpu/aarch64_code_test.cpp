@@ -202,6 +202,31 @@ TEST_CASE("simulated code for AArch64 reduces rows, whatever vectors and blocks 
   }
 }
 
+TEST_CASE("simulated code for AArch64 reads more operands than there are registers for their places") {
+  if (skipped()) return;
+  constexpr std::size_t count = 30;
+  core::LoopBuilder builder(std::vector<DType>(count, DType::f32));
+  core::LoopValue sum = 0;
+  for (std::size_t k = 1; k < count; ++k) {
+    sum = builder.apply(OpId::add, DType::f32, {sum, static_cast<core::LoopValue>(k)});
+  }
+  const core::LoopProgram program = builder.finish({&sum, 1});
+  for (const std::int64_t columns : {1, 7, 25}) {
+    const Rows shape{columns};
+    std::vector<Layout> layouts;
+    std::vector<StoredTensor> inputs;
+    for (std::size_t k = 0; k < count; ++k) {
+      layouts.push_back(k % 2 == 0 || columns == 1 ? contiguous : every_third);
+      inputs.push_back(shape.operand(DType::f32, layouts.back()));
+      for (std::int64_t i = 0; i < inputs[k].view.count(); ++i)
+        inputs[k].put(i, static_cast<long double>(i) * static_cast<long double>(k + 1));
+    }
+    StoredTensor found = shape.operand(DType::f32, contiguous);
+    REQUIRE(shape.run(program, inputs, layouts, found, contiguous) > 0);
+    for (std::int64_t i = 0; i < found.view.count(); ++i) CHECK(found.get(i) == i * 465);  // 1 + ... + 30
+  }
+}
+
 TEST_CASE("simulated chains for AArch64 take no more than 1.2 times the instructions of a loop written by hand") {
   if (skipped()) return;
   constexpr DType f32 = DType::f32;
