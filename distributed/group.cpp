@@ -77,10 +77,10 @@ class Group::Connection {
       throw GraphError("distributed: the group of this process has ended; it can be started once");
     }
     mpi_->start();
-    rank_for_messages = mpi_->rank();
+    rank_for_messages = mpi_->rank(0);
     transport_ = mpi_->name();
     outer_handler = std::set_terminate(say_rank_and_terminate);
-    if (mpi_->size() > 1) core::set_process_group(std::make_shared<MpiGroup>(*mpi_, options.timeout_seconds));
+    if (mpi_->size(0) > 1) core::set_process_group(std::make_shared<MpiGroup>(*mpi_, options.timeout_seconds));
     warn_of_bound_threads();
   }
   ~Connection() {
@@ -109,19 +109,34 @@ class Group::Connection {
   std::thread::id thread_ = std::this_thread::get_id();
 };
 
-Group::Group(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+Group::Group(std::shared_ptr<Connection> connection, std::int64_t number)
+    : connection_(std::move(connection)), number_(number) {}
 
-int Group::rank() const { return core::process_group().rank(); }
-int Group::size() const { return core::process_group().size(); }
+int Group::rank() const { return core::process_group(number_).rank(); }
+int Group::size() const { return core::process_group(number_).size(); }
 const std::string& Group::transport() const { return connection_->transport(); }
 
 void Group::barrier() const {
   if (size() == 1) return;
   (void)core::processes_of_call("Group::barrier");
   core::CollectiveCalls calls;
-  calls.add("Group::barrier");
-  core::process_group().agree(calls);
-  core::process_group().barrier();
+  calls.add("Group::barrier", {number_});
+  core::agree(calls);
+  core::process_group(number_).barrier();
+}
+
+Group Group::split(int colour, int key) const {
+  if (colour < 0) throw ValueError(core::text("Group::split: a colour is no less than 0, not ", colour));
+  (void)core::processes_of_call("Group::split");
+  core::CollectiveCalls calls;
+  calls.add("Group::split", {number_});
+  core::agree(calls);
+  core::ProcessGroup& whole = core::process_group(number_);
+  // One number above those that any of them knows: all sort their groups alike.
+  std::int64_t number = core::next_process_group();
+  whole.all_reduce(reinterpret_cast<std::byte*>(&number), 1, DType::i64, core::Reduction::max);
+  core::add_process_group(number, whole.split(colour, key));
+  return Group(connection_, number);
 }
 
 void Group::abort(const std::string& message, int status) const {
@@ -129,6 +144,9 @@ void Group::abort(const std::string& message, int status) const {
   connection_->abort(status);
   std::_Exit(status);
 }
+
+GroupScope::GroupScope(const Group& group) : group_(group), outer_(core::enter_process_group(group.number_)) {}
+GroupScope::~GroupScope() { core::enter_process_group(outer_); }
 
 Group start(const StartOptions& options) {
   static std::weak_ptr<Group::Connection> living;

@@ -41,23 +41,21 @@ std::int32_t reduction_of(core::Reduction reduction) {
                                              : tyto_mpi_max;
 }
 
-SharedProgress progress_of(const TytoMpi& mpi) {
-  std::int32_t count = 0;
-  const std::int32_t* ranks = nullptr;
-  std::uint64_t* const words = mpi.shared_words(&count, &ranks);
+SharedProgress progress_of(const TytoMpi& mpi, std::int32_t group) {
   SharedProgress progress;
-  progress.own_rank = mpi.rank();
-  if (words == nullptr) {
-    if (ranks[0] == progress.own_rank) {
-      std::fprintf(stderr,
-                   "tyto: rank %d: the processes of this machine share no memory, so that the "
-                   "watchdog names none that hangs\n",
-                   progress.own_rank);
-    }
-    return progress;
+  progress.own_rank = mpi.rank(0);
+  progress.ranks.resize(static_cast<std::size_t>(mpi.size(group)));
+  std::int32_t count = 0;
+  std::uint64_t* const words = mpi.shared_words(group, &count, progress.ranks.data());
+  progress.ranks.resize(static_cast<std::size_t>(count));
+  if (words != nullptr) {
+    progress.begun = {words, static_cast<std::size_t>(count)};
+  } else if (progress.ranks[0] == progress.own_rank) {
+    std::fprintf(stderr,
+                 "tyto: rank %d: the processes of this machine share no memory, so that the "
+                 "watchdog names none that hangs\n",
+                 progress.own_rank);
   }
-  progress.begun = {words, static_cast<std::size_t>(count)};
-  progress.ranks.assign(ranks, ranks + count);
   return progress;
 }
 
@@ -70,16 +68,36 @@ void each_piece(std::int64_t count, std::int64_t element_bytes, const Visit& vis
   }
 }
 
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    lines.push_back(text.substr(begin, end - begin));
+  }
+  return lines;
+}
+
+constexpr int everyone = core::Party::everyone;
+static_assert(everyone == Watchdog::everyone);
+
 }  // namespace
 
-/// While it lives, the watchdog knows that this process waits for others.
+/// While it lives, the watchdog knows that this process waits for others, or for one.
 class MpiGroup::Call {
  public:
-  explicit Call(MpiGroup& group) : watchdog_(group.watchdog_) {
-    const bool named = group.current_ != nullptr && group.next_ < group.current_->size();
-    watchdog_.begin(named ? (*group.current_)[group.next_++].c_str() : "a call");
+  explicit Call(MpiGroup& group, int peer = everyone) : watchdog_(group.watchdog_) {
+    Agreed& agreed = group.current_[peer];
+    const bool named = agreed.calls != nullptr && agreed.next < agreed.calls->size();
+    watchdog_.begin(named ? (*agreed.calls)[agreed.next++].c_str() : "a call", group.among_all(peer));
   }
-  Call(MpiGroup& group, const char* name) : watchdog_(group.watchdog_) { watchdog_.begin(name); }
+  Call(MpiGroup& group, const char* name, int peer) : watchdog_(group.watchdog_) {
+    watchdog_.begin(name, group.among_all(peer));
+  }
   ~Call() { watchdog_.end(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -88,14 +106,27 @@ class MpiGroup::Call {
   Watchdog& watchdog_;
 };
 
-MpiGroup::MpiGroup(const TytoMpi& mpi, double timeout_seconds)
-    : mpi_(mpi), rank_(mpi.rank()), size_(mpi.size()), watchdog_(timeout_seconds, progress_of(mpi)) {}
+MpiGroup::MpiGroup(const TytoMpi& mpi, double timeout_seconds, std::int32_t number)
+    : mpi_(mpi),
+      number_(number),
+      rank_(mpi.rank(number)),
+      size_(mpi.size(number)),
+      timeout_seconds_(timeout_seconds),
+      members_(static_cast<std::size_t>(size_)),
+      watchdog_(timeout_seconds, progress_of(mpi, number)) {
+  const std::int32_t own = mpi_.rank(0);
+  mpi_.all_gather(number_, &own, members_.data(), sizeof own);
+}
+
+std::int32_t MpiGroup::among_all(int rank) const {
+  return rank == everyone ? everyone : members_[static_cast<std::size_t>(rank)];
+}
 
 void MpiGroup::all_reduce(std::byte* data, std::int64_t count, DType dtype, core::Reduction reduction) {
   const Call call(*this);
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   each_piece(count, element, [&](std::int64_t begin, std::int32_t part) {
-    mpi_.all_reduce(data + begin * element, part, type_of(dtype), reduction_of(reduction));
+    mpi_.all_reduce(number_, data + begin * element, part, type_of(dtype), reduction_of(reduction));
   });
 }
 
@@ -114,7 +145,7 @@ void MpiGroup::reduce_scatter(const std::byte* parts, std::byte* own, std::int64
       }
       from = packed_.data();
     }
-    mpi_.reduce_scatter(from, own + begin * element, part, type_of(dtype), reduction_of(reduction));
+    mpi_.reduce_scatter(number_, from, own + begin * element, part, type_of(dtype), reduction_of(reduction));
   });
 }
 
@@ -124,68 +155,108 @@ void MpiGroup::all_gather(const std::byte* own, std::byte* all, std::int64_t byt
         core::text("all_gather: ", bytes, " bytes of each process are more than MPI takes; gather parts"));
   }
   const Call call(*this);
-  mpi_.all_gather(own, all, static_cast<std::int32_t>(bytes));
+  mpi_.all_gather(number_, own, all, static_cast<std::int32_t>(bytes));
 }
 
 void MpiGroup::broadcast(std::byte* data, std::int64_t bytes, int root) {
   const Call call(*this);
-  each_piece(bytes, 1, [&](std::int64_t begin, std::int32_t part) { mpi_.broadcast(data + begin, part, root); });
+  each_piece(bytes, 1,
+             [&](std::int64_t begin, std::int32_t part) { mpi_.broadcast(number_, data + begin, part, root); });
 }
 
 void MpiGroup::barrier() {
   const Call call(*this);
-  mpi_.barrier();
+  mpi_.barrier(number_);
 }
 
-void MpiGroup::agree(const core::CollectiveCalls& calls) {
+void MpiGroup::send(const std::byte* data, std::int64_t bytes, int to) {
+  each_piece(bytes, 1, [&](std::int64_t begin, std::int32_t part) { mpi_.send(number_, data + begin, part, to); });
+}
+
+void MpiGroup::recv(std::byte* data, std::int64_t bytes, int from) {
+  const Call call(*this, from);
+  each_piece(bytes, 1, [&](std::int64_t begin, std::int32_t part) { mpi_.recv(number_, data + begin, part, from); });
+}
+
+std::shared_ptr<core::ProcessGroup> MpiGroup::split(int colour, int key) {
+  const Call call(*this);
+  return std::make_shared<MpiGroup>(mpi_, timeout_seconds_, mpi_.split(number_, colour, key));
+}
+
+void MpiGroup::agree(const core::CollectiveCalls::With& calls) {
   if (std::this_thread::get_id() != thread_) {
-    throw GraphError(core::text("distributed: ", calls.calls().front(),
+    throw GraphError(core::text("distributed: ", calls.calls.front(),
                                 " is called on another thread than start(); "
                                 "MPI serves that one alone, so make all calls of a group there"));
   }
-  const auto [known, fresh] = agreed_.try_emplace(calls.hash());
-  if (fresh) known->second = calls.calls();
-  current_ = &known->second;
-  next_ = 0;
-  const Call call(*this, calls.calls().front().c_str());
-  const std::uint64_t own = calls.hash();
+  const auto [known, fresh] = agreed_.try_emplace(calls.hash);
+  if (fresh) known->second = calls.calls;
+  current_[calls.party.peer] = {&known->second, 0};
+  if (calls.party.peer != everyone) return agree_on_messages(calls);
+  const Call call(*this, calls.calls.front().c_str(), everyone);
   std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
-  mpi_.all_gather(&own, all.data(), sizeof own);
-  if (std::ranges::all_of(all, [&](std::uint64_t hash) { return hash == all.front(); })) return;
-  refuse_difference(calls.calls());
+  mpi_.all_gather(number_, &calls.hash, all.data(), sizeof calls.hash);
+  if (std::ranges::all_of(all, [&](std::uint64_t hash) { return hash == calls.hash; })) return;
+  refuse_difference(calls_of_all(text_of(calls.calls)),
+                    "all processes call the same operators on the same shapes, in the same order");
 }
 
-std::vector<std::vector<std::string>> MpiGroup::calls_of_all(const std::vector<std::string>& own) {
-  std::string text;
-  for (const std::string& call : own) text += call + '\n';
-  const auto length = static_cast<std::int64_t>(text.size());
+// Processes in a ring all send before they receive: who sends cannot wait for an answer. So a message with what is to
+// come goes before the others, and once it was refused nobody knows what the next one is.
+void MpiGroup::agree_on_messages(const core::CollectiveCalls::With& calls) {
+  constexpr std::size_t most = 2048;  // bytes of what is told of more messages than that holds, after their hash
+  std::string own = core::text(calls.hash, '\n', text_of(calls.calls));
+  own.resize(std::min(own.size(), most));
+  const int peer = calls.party.peer;
+  if (!calls.party.receives) return mpi_.send(number_, own.data(), static_cast<std::int32_t>(own.size()), peer);
+  if (const auto refused = refused_.find(peer); refused != refused_.end()) throw GraphError(refused->second);
+  std::string theirs(most, '\0');
+  {
+    const Call call(*this, calls.calls.front().c_str(), peer);
+    mpi_.recv(number_, theirs.data(), static_cast<std::int32_t>(most), peer);
+  }
+  theirs.resize(std::min(theirs.find('\0'), most));
+  if (theirs == own) return;
+  const auto messages_in = [](const std::string& text) { return lines_of(text.substr(text.find('\n') + 1)); };
+  Lists lists{{rank_, messages_in(own)}, {peer, messages_in(theirs)}};
+  if (peer < rank_) std::swap(lists[0], lists[1]);
+  try {
+    refuse_difference(lists, "what one process sends, the other receives, in the same order");
+  } catch (const GraphError& error) {
+    refused_[peer] = error.what();
+    throw;
+  }
+}
+
+MpiGroup::Lists MpiGroup::calls_of_all(const std::string& own) {
+  const auto length = static_cast<std::int64_t>(own.size());
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(size_));
-  mpi_.all_gather(&length, lengths.data(), sizeof length);
-  std::vector<std::vector<std::string>> out(lengths.size());
+  mpi_.all_gather(number_, &length, lengths.data(), sizeof length);
+  Lists lists;
   for (int i = 0; i < size_; ++i) {
-    std::string theirs = i == rank_ ? text : std::string();
+    std::string theirs = i == rank_ ? own : std::string();
     theirs.resize(static_cast<std::size_t>(lengths[static_cast<std::size_t>(i)]));
     each_piece(static_cast<std::int64_t>(theirs.size()), 1,
-               [&](std::int64_t begin, std::int32_t part) { mpi_.broadcast(theirs.data() + begin, part, i); });
-    for (std::size_t begin = 0, end; (end = theirs.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      out[static_cast<std::size_t>(i)].push_back(theirs.substr(begin, end - begin));
-    }
+               [&](std::int64_t begin, std::int32_t part) { mpi_.broadcast(number_, theirs.data() + begin, part, i); });
+    lists.emplace_back(i, lines_of(theirs));
   }
-  return out;
+  return lists;
 }
 
-void MpiGroup::refuse_difference(const std::vector<std::string>& own) {
-  const std::vector<std::vector<std::string>> all = calls_of_all(own);
-  const auto call_of = [&](std::size_t process, std::size_t number) {
-    return number < all[process].size() ? all[process][number] : std::string("nothing more");
-  };
+// All processes find the same one, and so tell the same.
+void MpiGroup::refuse_difference(const Lists& all, const char* rule) const {
+  const std::vector<std::string>& first = all[0].second;
   std::size_t other = 1;
-  while (other + 1 < all.size() && all[other] == all[0]) ++other;
+  while (other + 1 < all.size() && all[other].second == first) ++other;
+  const std::vector<std::string>& theirs = all[other].second;
   std::size_t number = 0;
-  while (number < all[0].size() && number < all[other].size() && all[0][number] == all[other][number]) ++number;
+  while (number < first.size() && number < theirs.size() && first[number] == theirs[number]) ++number;
+  const auto call_of = [&](const std::vector<std::string>& calls) {
+    return number < calls.size() ? calls[number] : std::string("nothing more");
+  };
   throw GraphError(core::text("distributed: processes are about to do different things: call ", number + 1, " is ",
-                              call_of(0, number), " on rank 0 and ", call_of(other, number), " on rank ", other,
-                              "; all processes call the same operators on the same shapes, in the same order"));
+                              call_of(first), " on rank ", among_all(all[0].first), " and ", call_of(theirs),
+                              " on rank ", among_all(all[other].first), "; ", rule));
 }
 
 }  // namespace tyto::distributed

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/device/process_group.hpp"
@@ -18,7 +21,7 @@ namespace tyto::distributed {
 /// process waits for what another never does.
 class MpiGroup final : public core::ProcessGroup {
  public:
-  MpiGroup(const TytoMpi& mpi, double timeout_seconds);
+  MpiGroup(const TytoMpi& mpi, double timeout_seconds, std::int32_t number = 0);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -28,21 +31,36 @@ class MpiGroup final : public core::ProcessGroup {
   void all_gather(const std::byte* own, std::byte* all, std::int64_t bytes) override;
   void broadcast(std::byte* data, std::int64_t bytes, int root) override;
   void barrier() override;
-  void agree(const core::CollectiveCalls& calls) override;
+  void send(const std::byte* data, std::int64_t bytes, int to) override;
+  void recv(std::byte* data, std::int64_t bytes, int from) override;
+  std::shared_ptr<core::ProcessGroup> split(int colour, int key) override;
+  void agree(const core::CollectiveCalls::With& calls) override;
 
  private:
   class Call;
 
-  [[noreturn]] void refuse_difference(const std::vector<std::string>& own);
-  std::vector<std::vector<std::string>> calls_of_all(const std::vector<std::string>& own);
+  /// The calls that were agreed on last, and which of them is next.
+  struct Agreed {
+    const std::vector<std::string>* calls = nullptr;
+    std::size_t next = 0;
+  };
+  using Lists = std::vector<std::pair<int, std::vector<std::string>>>;  // of each of these processes
+
+  void agree_on_messages(const core::CollectiveCalls::With& calls);
+  [[noreturn]] void refuse_difference(const Lists& all, const char* rule) const;
+  Lists calls_of_all(const std::string& own);
+  std::int32_t among_all(int rank) const;
 
   const TytoMpi& mpi_;
+  std::int32_t number_;  // of the group, for MPI
   int rank_;
   int size_;
+  double timeout_seconds_;
+  std::vector<std::int32_t> members_;                                   // by their ranks among all
   std::thread::id thread_ = std::this_thread::get_id();                 // that MPI serves
   std::unordered_map<std::uint64_t, std::vector<std::string>> agreed_;  // by hash
-  const std::vector<std::string>* current_ = nullptr;                   // that were agreed on last
-  std::size_t next_ = 0;                                                // of them
+  std::map<int, Agreed> current_;                                       // by peer
+  std::map<int, std::string> refused_;                                  // why, by peer
   std::vector<std::byte> packed_;                                       // a piece of each process's part
   Watchdog watchdog_;
 };

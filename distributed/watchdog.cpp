@@ -53,9 +53,12 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-void Watchdog::begin(const char* call) {
-  progress_.note(++calls_);
+void Watchdog::begin(const char* call, std::int32_t rank) {
+  ++calls_;
+  if (rank == everyone) progress_.note(++common_);
   call_number_.store(calls_, std::memory_order_relaxed);
+  common_number_.store(common_, std::memory_order_relaxed);
+  awaited_.store(rank, std::memory_order_relaxed);
   call_.store(call, std::memory_order_relaxed);
   waits_.store(true, std::memory_order_release);
 }
@@ -79,13 +82,14 @@ void Watchdog::watch() {
 }
 
 void Watchdog::end_process(Clock::duration waited) const {
-  const std::uint64_t number = call_number_.load();
-  const std::vector<std::int32_t> missing = progress_.behind(number);
+  const std::uint64_t number = common_number_.load();
+  const std::int32_t awaited = awaited_.load();
+  const std::vector<std::int32_t> missing = awaited == everyone ? progress_.behind(number) : std::vector{awaited};
   const std::string message =
       core::text("tyto: rank ", progress_.own_rank, " has waited ",
-                 std::chrono::duration_cast<std::chrono::seconds>(waited).count(), " s in ", call_.load(), " (call ",
-                 number, ") for ", listed(missing), missing.size() > 1 ? ", which have" : ", which has",
-                 " not come to that call; all processes end\n");
+                 std::chrono::duration_cast<std::chrono::seconds>(waited).count(), " s in ", call_.load(),
+                 awaited == everyone ? core::text(" (call ", number, ")") : "", " for ", listed(missing),
+                 missing.size() > 1 ? ", which have" : ", which has", " not come to that call; all processes end\n");
   std::fputs(message.c_str(), stderr);
   std::fflush(stderr);
   std::_Exit(gave_up);

@@ -27,14 +27,16 @@ struct SharedProgress {
 
 class Watchdog {
  public:
+  static constexpr std::int32_t everyone = -1;
   /// Zero seconds: it never ends anything.
   Watchdog(double seconds, SharedProgress progress);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// A call that waits for others begins, in words that stay where they are until it ends.
-  void begin(const char* call);
+  /// A call that waits for others begins, in words that stay where they are until it ends. One that waits for a single
+  /// process is none of those that all make.
+  void begin(const char* call, std::int32_t rank = everyone);
   void end() { waits_.store(false, std::memory_order_release); }
 
  private:
@@ -45,9 +47,10 @@ class Watchdog {
 
   double seconds_;
   SharedProgress progress_;
-  std::uint64_t calls_ = 0;
+  std::uint64_t calls_ = 0, common_ = 0;
   std::atomic<bool> waits_ = false;
-  std::atomic<std::uint64_t> call_number_ = 0;
+  std::atomic<std::uint64_t> call_number_ = 0, common_number_ = 0;
+  std::atomic<std::int32_t> awaited_ = everyone;
   std::atomic<const char*> call_ = "";
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -170,18 +170,19 @@ void Checkpoint::load_together(const std::string& path) {
   const std::vector<Item> items = with_random_state();
   std::vector<HostArray> before;
   core::CollectiveCalls kept;
+  const core::Party together{core::process_group_number()};
   const auto nothing = [] {};
   all_or_none(
       [&] {
-        for (const Named<Tensor<Any>>& state : states_) kept.add(loading(state.name, state.value, false));
+        for (const Named<Tensor<Any>>& state : states_) kept.add(loading(state.name, state.value, false), together);
         for (const Item& item : items) {
           const Tensor<Any> now = item.get();
-          kept.add(loading(item.name, now, item.any_length));
+          kept.add(loading(item.name, now, item.any_length), together);
           before.push_back(array_of(now));
         }
       },
       nothing);
-  core::process_group().agree(kept);
+  core::agree(kept);
   const bool is_first = core::process_group().rank() == 0;
   Contents found;
   all_or_none(

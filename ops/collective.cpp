@@ -22,10 +22,13 @@ const CollectiveAttributes& checked(std::string_view op, const Attributes& attri
   (void)reduction_named(op, collective.reduction);
   if (collective.processes < 1) throw ValueError(text(op, ": ", collective.processes, " processes are no group"));
   // Rules remove it, whatever group there is when it runs; the graph may be from a file.
-  if (collective.processes == 1 && processes_of_call(op) != 1) require_group_of(1, op);
+  if (collective.processes == 1) {
+    (void)processes_of_call(op);
+    require_group_of(1, op, collective.group);
+  }
   if (collective.root < 0 || collective.root >= collective.processes) {
-    throw IndexError(text(op, ": there is no process ", collective.root, " to hand out its value; there are ",
-                          collective.processes, ", from 0 on"));
+    throw IndexError(
+        text(op, ": there is no process ", collective.root, "; there are ", collective.processes, ", from 0 on"));
   }
   return collective;
 }
@@ -72,7 +75,8 @@ Value on_numbers(const Value& x, const Call& call) {
 }
 
 Value same_group(OpId op, const Attributes& attributes, const Value& x) {
-  return emit(op, CollectiveAttributes{.processes = get<CollectiveAttributes>(attributes).processes}, {x});
+  const auto& collective = get<CollectiveAttributes>(attributes);
+  return emit(op, CollectiveAttributes{.processes = collective.processes, .group = collective.group}, {x});
 }
 
 // A sum hands its gradient, which all processes have a part of, to every operand. Equal extremes share it evenly.
@@ -107,6 +111,22 @@ std::vector<Value> broadcast_gradient(const GradientContext& c) {
 }
 
 std::vector<Value> barrier_gradient(const GradientContext& c) { return {c.gradients[0]}; }
+
+// A process alone has no messages: both operators are nothing there.
+bool is_alone(const GradientContext& c) { return get<CollectiveAttributes>(c.attributes).processes == 1; }
+
+std::vector<Value> send_gradient(const GradientContext& c) {
+  const T own = c.gradients[0];
+  if (is_alone(c)) return {own};
+  return {own + T(emit(OpId::recv, get<CollectiveAttributes>(c.attributes), {own}))};
+}
+
+// Zeros that depend on the message: outside of compiled functions lazy mode runs what is read.
+std::vector<Value> recv_gradient(const GradientContext& c) {
+  if (is_alone(c)) return {c.gradients[0]};
+  const T sent = emit(OpId::send, get<CollectiveAttributes>(c.attributes), {c.gradients[0]});
+  return {where(T(full_like(sent, {}, 0.0, DType::boolean)), sent, zeros_like(sent))};
+}
 
 }  // namespace
 
@@ -150,6 +170,22 @@ std::span<const OpDef> collective_operators() {
        .infer = infer_each<OpId::barrier>,
        .gradient = barrier_gradient,
        .sample = [](DType t) -> Value { return distributed::barrier(samples::line(t)); }},
+      {.id = OpId::send,
+       .name = "send",
+       .doc = "The tensor as it is, which another process receives.",
+       .traits = traits(Traits::effect),
+       .in_place = InPlace::same_index,
+       .infer = infer_each<OpId::send>,
+       .gradient = send_gradient,
+       .sample = [](DType t) -> Value { return distributed::send(samples::line(t), 0); }},
+      {.id = OpId::recv,
+       .name = "recv",
+       .doc = "What another process sends, of the operand's type and shape.",
+       .traits = traits(Traits::effect),
+       .in_place = InPlace::same_index,
+       .infer = infer_each<OpId::recv>,
+       .gradient = recv_gradient,
+       .sample = [](DType t) -> Value { return distributed::recv(samples::line(t), 0); }},
   };
   return rows;
 }
@@ -158,6 +194,7 @@ namespace {
 
 Value call(OpId op, CollectiveAttributes attributes, const Value& x) {
   attributes.processes = processes_of_call(definition(op).name);
+  attributes.group = process_group_number();
   return emit(op, std::move(attributes), {x});
 }
 
@@ -171,6 +208,17 @@ Value sent(std::string_view op, const Value& x) {
 template <class Call>
 Value on_bytes(const Value& x, const Call& call) {
   return is_complex(x.dtype()) ? of_parts(call(as_parts(x))) : call(x);
+}
+
+/// A message to or from the process `peer`.
+Value message(OpId op, const Value& x, int peer) {
+  const std::string_view name = definition(op).name;
+  const Value known = sent(name, x);
+  const ProcessGroup& group = process_group();
+  if (group.size() > 1 && peer == group.rank()) {
+    throw IndexError(text(name, ": process ", peer, " has no messages for itself"));
+  }
+  return on_bytes(known, [&](const Value& each) { return call(op, {.root = peer}, each); });
 }
 
 const char* name_of(distributed::Reduce how) {
@@ -247,28 +295,60 @@ Tensor<M> barrier(const Tensor<M>& x) {
                         [](const Value& each) { return core::call(core::OpId::barrier, {}, each); });
 }
 
+template <class M>
+Tensor<M> send(const Tensor<M>& x, int to) {
+  return core::message(core::OpId::send, x, to);
+}
+
+template <class M>
+Tensor<M> recv(const Tensor<M>& like, int from) {
+  return core::message(core::OpId::recv, like, from);
+}
+
 namespace {
 
-// Shares of samples are exchanged once for all tensors.
-std::vector<core::AnyTensor> averages_of(const std::vector<core::AnyTensor>& own, std::int64_t samples) {
+// This process's share of all samples, exchanged once for all tensors; undefined for a process alone.
+core::AnyTensor share_of(const std::vector<core::AnyTensor>& own, std::int64_t samples) {
   if (samples < 0) throw ValueError(core::text("average: ", samples, " samples are none"));
   for (const core::AnyTensor& each : own) {
     if (is_floating(each.dtype()) || is_complex(each.dtype())) continue;
     throw TypeError(
         core::text("average: the mean of ", each.dtype(), " is no ", each.dtype(), "; cast it to f32 or f64"));
   }
-  if (core::processes_of_call("average") == 1 || own.empty()) return own;
+  if (core::processes_of_call("average") == 1 || own.empty()) return {};
   const core::AnyTensor count = core::full_like(own[0], {}, static_cast<double>(samples), DType::f64);
-  const core::AnyTensor share = count / core::AnyTensor(core::reduced(count, Reduce::sum));
-  std::vector<core::AnyTensor> averages(own.size());
-  for (std::size_t i = own.size(); i-- > 0;) {
-    // Halves are weighed and summed in f32.
-    const DType dtype = own[i].dtype();
-    const DType wide = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-    const core::AnyTensor part = cast(own[i], wide) * cast(share, wide);
-    averages[i] = cast(core::AnyTensor(core::reduced(part, Reduce::sum)), dtype);
+  return count / core::AnyTensor(core::reduced(count, Reduce::sum));
+}
+
+// Halves are weighed, and summed, in f32.
+core::AnyTensor weighed_by(const core::AnyTensor& own, const core::AnyTensor& share) {
+  const DType dtype = own.dtype();
+  const DType wide = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+  return cast(own, wide) * cast(share, wide);
+}
+
+std::vector<core::AnyTensor> averages_of(std::vector<core::AnyTensor> own, std::int64_t samples,
+                                         bool are_summed = true) {
+  const core::AnyTensor share = share_of(own, samples);
+  for (std::size_t i = share.defined() ? own.size() : 0; i-- > 0;) {
+    const core::AnyTensor part = weighed_by(own[i], share);
+    own[i] = are_summed ? cast(core::AnyTensor(core::reduced(part, Reduce::sum)), own[i].dtype()) : part;
   }
-  return averages;
+  return own;
+}
+
+template <class M>
+std::vector<core::AnyTensor> all_sent(const std::vector<Tensor<M>>& gradients) {
+  std::vector<core::AnyTensor> own;
+  for (const Tensor<M>& gradient : gradients) own.emplace_back(core::sent("average", gradient));
+  return own;
+}
+
+template <class M>
+std::vector<Tensor<M>> in_mode(const std::vector<core::AnyTensor>& tensors) {
+  std::vector<Tensor<M>> out;
+  for (const core::AnyTensor& each : tensors) out.emplace_back(Value(each));
+  return out;
 }
 
 }  // namespace
@@ -280,11 +360,7 @@ Tensor<M> average(const Tensor<M>& x, std::int64_t samples) {
 
 template <class M>
 std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples) {
-  std::vector<core::AnyTensor> own;
-  for (const Tensor<M>& gradient : gradients) own.emplace_back(core::sent("average", gradient));
-  std::vector<Tensor<M>> averages;
-  for (const core::AnyTensor& each : averages_of(own, samples)) averages.emplace_back(Value(each));
-  return averages;
+  return in_mode<M>(averages_of(all_sent(gradients), samples));
 }
 
 #define TYTO_KEEP(name, ...)                                                                                \
@@ -298,6 +374,8 @@ TYTO_KEEP(all_gather)
 TYTO_KEEP(reduce_scatter)
 TYTO_KEEP(broadcast, int)
 TYTO_KEEP(barrier)
+TYTO_KEEP(send, int)
+TYTO_KEEP(recv, int)
 TYTO_KEEP(average, std::int64_t)
 template std::vector<Tensor<Eager>> average(const std::vector<Tensor<Eager>>&, std::int64_t);
 template std::vector<Tensor<Lazy>> average(const std::vector<Tensor<Lazy>>&, std::int64_t);

@@ -2,7 +2,9 @@
 // The group of one process, and which group there is.
 #include "core/device/process_group.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -29,13 +31,24 @@ class SingleProcess final : public ProcessGroup {
   }
   void broadcast(std::byte*, std::int64_t, int) override {}
   void barrier() override {}
-  void agree(const CollectiveCalls&) override {}
+  void send(const std::byte*, std::int64_t, int) override {}
+  void recv(std::byte*, std::int64_t, int) override {}
+  std::shared_ptr<ProcessGroup> split(int, int) override { return std::make_shared<SingleProcess>(); }
+  void agree(const CollectiveCalls::With&) override {}
 };
 
-std::shared_ptr<ProcessGroup>& current() {
+std::shared_ptr<ProcessGroup>& everyone() {
   static std::shared_ptr<ProcessGroup> group = std::make_shared<SingleProcess>();
   return group;
 }
+
+/// By number; the thread that MPI serves alone has any.
+std::map<std::int64_t, std::shared_ptr<ProcessGroup>>& parts() {
+  static std::map<std::int64_t, std::shared_ptr<ProcessGroup>> known;
+  return known;
+}
+
+std::atomic<std::int64_t> current = 0;
 
 std::atomic<bool> called_alone = false;
 std::once_flag first_is_noted;
@@ -59,18 +72,54 @@ Reduction reduction_named(std::string_view op, std::string_view name) {
   throw ValueError(text(op, ": '", name, "' is no reduction; there are sum, min and max"));
 }
 
-void CollectiveCalls::add(std::string call) {
+CollectiveCalls::With& CollectiveCalls::with(Party party) {
+  const auto place = std::ranges::lower_bound(parties_, party, {}, &With::party);
+  return place != parties_.end() && place->party == party ? *place : *parties_.insert(place, With{party});
+}
+
+void CollectiveCalls::add(std::string call, Party party, std::string seen) {
   constexpr std::uint64_t prime = 0x100000001b3u;
-  for (const char letter : call) hash_ = (hash_ ^ static_cast<unsigned char>(letter)) * prime;
-  hash_ = (hash_ ^ '\n') * prime;
+  if (seen.empty()) seen = call;
+  if (party.peer != Party::everyone) {
+    // A message comes after as many calls of all on both of its ends.
+    const std::size_t before = with({party.group, Party::everyone}).calls.size();
+    if (before != 0) seen += text(", after ", before, before == 1 ? " call" : " calls", " of all");
+  }
+  With& list = with(party);
+  for (const char letter : seen) list.hash = (list.hash ^ static_cast<unsigned char>(letter)) * prime;
+  list.hash = (list.hash ^ '\n') * prime;
+  list.calls.push_back(std::move(seen));
   calls_.push_back(std::move(call));
 }
 
-ProcessGroup& process_group() { return *current(); }
+ProcessGroup& process_group() { return process_group(current); }
+std::int64_t process_group_number() { return current; }
+
+ProcessGroup& process_group(std::int64_t number) {
+  if (number == 0) return *everyone();
+  const auto place = parts().find(number);
+  if (place == parts().end())
+    throw GraphError(text("distributed: there is no group number ", number, ", or it has ended"));
+  return *place->second;
+}
 
 void set_process_group(std::shared_ptr<ProcessGroup> group) {
-  current() = group ? std::move(group) : std::make_shared<SingleProcess>();
+  parts().clear();
+  everyone() = group ? std::move(group) : std::make_shared<SingleProcess>();
 }
+
+void add_process_group(std::int64_t number, std::shared_ptr<ProcessGroup> group) { parts()[number] = std::move(group); }
+
+std::int64_t next_process_group() { return parts().empty() ? 1 : parts().rbegin()->first + 1; }
+
+void agree(const CollectiveCalls& calls) {
+  for (const CollectiveCalls::With& each : calls.parties()) {
+    ProcessGroup& group = process_group(each.party.group);
+    if (group.size() > 1 && !each.calls.empty()) group.agree(each);
+  }
+}
+
+std::int64_t enter_process_group(std::int64_t number) { return current.exchange(number); }
 
 int processes_of_call(std::string_view call) {
   if (is_barred())
@@ -89,9 +138,10 @@ std::string_view first_call_alone() {
   return called_alone.load(std::memory_order_acquire) ? first_alone : std::string_view();
 }
 
-void require_group_of(std::int64_t processes, std::string_view call) {
-  const int size = process_group().size();
-  if (processes == size) return;
+ProcessGroup& require_group_of(std::int64_t processes, std::string_view call, std::int64_t number) {
+  ProcessGroup& group = process_group(number);
+  const int size = group.size();
+  if (processes == size) return group;
   throw GraphError(text(call, ": recorded for a group of ", processes, ", but this group has ", size,
                         size == 1 ? " process" : " processes", "; record it again"));
 }

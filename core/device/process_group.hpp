@@ -2,6 +2,7 @@
 // The processes that work together, as kernels see them: what a transport has to offer. One process is a group too.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,22 +20,40 @@ enum class Reduction : std::uint8_t { sum, min, max };
 /// The reduction of that name, or ValueError naming the operator.
 Reduction reduction_named(std::string_view op, std::string_view name);
 
-/// What a program does together with the other processes, in order: a line of words each, and a hash of them that is
-/// the same on every machine.
+/// With whom a call is made: all processes of a group, or one of them, to which or from which a message goes.
+struct Party {
+  static constexpr int everyone = -1;
+  std::int64_t group = 0;
+  int peer = everyone;
+  bool receives = false;
+  friend auto operator<=>(const Party&, const Party&) = default;
+};
+
+/// What a program does together with other processes, in order: a line of words each. What it does with each party
+/// has a hash, which is the same on every machine.
 class CollectiveCalls {
  public:
-  void add(std::string call);
+  struct With {
+    Party party;
+    std::vector<std::string> calls = {};       // as all of the party see them
+    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  };
+  /// The party sees the call as `seen`, or in the same words.
+  void add(std::string call, Party party = {}, std::string seen = "");
   bool empty() const { return calls_.empty(); }
   const std::vector<std::string>& calls() const { return calls_; }
-  std::uint64_t hash() const { return hash_; }
+  /// In the order of parties.
+  const std::vector<With>& parties() const { return parties_; }
 
  private:
+  With& with(Party party);
+
   std::vector<std::string> calls_;
-  std::uint64_t hash_ = 0xcbf29ce484222325u;  // FNV-1a
+  std::vector<With> parties_;
 };
 
 /// Every process of the group makes the same calls in the same order; each returns when the others have made it as far
-/// as it needs them. All processes see the same bits.
+/// as it needs them. All processes see the same bits. Messages are of two processes alone.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -51,14 +70,33 @@ class ProcessGroup {
   virtual void all_gather(const std::byte* own, std::byte* all, std::int64_t bytes) = 0;
   virtual void broadcast(std::byte* data, std::int64_t bytes, int root) = 0;
   virtual void barrier() = 0;
-  /// Throws GraphError on all processes where they are about to do different things, naming the first difference.
-  virtual void agree(const CollectiveCalls& calls) = 0;
+  /// Does not wait for the other one.
+  virtual void send(const std::byte* data, std::int64_t bytes, int to) = 0;
+  virtual void recv(std::byte* data, std::int64_t bytes, int from) = 0;
+  /// Those who gave the same colour, in the order of their keys, then ranks.
+  virtual std::shared_ptr<ProcessGroup> split(int colour, int key) = 0;
+  /// Throws GraphError on all processes where they are about to do different things, naming the first difference. Of
+  /// messages, who receives compares them; who sends waits for nobody.
+  virtual void agree(const CollectiveCalls::With& calls) = 0;
 };
 
-/// The group that operators work in: this process alone until another was set.
+/// The group that operators work in: that of all processes, of which there is one until a group was set, or the one
+/// that was entered.
 ProcessGroup& process_group();
-/// From now on that group, or, for null, this process alone.
+std::int64_t process_group_number();
+/// The group of that number. Throws GraphError where it has ended.
+ProcessGroup& process_group(std::int64_t number);
+/// From now on the group of all processes, or, for null, this process alone.
 void set_process_group(std::shared_ptr<ProcessGroup> group);
+/// A part of the processes. Numbers are above those of all groups that there were, and are agreed on by who is in it.
+void add_process_group(std::int64_t number, std::shared_ptr<ProcessGroup> group);
+std::int64_t next_process_group();
+
+/// Lets each party of the calls agree.
+void agree(const CollectiveCalls& calls);
+
+/// From now on operators work in the group of that number; that of the one before.
+std::int64_t enter_process_group(std::int64_t number);
 
 /// Of how many processes a call is recorded. One that is recorded for this process alone is noted, since no larger
 /// group can be joined after it. Throws GraphError under a CollectivesBarred. `call` names it, for the program's
@@ -66,8 +104,8 @@ void set_process_group(std::shared_ptr<ProcessGroup> group);
 int processes_of_call(std::string_view call);
 /// The first call that was recorded for this process alone; empty while there is none.
 std::string_view first_call_alone();
-/// Throws GraphError for a call that was recorded for a group of another size.
-void require_group_of(std::int64_t processes, std::string_view call);
+/// The group of that number. Throws GraphError for a call that was recorded for a group of another size.
+ProcessGroup& require_group_of(std::int64_t processes, std::string_view call, std::int64_t number);
 
 /// While it lives, this thread calls nothing that processes do together: vmap makes many calls of one.
 class CollectivesBarred {

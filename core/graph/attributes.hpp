@@ -277,13 +277,15 @@ struct BoundsAttributes {
   friend bool operator==(const BoundsAttributes&, const BoundsAttributes&) = default;
 };
 
-/// A call that all processes of a group make together: how their elements become one ("sum", "min" or "max", where they
-/// do), of how many processes, and which of them has what the others are given.
+/// A call that processes of a group make together: how their elements become one ("sum", "min" or "max", where they
+/// do), of how many processes, which of them has what the others are given, or is the other end of a message, and the
+/// number of the group (core/device/process_group.hpp).
 struct CollectiveAttributes {
   std::string reduction = "sum";
   std::int64_t processes = 1;
   std::int64_t root = 0;
-  TYTO_FIELDS(visit("reduction", reduction); visit("processes", processes); visit("root", root);)
+  std::int64_t group = 0;
+  TYTO_FIELDS(visit("reduction", reduction); visit("processes", processes); visit("root", root); visit("group", group);)
   friend bool operator==(const CollectiveAttributes&, const CollectiveAttributes&) = default;
 };
 

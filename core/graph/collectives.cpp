@@ -10,15 +10,29 @@ namespace tyto::core {
 
 namespace {
 
-std::string words_of(OpId op, const Attributes& attributes, const TensorType& type,
-                     const std::shared_ptr<const std::string>& label) {
+void add_call(CollectiveCalls& calls, OpId op, const Attributes& attributes, const TensorType& type,
+              const std::shared_ptr<const std::string>& label) {
+  const CollectiveAttributes alone;
+  const auto* given = std::get_if<CollectiveAttributes>(&attributes);
+  const CollectiveAttributes& collective = given == nullptr ? alone : *given;
   std::string words(definition(op).name);
-  const auto* collective = std::get_if<CollectiveAttributes>(&attributes);
-  if (collective != nullptr && op == OpId::all_reduce) words += text('(', collective->reduction, ')');
-  if (collective != nullptr && op == OpId::broadcast) words += text(" from ", collective->root);
-  words += text(" of ", type.dtype, type.shape);
+  if (op == OpId::all_reduce && given != nullptr) words += text('(', collective.reduction, ')');
+  const std::string what = text(" of ", type.dtype, type.shape);
+  if (op == OpId::broadcast) words += text(" from ", collective.root);
+  words += what;
+  if (op == OpId::send) words += text(" to ", collective.root);
+  if (op == OpId::recv) words += text(" from ", collective.root);
+  const std::string where = collective.group == 0 ? "" : text(" in group ", collective.group);
+  words += where;
   if (label) words += text(" in '", *label, "'");
-  return words;
+  if (op != OpId::send && op != OpId::recv) {
+    calls.add(std::move(words), {collective.group});
+    return;
+  }
+  const int own = process_group(collective.group).rank(), other = static_cast<int>(collective.root);
+  const bool sends = op == OpId::send;
+  calls.add(std::move(words), {collective.group, other, !sends},
+            text("a message from ", sends ? own : other, " to ", sends ? other : own, what, where));
 }
 
 }  // namespace
@@ -28,14 +42,14 @@ CollectiveCalls collective_calls(const Graph& graph, std::span<const std::uint32
   for (const std::uint32_t index : order) {
     const GraphNode& node = graph.nodes()[index];
     if (!has_effect(node)) continue;
-    calls.add(words_of(node.op, graph.attributes(node), graph.type(graph.inputs_of(node)[0]), node.label));
+    add_call(calls, node.op, graph.attributes(node), graph.type(graph.inputs_of(node)[0]), node.label);
   }
   return calls;
 }
 
 CollectiveCalls collective_call(const Node& node) {
   CollectiveCalls calls;
-  calls.add(words_of(node.op(), node.attributes(), result_of(node.inputs()[0]).type, node.label()));
+  add_call(calls, node.op(), node.attributes(), result_of(node.inputs()[0]).type, node.label());
   return calls;
 }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -65,18 +66,45 @@ void start() {
   MPI_Op_create(extreme<double, true>, 0, &floating_extremes[1][1]);
 }
 
-void finish() { MPI_Finalize(); }
+std::vector<MPI_Comm>& groups() {
+  static std::vector<MPI_Comm> known{MPI_COMM_WORLD};
+  return known;
+}
+MPI_Comm group_of(std::int32_t number) { return groups()[static_cast<std::size_t>(number)]; }
 
-std::int32_t rank() {
+/// A message on its way.
+struct Sent {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::vector<char> bytes;
+};
+
+std::deque<Sent>& messages() {
+  static std::deque<Sent> known;
+  return known;
+}
+
+void finish() {
+  for (Sent& each : messages()) MPI_Wait(&each.request, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+}
+
+std::int32_t rank(std::int32_t group) {
   int own = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  MPI_Comm_rank(group_of(group), &own);
   return own;
 }
 
-std::int32_t size() {
+std::int32_t size(std::int32_t group) {
   int all = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &all);
+  MPI_Comm_size(group_of(group), &all);
   return all;
+}
+
+std::int32_t split(std::int32_t group, std::int32_t colour, std::int32_t key) {
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(group_of(group), colour, key, &part);
+  groups().push_back(part);
+  return static_cast<std::int32_t>(groups().size() - 1);
 }
 
 const char* name() {
@@ -96,23 +124,42 @@ const char* name() {
   return first_words.c_str();
 }
 
-void all_reduce(void* data, std::int32_t count, std::int32_t type, std::int32_t reduction) {
-  MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(type), operation_of(type, reduction), MPI_COMM_WORLD);
+void all_reduce(std::int32_t group, void* data, std::int32_t count, std::int32_t type, std::int32_t reduction) {
+  MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(type), operation_of(type, reduction), group_of(group));
 }
 
-void reduce_scatter(const void* parts, void* own, std::int32_t count, std::int32_t type, std::int32_t reduction) {
-  MPI_Reduce_scatter_block(parts, own, count, type_of(type), operation_of(type, reduction), MPI_COMM_WORLD);
+void reduce_scatter(std::int32_t group, const void* parts, void* own, std::int32_t count, std::int32_t type,
+                    std::int32_t reduction) {
+  MPI_Reduce_scatter_block(parts, own, count, type_of(type), operation_of(type, reduction), group_of(group));
 }
 
-void all_gather(const void* own, void* all, std::int32_t bytes) {
-  MPI_Allgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+void all_gather(std::int32_t group, const void* own, void* all, std::int32_t bytes) {
+  MPI_Allgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, group_of(group));
 }
 
-void broadcast(void* data, std::int32_t bytes, std::int32_t root) {
-  MPI_Bcast(data, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+void broadcast(std::int32_t group, void* data, std::int32_t bytes, std::int32_t root) {
+  MPI_Bcast(data, bytes, MPI_BYTE, root, group_of(group));
 }
 
-void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+void barrier(std::int32_t group) { MPI_Barrier(group_of(group)); }
+
+// Processes in a ring all send before they receive: a send that waited would wait for ever.
+void send(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to) {
+  const auto arrived = [](Sent& each) {
+    int there = 0;
+    MPI_Test(&each.request, &there, MPI_STATUS_IGNORE);
+    return there != 0;
+  };
+  const auto place = std::find_if(messages().begin(), messages().end(), arrived);
+  Sent& message = place != messages().end() ? *place : messages().emplace_back();
+  const char* const first = static_cast<const char*>(data);
+  message.bytes.assign(first, first + bytes);
+  MPI_Isend(message.bytes.data(), bytes, MPI_BYTE, to, 0, group_of(group), &message.request);
+}
+
+void recv(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from) {
+  MPI_Recv(data, bytes, MPI_BYTE, from, 0, group_of(group), MPI_STATUS_IGNORE);
+}
 
 void abort_all(std::int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
@@ -156,19 +203,16 @@ int opened(const SharedFile& shared) {
   return -1;
 }
 
-std::uint64_t* shared_words(std::int32_t* count, const std::int32_t** ranks) {
-  static std::vector<std::int32_t> members;
+std::uint64_t* shared_words(std::int32_t group, std::int32_t* count, std::int32_t* ranks) {
   MPI_Comm machine = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_split_type(group_of(group), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   int place = 0, all = 0;
   MPI_Comm_rank(machine, &place);
   MPI_Comm_size(machine, &all);
-  members.resize(static_cast<std::size_t>(all));
-  const std::int32_t own = rank();
-  MPI_Allgather(&own, 1, MPI_INT32_T, members.data(), 1, MPI_INT32_T, machine);
+  const std::int32_t own = rank(0);
+  MPI_Allgather(&own, 1, MPI_INT32_T, ranks, 1, MPI_INT32_T, machine);
   *count = all;
-  *ranks = members.data();
-  const std::size_t bytes = sizeof(std::uint64_t) * members.size();
+  const std::size_t bytes = sizeof(std::uint64_t) * static_cast<std::size_t>(all);
   SharedFile shared;
   int file = place == 0 ? made(bytes, shared) : -1;
   MPI_Bcast(&shared, sizeof shared, MPI_BYTE, 0, machine);
@@ -183,8 +227,8 @@ std::uint64_t* shared_words(std::int32_t* count, const std::int32_t** ranks) {
   return nullptr;
 }
 
-const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size,      name,        all_reduce,
-                    reduce_scatter,   all_gather, broadcast, barrier, abort_all, shared_words};
+const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size, name, split,     all_reduce,
+                    reduce_scatter,   all_gather, broadcast, barrier, send, recv, abort_all, shared_words};
 
 }  // namespace
 

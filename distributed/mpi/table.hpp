@@ -24,29 +24,37 @@ enum TytoMpiType : std::int32_t {
 
 enum TytoMpiReduction : std::int32_t { tyto_mpi_sum, tyto_mpi_min, tyto_mpi_max };
 
-/// Counts are at most INT32_MAX. An error ends all processes with MPI's message.
+/// Counts are at most INT32_MAX. An error ends all processes with MPI's message. Groups have numbers of this process's
+/// own; all processes are group 0.
 struct TytoMpi {
   std::int32_t version;
   /// Joins the processes that were started together; to be called once, by one thread, which makes all other calls.
   void (*start)();
   void (*finish)();
-  std::int32_t (*rank)();
-  std::int32_t (*size)();
+  std::int32_t (*rank)(std::int32_t group);
+  std::int32_t (*size)(std::int32_t group);
   /// The implementation and its version, such as "Open MPI v4.1.4".
   const char* (*name)();
-  void (*all_reduce)(void* data, std::int32_t count, std::int32_t type, std::int32_t reduction);
+  /// The group of those who gave the same colour, in the order of their keys, then ranks.
+  std::int32_t (*split)(std::int32_t group, std::int32_t colour, std::int32_t key);
+  void (*all_reduce)(std::int32_t group, void* data, std::int32_t count, std::int32_t type, std::int32_t reduction);
   /// `count` elements for each process.
-  void (*reduce_scatter)(const void* parts, void* own, std::int32_t count, std::int32_t type, std::int32_t reduction);
-  void (*all_gather)(const void* own, void* all, std::int32_t bytes);
-  void (*broadcast)(void* data, std::int32_t bytes, std::int32_t root);
-  void (*barrier)();
+  void (*reduce_scatter)(std::int32_t group, const void* parts, void* own, std::int32_t count, std::int32_t type,
+                         std::int32_t reduction);
+  void (*all_gather)(std::int32_t group, const void* own, void* all, std::int32_t bytes);
+  void (*broadcast)(std::int32_t group, void* data, std::int32_t bytes, std::int32_t root);
+  void (*barrier)(std::int32_t group);
+  /// Waits for nobody: a copy is on its way.
+  void (*send)(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to);
+  void (*recv)(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from);
   void (*abort)(std::int32_t status);
-  /// A word of memory for each process of this machine, seen by all of them; null where there is none. `count` says how
-  /// many processes that are, and `ranks` which.
-  std::uint64_t* (*shared_words)(std::int32_t* count, const std::int32_t** ranks);
+  /// A word of memory for each process of the group on this machine, seen by all of them; null where there is none.
+  /// `count` says how many processes that are, and `ranks` which, by their numbers among all; `ranks` has room for the
+  /// group.
+  std::uint64_t* (*shared_words)(std::int32_t group, std::int32_t* count, std::int32_t* ranks);
 };
 
-inline constexpr std::int32_t tyto_mpi_version = 1;
+inline constexpr std::int32_t tyto_mpi_version = 2;
 
 /// What the library for an MPI exports, under the name "tyto_mpi".
 using TytoMpiEntry = const TytoMpi* (*)();

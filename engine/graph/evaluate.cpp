@@ -179,8 +179,8 @@ void apply_unwatched(Node& node) {
     apply_view(node, def, *inputs[0]);
     return;
   }
-  if (def.is(core::Traits::effect) && core::process_group().size() > 1) [[unlikely]]
-    core::process_group().agree(core::collective_call(node));
+  if (def.is(core::Traits::effect) && core::process_group(0).size() > 1) [[unlikely]]
+    core::agree(core::collective_call(node));
   core::Device& home = device_for(inputs);
   if (apply_lowered(node, def, inputs, home)) return;
   if (may_be_kept(node)) {

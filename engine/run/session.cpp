@@ -183,7 +183,7 @@ void Session::run() {
 
 void Session::run_steps() {
   refresh();
-  if (!executable_->collectives().empty()) core::process_group().agree(executable_->collectives());
+  if (!executable_->collectives().empty()) core::agree(executable_->collectives());
   if (!milliseconds_.empty()) {
     run_timed();
   } else if (executable_->is_poisoned() || executable_->number_check().nan || unplanned_ != 0) {

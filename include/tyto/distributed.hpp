@@ -36,15 +36,37 @@ class TYTO_API Group {
   const std::string& transport() const;
   /// Returns when every process has called it.
   void barrier() const;
+  /// The group of those processes of this one that gave the same colour, in the order of their keys, then ranks. All
+  /// call it together; it lives as long as this one.
+  ///
+  ///     const auto pair = group.split(group.rank() / 2);
+  ///     const tyto::distributed::GroupScope scope(pair);  // sums are those of two processes
+  Group split(int colour, int key = 0) const;
   /// Ends all processes, with this message on standard error and the status.
   [[noreturn]] void abort(const std::string& message, int status = 1) const;
 
  private:
   friend Group start(const StartOptions& options);
+  friend class GroupScope;
   class Connection;
-  explicit Group(std::shared_ptr<Connection> connection);
+  explicit Group(std::shared_ptr<Connection> connection, std::int64_t number = 0);
 
   std::shared_ptr<Connection> connection_;
+  std::int64_t number_;
+};
+
+/// While it lives, the operators below work in that group, instead of in that of all processes. What a function records
+/// in it stays in that group.
+class TYTO_API GroupScope {
+ public:
+  explicit GroupScope(const Group& group);
+  ~GroupScope();
+  GroupScope(const GroupScope&) = delete;
+  GroupScope& operator=(const GroupScope&) = delete;
+
+ private:
+  Group group_;
+  std::int64_t outer_;
 };
 
 /// Joins the group of the processes that were started together, as by `tyto launch -n 4 program`. Throws DeviceError
@@ -85,6 +107,18 @@ Tensor<M> broadcast(const Tensor<M>& x, int root = 0);
 /// The tensor as it is, once every process is here.
 template <class M>
 Tensor<M> barrier(const Tensor<M>& x);
+
+/// The tensor as it is, which also goes to the process `to`; that one calls recv. Its gradient is what that one's
+/// gradient of `recv` sends back, and the own one. A process does not wait until the message has arrived.
+template <class M>
+Tensor<M> send(const Tensor<M>& x, int to);
+
+/// What the process `from` sends, of the type and shape of `like`, whose elements do not matter. A gradient of `like`
+/// sends that of the result back to `from`, and is itself zero. Around a ring of processes:
+///
+///     auto from_left = tyto::distributed::recv(tyto::distributed::send(x, right), left);
+template <class M>
+Tensor<M> recv(const Tensor<M>& like, int from);
 
 /// The mean over processes of what each computed from so many samples, each sample counting alike: of a loss that is a
 /// mean over them.

@@ -172,6 +172,8 @@ const Rule view_table[] = {
     {"reduce_scatter_of_one",  "reduce_scatter(x)",         "reshape(x)",      {&one_process}, reshaped_operand},
     {"broadcast_of_one",       "broadcast(x)",              "x",               {&one_process}},
     {"barrier_of_one",         "barrier(x)",                "x",               {&one_process}},
+    {"send_of_one",            "send(x)",                   "x",               {&one_process}},
+    {"recv_of_one",            "recv(x)",                   "x",               {&one_process}},
     {"concat_of_one",          "concat(x)",                 "x",               {}},
     {"pad_by_nothing",         "pad(x)",                    "x",               {&no_border}, viewed},
 

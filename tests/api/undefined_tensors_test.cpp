@@ -273,6 +273,8 @@ TEST_CASE_TEMPLATE("an undefined tensor is refused by name: indexing and orderin
   REFUSES("reduce_scatter", distributed::reduce_scatter(none));
   REFUSES("broadcast", distributed::broadcast(none));
   REFUSES("barrier", distributed::barrier(none));
+  REFUSES("send", distributed::send(none, 0));
+  REFUSES("recv", distributed::recv(none, 0));
   REFUSES("average", distributed::average(none, 1));
   REFUSES("gather", gather<Mode>(none, {i}));
   REFUSES("gather", gather<Mode>(x, {none}));

@@ -3,10 +3,13 @@
 // checkpoint.
 #pragma once
 
+#include <tyto/distributed.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
 namespace context {
+extern const tyto::distributed::Group group;
+extern const int left, right;
 using Lazily = tyto::Tensor<tyto::Lazy>;
 extern const tyto::nn::Sequential model;
 extern tyto::nn::Descent descent;

@@ -30,6 +30,8 @@ const std::map<std::string, std::string>& tested_elsewhere() {
       {"with_gradient", "passes its input on; its gradient is a user's: tests/golden/gradients_test.cpp"},
       {"stop_gradient", "passes its input on: tests/golden/gradients_test.cpp"},
       {"copy", "passes its input on: tests/golden/gradients_test.cpp"},
+      {"send", "moves what several processes have: tests/distributed/messages_test.cpp"},
+      {"recv", "moves what several processes have: tests/distributed/messages_test.cpp"},
       {"all_reduce", "computes what several processes have: tests/distributed/operators_test.cpp"},
       {"all_gather", "computes what several processes have: tests/distributed/operators_test.cpp"},
       {"reduce_scatter", "computes what several processes have: tests/distributed/operators_test.cpp"},

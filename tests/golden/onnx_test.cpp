@@ -51,6 +51,8 @@ const std::map<std::string, std::string>& without_words() {
       {"eigvals", "no factorisations"},
       {"expm", "no factorisations"},
       {"custom", "a function of this program"},
+      {"send", "processes are none of ONNX' business"},
+      {"recv", "processes are none of ONNX' business"},
       {"all_reduce", "processes are none of ONNX' business"},
       {"all_gather", "processes are none of ONNX' business"},
       {"reduce_scatter", "processes are none of ONNX' business"},

@@ -128,7 +128,8 @@ TEST_CASE("what one process does together is nothing, and what several do stays,
       return s.add(op, {x}, core::CollectiveAttributes{.processes = processes});
     };
   };
-  for (const OpId op : {OpId::all_reduce, OpId::all_gather, OpId::reduce_scatter, OpId::broadcast, OpId::barrier}) {
+  for (const OpId op : {OpId::all_reduce, OpId::all_gather, OpId::reduce_scatter, OpId::broadcast, OpId::barrier,
+                        OpId::send, OpId::recv}) {
     const std::string name(core::definition(op).name);
     CHECK(count(expect(name + "_of_one", true, call(op, 1)).graph, op) == 0);
     const WithTwin twin;

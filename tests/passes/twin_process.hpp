@@ -30,7 +30,10 @@ class TwinProcess final : public core::ProcessGroup {
   }
   void broadcast(std::byte*, std::int64_t, int) override {}
   void barrier() override {}
-  void agree(const core::CollectiveCalls&) override {}
+  void send(const std::byte*, std::int64_t, int) override {}
+  void recv(std::byte*, std::int64_t, int) override {}
+  std::shared_ptr<core::ProcessGroup> split(int, int) override { return nullptr; }
+  void agree(const core::CollectiveCalls::With&) override {}
 };
 
 /// While alive, operators work in such a group.

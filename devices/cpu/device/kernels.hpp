@@ -40,7 +40,7 @@ std::span<const KernelEntry> attention_kernels();    // attention and its gradie
 std::span<const KernelEntry> loop_kernels();         // softmax, log_softmax, fused groups
 std::span<const KernelEntry> window_kernels();       // convolution, pooling, resizing and their gradients
 std::span<const KernelEntry> suppression_kernels();  // nms
-std::span<const KernelEntry> collective_kernels();   // all_reduce ... barrier
+std::span<const KernelEntry> collective_kernels();   // all_reduce ... recv
 std::span<const KernelEntry> epilogue_kernels();     // products with an epilogue, packing of their weights
 
 /// See core::Device::packed_bytes.

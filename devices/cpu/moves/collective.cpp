@@ -24,6 +24,7 @@ struct Collective {
   core::Reduction reduction;
   int root;
   std::int64_t processes;  // of the group that it was recorded for
+  std::int64_t number;
 
   const std::byte* own(Addresses inputs) const { return inputs[0].pointer() + offset; }
   /// The operand where the result is to be, to be changed there.
@@ -34,33 +35,43 @@ struct Collective {
   }
 };
 
-void all_reduce(const Collective& c, Addresses inputs, Addresses outputs) {
-  core::process_group().all_reduce(c.moved(inputs, outputs), c.count, c.dtype, c.reduction);
+void all_reduce(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
+  group.all_reduce(c.moved(inputs, outputs), c.count, c.dtype, c.reduction);
 }
 
-void all_gather(const Collective& c, Addresses inputs, Addresses outputs) {
-  core::process_group().all_gather(c.own(inputs), outputs[0].pointer(), c.bytes);
+void all_gather(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
+  group.all_gather(c.own(inputs), outputs[0].pointer(), c.bytes);
 }
 
-void reduce_scatter(const Collective& c, Addresses inputs, Addresses outputs) {
-  core::process_group().reduce_scatter(c.own(inputs), outputs[0].pointer(), c.count / c.processes, c.dtype,
-                                       c.reduction);
+void reduce_scatter(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
+  group.reduce_scatter(c.own(inputs), outputs[0].pointer(), c.count / c.processes, c.dtype, c.reduction);
 }
 
-void broadcast(const Collective& c, Addresses inputs, Addresses outputs) {
-  core::process_group().broadcast(c.moved(inputs, outputs), c.bytes, c.root);
+void broadcast(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
+  group.broadcast(c.moved(inputs, outputs), c.bytes, c.root);
 }
 
-void barrier(const Collective& c, Addresses inputs, Addresses outputs) {
+void barrier(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
   c.moved(inputs, outputs);
-  core::process_group().barrier();
+  group.barrier();
 }
 
-template <void (*run)(const Collective&, Addresses, Addresses)>
+// A process alone receives what it has.
+void send(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
+  const std::byte* const sent = c.moved(inputs, outputs);
+  if (c.processes > 1) group.send(sent, c.bytes, c.root);
+}
+
+void recv(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addresses outputs) {
+  if (c.processes > 1) group.recv(outputs[0].pointer(), c.bytes, c.root);
+  else c.moved(inputs, outputs);
+}
+
+template <void (*run)(core::ProcessGroup&, const Collective&, Addresses, Addresses)>
 std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
   const std::string_view name = core::definition(step.op).name;
   const auto& attributes = std::get<core::CollectiveAttributes>(*step.attributes);
-  core::require_group_of(attributes.processes, name);
+  core::require_group_of(attributes.processes, name, attributes.group);
   const core::Operand& operand = step.inputs[0];
   const auto element = static_cast<std::int64_t>(size_of(operand.dtype));
   const std::int64_t count = operand.view.count();
@@ -70,10 +81,11 @@ std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
                               operand.dtype,
                               core::reduction_named(name, attributes.reduction),
                               static_cast<int>(attributes.root),
-                              attributes.processes};
+                              attributes.processes,
+                              attributes.group};
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
-    core::require_group_of(collective.processes, name);  // a group may have ended since
-    run(collective, inputs, outputs);
+    // A group may have ended since.
+    run(core::require_group_of(collective.processes, name, collective.number), collective, inputs, outputs);
   });
 }
 
@@ -83,6 +95,8 @@ constexpr KernelEntry collective_entries[] = {
     {core::OpId::reduce_scatter, prepare_collective<reduce_scatter>, all_dense},
     {core::OpId::broadcast, prepare_collective<broadcast>, all_dense},
     {core::OpId::barrier, prepare_collective<barrier>, all_dense},
+    {core::OpId::send, prepare_collective<send>, all_dense},
+    {core::OpId::recv, prepare_collective<recv>, all_dense},
 };
 
 }  // namespace
