@@ -35,6 +35,7 @@ extern const Command run_command;
 extern const Command show_command;
 extern const Command devices_command;
 extern const Command launch_command;
+extern const Command scale_command;
 extern const Command completion_command;
 extern const Command environment_command;
 extern const Command manual_command;

@@ -19,9 +19,9 @@
 namespace tyto::cli {
 
 std::span<const Command> commands() {
-  static const Command table[] = {run_command,     show_command,   graph_command,      plan_command,
-                                  devices_command, launch_command, completion_command, environment_command,
-                                  manual_command,  help_command};
+  static const Command table[] = {run_command,         show_command,   graph_command, plan_command,
+                                  devices_command,     launch_command, scale_command, completion_command,
+                                  environment_command, manual_command, help_command};
   return table;
 }
 
