@@ -12,6 +12,7 @@
 #include "core/device/process_group.hpp"
 #include "core/graph/label.hpp"
 #include "core/value/text.hpp"
+#include "nn/parts.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/distributed.hpp"
 #include "tyto/io.hpp"
@@ -147,20 +148,63 @@ std::vector<Checkpoint::Item> Checkpoint::with_random_state() const {
   return all.items_;
 }
 
-void Checkpoint::save(const std::string& path) const {
+Checkpoint& Checkpoint::add(const std::string& name, Descent& descent, const NamedList<Tensor<Any>>& parameters) {
+  for (const Named<Descent::KeptState>& each : descent.kept_states(parameters)) {
+    const std::string own_name = name + "/" + each.name;
+    const Tensor<Any> state = each.value.value;
+    if (!each.value.whole) {
+      states_.push_back({own_name, state});
+      continue;
+    }
+    has_parts_ = true;
+    const auto get = [state, shape = *each.value.whole] {
+      const Tensor<Any> whole = joined_parts(stop_gradient(state), shape);
+      eval({whole});  // all processes do, whether they read it or not
+      return whole;
+    };
+    const auto set = [state](const HostArray& whole) {
+      assign(state, own_part(to_tensor<Tensor<Any>>(whole), state.size()));
+      eval({state});
+    };
+    items_.push_back({own_name, get, set});
+  }
+  return *this;
+}
+
+NamedList<Tensor<Any>> Checkpoint::arrays() const {
   // Read through a tensor of its own each: what a state's handle was asked to show, it holds on to, and the next step
   // could not write in place.
   NamedList<Tensor<Any>> arrays;
   for (const Named<Tensor<Any>>& state : states_) arrays.push_back({state.name, stop_gradient(state.value)});
   for (const Item& item : with_random_state()) arrays.push_back({item.name, item.get()});
-  write_npz(path, arrays);
+  return arrays;
+}
+
+void Checkpoint::save(const std::string& path) const {
+  if (has_parts_ && core::process_group().size() > 1) {
+    throw GraphError("Checkpoint::save: each process keeps a part of it; all of them call save_together");
+  }
+  write_npz(path, arrays());
+}
+
+void Checkpoint::save_together(const std::string& path) const {
+  if (core::processes_of_call("Checkpoint::save_together") == 1) return save(path);
+  const core::LabelScope called("Checkpoint::save_together");
+  const NamedList<Tensor<Any>> all = arrays();
+  all_or_none(
+      [&] {
+        if (core::process_group().rank() == 0) write_npz(path, all);
+      },
+      [] {});
 }
 
 void Checkpoint::load(const std::string& path) {
   if (core::processes_of_call("Checkpoint::load") > 1) return load_together(path);
   const std::vector<Item> items = with_random_state();
-  const Contents found = read(path, items);
-  set_all(path, items, found.items);
+  std::vector<HostArray> before;
+  for (const Item& item : items) before.push_back(array_of(item.get()));
+  const Contents found = read(path, items, before);
+  set_all(path, items, found.items, before);
   for (std::size_t i = 0; i < states_.size(); ++i) assign(states_[i].value, to_tensor<Tensor<Any>>(found.states[i]));
 }
 
@@ -187,7 +231,7 @@ void Checkpoint::load_together(const std::string& path) {
   Contents found;
   all_or_none(
       [&] {
-        if (is_first) found = read(path, items);
+        if (is_first) found = read(path, items, before);
       },
       nothing);
   if (!is_first) found.items = before;
@@ -196,7 +240,7 @@ void Checkpoint::load_together(const std::string& path) {
     value.bytes = bytes_of(0, value.bytes);
     if (items[i].any_length) value.shape = {static_cast<std::int64_t>(value.bytes.size())};
   }
-  all_or_none([&] { set_all(path, items, found.items); }, [&] { set_all(path, items, before); });
+  all_or_none([&] { set_all(path, items, found.items, before); }, [&] { set_all(path, items, before, before); });
   std::vector<Tensor<Any>> states;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     states.push_back(states_[i].value);
@@ -206,25 +250,30 @@ void Checkpoint::load_together(const std::string& path) {
 }
 
 /// Everything is looked at before anything is changed.
-Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector<Item>& items) const {
+Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector<Item>& items,
+                                      const std::vector<HostArray>& now) const {
   std::map<std::string, HostArray> found;
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
-  const auto take = [&](const std::string& name, const Tensor<Any>& now, bool any_length) {
+  const auto take = [&](const std::string& name, DType dtype, const Shape& shape, bool any_length) {
     const auto place = found.find(name);
     if (place == found.end()) throw IoError(core::text(path, ": the checkpoint lacks '", name, "'"));
     const HostArray& array = place->second;
-    const bool fits = any_length ? array.shape.rank() == 1 : array.shape == now.shape();
-    if (array.dtype != now.dtype() || !fits) {
+    const bool fits = any_length ? array.shape.rank() == 1 : array.shape == shape;
+    if (array.dtype != dtype || !fits) {
       throw IoError(core::text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
-                               ", expected ", name_of(now.dtype()), " of shape ", now.shape()));
+                               ", expected ", name_of(dtype), " of shape ", shape));
     }
     HostArray taken = std::move(place->second);
     found.erase(place);
     return taken;
   };
   Contents contents;
-  for (const Named<Tensor<Any>>& state : states_) contents.states.push_back(take(state.name, state.value, false));
-  for (const Item& item : items) contents.items.push_back(take(item.name, item.get(), item.any_length));
+  for (const Named<Tensor<Any>>& state : states_) {
+    contents.states.push_back(take(state.name, state.value.dtype(), state.value.shape(), false));
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    contents.items.push_back(take(items[i].name, now[i].dtype, now[i].shape, items[i].any_length));
+  }
   if (!found.empty()) {
     throw IoError(
         core::text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
@@ -233,10 +282,8 @@ Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector
 }
 
 /// Those that are set already are what they were before another throws.
-void Checkpoint::set_all(const std::string& path, const std::vector<Item>& items,
-                         const std::vector<HostArray>& values) {
-  std::vector<HostArray> before;
-  for (const Item& item : items) before.push_back(array_of(item.get()));
+void Checkpoint::set_all(const std::string& path, const std::vector<Item>& items, const std::vector<HostArray>& values,
+                         const std::vector<HostArray>& before) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     try {
       items[i].set(values[i]);

@@ -6,9 +6,12 @@
 #include <map>
 #include <optional>
 
+#include "core/device/process_group.hpp"
 #include "nn/distinct_states.hpp"
 #include "nn/layer_parts.hpp"
+#include "nn/parts.hpp"
 #include "tyto/autodiff.hpp"
+#include "tyto/distributed.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/shaping.hpp"
 
@@ -66,6 +69,19 @@ void Descent::add_group(Descent other, const std::vector<Tensor<Any>>& parameter
   for (const Tensor<Any>& parameter : parameters) groups_.push_back({parameter, rules_.size() - 1});
 }
 
+Descent& Descent::shard(std::int64_t least) & {
+  if (is_joint()) throw ValueError(core::text(name(), ": is of all parameters together, and cannot be sharded"));
+  if (!trained_.empty()) throw ValueError(core::text(name(), ": shard() comes before the first update"));
+  shard_least_ = std::max<std::int64_t>(1, least);
+  return *this;
+}
+
+std::int64_t Descent::part_of(const DescentRule& rule, const Tensor<Any>& parameter) const {
+  const int processes = shard_least_ ? core::processes_of_call("Descent::shard") : 1;
+  if (processes == 1 || !rule.elementwise || parameter.size() < *shard_least_) return 0;
+  return (parameter.size() + processes - 1) / processes;
+}
+
 std::size_t Descent::rule_of(const Tensor<Any>& parameter) const {
   // A later group has the last word.
   const auto group = std::find_if(groups_.rbegin(), groups_.rend(),
@@ -105,8 +121,11 @@ std::vector<std::size_t> Descent::trained(const std::vector<Tensor<Any>>& parame
     if (at == trained_.size()) {
       const std::size_t rule = rule_of(parameter);
       trained_.push_back({parameter, rule});
-      if (!is_joint())
-        trained_[at].states = states_of(rules_[rule], parameter.shape(), statistics_type(parameter.dtype()));
+      if (!is_joint()) {
+        const std::int64_t part = trained_[at].part = part_of(rules_[rule], parameter);
+        trained_[at].states =
+            states_of(rules_[rule], part == 0 ? parameter.shape() : Shape{part}, statistics_type(parameter.dtype()));
+      }
     }
     found.push_back(at);
   }
@@ -128,19 +147,29 @@ void Descent::prepare_joint(const std::vector<Tensor<Any>>& parameters) {
 }
 
 NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) {
+  NamedList<Tensor<Any>> list;
+  for (const Named<KeptState>& each : kept_states(parameters)) list.push_back({each.name, each.value.value});
+  return list;
+}
+
+NamedList<Descent::KeptState> Descent::kept_states(const NamedList<Tensor<Any>>& parameters) {
   std::vector<Tensor<Any>> handles;
   for (const Named<Tensor<Any>>& parameter : parameters) handles.push_back(parameter.value);
   const std::vector<std::size_t> found = trained(handles);
-  NamedList<Tensor<Any>> list{{"count", count_}};
+  NamedList<KeptState> list{{"count", {count_}}};
   const auto add = [&](const std::string& owner, const DescentRule& rule, const Shape& shape,
-                       const std::vector<Tensor<Any>>& states) {
+                       const std::vector<Tensor<Any>>& states, bool parts) {
     std::size_t k = 0;
-    for (const Named<Shape>& each : states_kept(rule, shape)) list.push_back({owner + "." + each.name, states[k++]});
+    for (const Named<Shape>& each : states_kept(rule, shape)) {
+      KeptState kept{states[k++]};
+      if (parts && !each.value.empty()) kept.whole = each.value;
+      list.push_back({owner + "." + each.name, std::move(kept)});
+    }
   };
-  if (is_joint()) add(rules_[0].name, rules_[0], {0}, joint_states_);
+  if (is_joint()) add(rules_[0].name, rules_[0], {0}, joint_states_, false);
   for (std::size_t i = 0; i < found.size() && !is_joint(); ++i) {
     const Trained& own = trained_[found[i]];
-    add(parameters[i].name, rules_[own.rule], own.parameter.shape(), own.states);
+    add(parameters[i].name, rules_[own.rule], own.parameter.shape(), own.states, own.part != 0);
   }
   return list;
 }
@@ -228,11 +257,29 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
       subtract(i, 0, cast(parameters[i], type), own);
     }
   }
+  // As a backward pass yields gradients, so that those of large parameters can go.
+  const bool sharded = shard_least_ && core::process_group().size() > 1;
+  for (std::size_t i = parameters.size(); sharded && i-- > 0;) {
+    const Trained& own = trained_[found[i]];
+    if (own.part == 0) continue;
+    const DType type = statistics_type(parameters[i].dtype());
+    const NameScope named(rules_[own.rule].name);
+    const Tensor<Any> parameter = cast(own_part(parameters[i], own.part), type);
+    const Tensor<Any> gradient = sum_of_own_part(cast(gradients[i], type), own.part);
+    const Tensor<Any> next = parameter - change_of(own.rule, own.states, parameter, gradient);
+    give(parameters[i], joined_parts(cast(next, parameters[i].dtype()), parameters[i].shape()));
+  }
+  std::vector<Tensor<Any>> sums = gradients;
+  for (std::size_t i = parameters.size(); sharded && i-- > 0;) {
+    if (trained_[found[i]].part != 0) continue;
+    sums[i] = distributed::all_reduce(cast(gradients[i], statistics_type(parameters[i].dtype())));
+  }
   for (std::size_t i = 0; i < parameters.size() && !is_joint(); ++i) {
     const Trained& own = trained_[found[i]];
+    if (own.part != 0) continue;
     const DType type = statistics_type(parameters[i].dtype());
     const Tensor<Any> parameter = cast(parameters[i], type);
-    subtract(i, own.rule, parameter, change_of(own.rule, own.states, parameter, cast(gradients[i], type)));
+    subtract(i, own.rule, parameter, change_of(own.rule, own.states, parameter, cast(sums[i], type)));
   }
   give(count_, updates_before + 1);
 }

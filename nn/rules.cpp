@@ -90,7 +90,8 @@ Descent sgd(const SgdOptions& o) {
                   .state_names = moving ? std::vector<std::string>{"velocity"} : std::vector<std::string>{},
                   .rate = o.rate,
                   .change = change,
-                  .counted = o.dampening != 0});
+                  .counted = o.dampening != 0,
+                  .elementwise = true});
 }
 
 Descent adagrad(const AdagradOptions& o) {
@@ -107,7 +108,8 @@ Descent adagrad(const AdagradOptions& o) {
                   .state_names = {"squares"},
                   .rate = o.rate,
                   .change = change,
-                  .first = {{"squares", o.first_squares}}});
+                  .first = {{"squares", o.first_squares}},
+                  .elementwise = true});
 }
 
 Descent rmsprop(const RmspropOptions& o) {
@@ -131,7 +133,8 @@ Descent rmsprop(const RmspropOptions& o) {
     velocity = o.momentum * velocity + gradient / (sqrt(spread) + o.epsilon);
     return context.rate * velocity;
   };
-  return Descent({"rmsprop", state_names, o.rate, change});
+  return Descent(
+      {.name = "rmsprop", .state_names = state_names, .rate = o.rate, .change = change, .elementwise = true});
 }
 
 Descent adam(const AdamOptions& o) {
@@ -140,8 +143,12 @@ Descent adam(const AdamOptions& o) {
   const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateContext& context) {
     return adam_change(context, decayed(context, weight_decay), as_adamw, context.rate);
   };
-  return Descent(
-      {.name = "adam", .state_names = adam_state_names(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
+  return Descent({.name = "adam",
+                  .state_names = adam_state_names(o.amsgrad),
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = true,
+                  .elementwise = true});
 }
 
 Descent adamw(const AdamwOptions& o) {
@@ -149,8 +156,12 @@ Descent adamw(const AdamwOptions& o) {
   const auto change = [o](const UpdateContext& context) {
     return beside_decay(context, adam_change(context, context.gradient, o, context.rate), o.weight_decay);
   };
-  return Descent(
-      {.name = "adamw", .state_names = adam_state_names(o.amsgrad), .rate = o.rate, .change = change, .counted = true});
+  return Descent({.name = "adamw",
+                  .state_names = adam_state_names(o.amsgrad),
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = true,
+                  .elementwise = true});
 }
 
 Descent adamax(const AdamaxOptions& o) {
@@ -162,8 +173,12 @@ Descent adamax(const AdamaxOptions& o) {
     largest = maximum(o.beta2 * largest, abs(gradient) + o.epsilon);
     return context.rate / share_seen(context, o.beta1) * context.state[0] / largest;
   };
-  return Descent(
-      {.name = "adamax", .state_names = {"mean", "largest"}, .rate = o.rate, .change = change, .counted = true});
+  return Descent({.name = "adamax",
+                  .state_names = {"mean", "largest"},
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = true,
+                  .elementwise = true});
 }
 
 Descent nadam(const NadamOptions& o) {
@@ -191,7 +206,8 @@ Descent nadam(const NadamOptions& o) {
                   .rate = o.rate,
                   .change = change,
                   .numbers = {"log_momentum_product"},
-                  .counted = true});
+                  .counted = true,
+                  .elementwise = true});
 }
 
 Descent radam(const RadamOptions& o) {
@@ -212,8 +228,12 @@ Descent radam(const RadamOptions& o) {
     const Tensor<Any> taken = context.rate / share_seen(context, o.beta1) * context.state[0] * scale;
     return beside_decay(context, taken, o.decoupled ? o.weight_decay : 0);
   };
-  return Descent(
-      {.name = "radam", .state_names = {"mean", "square_mean"}, .rate = o.rate, .change = change, .counted = true});
+  return Descent({.name = "radam",
+                  .state_names = {"mean", "square_mean"},
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = true,
+                  .elementwise = true});
 }
 
 Descent adadelta(const AdadeltaOptions& o) {
@@ -227,7 +247,11 @@ Descent adadelta(const AdadeltaOptions& o) {
     blend(context.state[1], o.decay, square(delta));
     return context.rate * delta;
   };
-  return Descent({"adadelta", {"square_mean", "square_change_mean"}, o.rate, change});
+  return Descent({.name = "adadelta",
+                  .state_names = {"square_mean", "square_change_mean"},
+                  .rate = o.rate,
+                  .change = change,
+                  .elementwise = true});
 }
 
 Descent lion(const LionOptions& o) {
@@ -240,7 +264,7 @@ Descent lion(const LionOptions& o) {
     blend(mean, o.beta2, context.gradient);
     return context.rate * (direction + o.weight_decay * context.parameter);
   };
-  return Descent({"lion", {"mean"}, o.rate, change});
+  return Descent({.name = "lion", .state_names = {"mean"}, .rate = o.rate, .change = change, .elementwise = true});
 }
 
 Descent lamb(const LambOptions& o) {
@@ -274,8 +298,12 @@ Descent rprop(const RpropOptions& o) {
     before = where(turned, 0.0, context.gradient);
     return sign(before) * step;
   };
-  return Descent(
-      {.name = "rprop", .state_names = {"gradient", "step"}, .rate = o.rate, .change = change, .counted = true});
+  return Descent({.name = "rprop",
+                  .state_names = {"gradient", "step"},
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = true,
+                  .elementwise = true});
 }
 
 Descent asgd(const AsgdOptions& o) {
@@ -292,7 +320,12 @@ Descent asgd(const AsgdOptions& o) {
     average = average + share * (context.parameter - taken - average);
     return taken;
   };
-  return Descent({.name = "asgd", .state_names = {"average"}, .rate = o.rate, .change = change, .counted = true});
+  return Descent({.name = "asgd",
+                  .state_names = {"average"},
+                  .rate = o.rate,
+                  .change = change,
+                  .counted = true,
+                  .elementwise = true});
 }
 
 }  // namespace nn

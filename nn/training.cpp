@@ -86,7 +86,7 @@ void TrainingCourse::State::restore() {
 void TrainingCourse::State::save() {
   const SavedRun& run = options.save;
   if (run.checkpoint == nullptr || run.file.empty()) return;
-  if (core::process_group().rank() == 0) run.checkpoint->save(run.file);
+  run.checkpoint->save_together(run.file);
 }
 
 // A state that is held is copied before it is written.

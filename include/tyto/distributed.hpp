@@ -132,6 +132,11 @@ Tensor<M> average(const Tensor<M>& x, std::int64_t samples);
 template <class M>
 std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
+/// Each times this process's share of the samples of all: what they sum to over processes is their average. For an
+/// optimizer that shards its states (nn::Descent::shard).
+template <class M>
+std::vector<Tensor<M>> weighed(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
+
 /// Gives every state the value that it has on the process `root`, at once.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);
 

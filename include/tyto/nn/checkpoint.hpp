@@ -9,6 +9,7 @@
 
 #include "tyto/named.hpp"
 #include "tyto/nn/batches.hpp"
+#include "tyto/nn/descent.hpp"
 #include "tyto/nn/history.hpp"
 #include "tyto/tensor.hpp"
 
@@ -28,6 +29,9 @@ class TYTO_API Checkpoint {
   Checkpoint& add(const std::string& name, const NamedList<Tensor<Any>>& states);
   Checkpoint& add(const std::string& name, std::int64_t& number);
   Checkpoint& add(const std::string& name, TrainingHistory& history);
+  /// The states of these parameters; of those that processes keep parts of, the whole, which does not depend on how
+  /// many processes there are.
+  Checkpoint& add(const std::string& name, Descent& descent, const NamedList<Tensor<Any>>& parameters);
   template <class T>
   Checkpoint& add(const std::string& name, Batches<T>& batches) {
     return add_position(
@@ -35,8 +39,10 @@ class TYTO_API Checkpoint {
         [&batches](const BatchPosition& position) { batches.seek(position); });
   }
 
-  /// Writes all of it; the file appears whole or the old one stays.
+  /// Writes all of it; the file appears whole or the old one stays. Throws GraphError where processes keep parts of it.
   void save(const std::string& path) const;
+  /// Rank 0 writes all of it, and all processes call it. What one of them throws is an IoError on the others.
+  void save_together(const std::string& path) const;
   /// Restores all of it. Throws IoError, and changes nothing, when the file lacks something, holds something else, or
   /// holds it in another shape or type. In a group of processes all call it, and go on from what rank 0 has in its
   /// file; what one of them cannot restore all refuse.
@@ -61,12 +67,15 @@ class TYTO_API Checkpoint {
     std::vector<HostArray> states, items;
   };
   std::vector<Item> with_random_state() const;
-  Contents read(const std::string& path, const std::vector<Item>& items) const;
+  NamedList<Tensor<Any>> arrays() const;
+  Contents read(const std::string& path, const std::vector<Item>& items, const std::vector<HostArray>& now) const;
   void load_together(const std::string& path);
-  static void set_all(const std::string& path, const std::vector<Item>& items, const std::vector<HostArray>& values);
+  static void set_all(const std::string& path, const std::vector<Item>& items, const std::vector<HostArray>& values,
+                      const std::vector<HostArray>& before);
 
   NamedList<Tensor<Any>> states_;
   std::vector<Item> items_;
+  bool has_parts_ = false;
 };
 
 }  // namespace TYTO_API

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,6 +48,7 @@ struct DescentRule {
   bool counted = false;          ///< whether the rule asks how many updates there were
   bool joint = false;            ///< whether all parameters are updated at once
   NamedList<double> first = {};  ///< what states begin with, by name; others with 0
+  bool elementwise = false;      ///< whether an element changes by what belongs to it alone, wherever it stands
 };
 
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
@@ -76,6 +78,14 @@ class TYTO_API Descent {
     return std::move(use(std::move(other), parameters));
   }
 
+  /// In a group of processes, each keeps the states of its part of every parameter of `least` elements or more whose
+  /// rule is elementwise, updates that part, and gets the others' (ZeRO-1). update() then takes what
+  /// distributed::weighed() yields, and sums it over processes. Before the first update only.
+  ///
+  ///     nn::Descent descent = nn::adam({.rate = 0.001}).shard();
+  Descent& shard(std::int64_t least = 1 << 14) &;
+  Descent shard(std::int64_t least = 1 << 14) && { return std::move(shard(least)); }
+
   /// Assigns every parameter its next value. A parameter that was not there before, unfrozen say, begins with states of
   /// its own; one that is left out keeps them until it comes back. Rules of all parameters together want the same ones.
   /// Throws ValueError for an empty list, and GraphError for gradients that hang on a placeholder: see updates().
@@ -99,8 +109,15 @@ class TYTO_API Descent {
   }
 
   /// The states under names, made if there were none yet: "count" of all updates, on which the rate depends, and
-  /// "NAME.STATE" for each state of each parameter.
+  /// "NAME.STATE" for each state of each parameter; of one whose states are sharded, this process's part.
   NamedList<Tensor<Any>> state(const NamedList<Tensor<Any>>& parameters);
+  /// A state, and the shape of the whole where it is a part of one.
+  struct KeptState {
+    Tensor<Any> value;                ///< as this process has it
+    std::optional<Shape> whole = {};  ///< of what it is a part of
+  };
+  /// The same, for checkpoints.
+  NamedList<KeptState> kept_states(const NamedList<Tensor<Any>>& parameters);
   /// How many updates were made.
   std::int64_t count() const;
   /// The rule's name.
@@ -125,7 +142,9 @@ class TYTO_API Descent {
     Tensor<Any> parameter;
     std::size_t rule = 0;
     std::vector<Tensor<Any>> states = {};
+    std::int64_t part = 0;  // elements that this process keeps states of; 0: all
   };
+  std::int64_t part_of(const DescentRule& rule, const Tensor<Any>& parameter) const;
   std::vector<Tensor<Any>> states_of(const DescentRule& rule, const Shape& shape, DType type) const;
   std::vector<std::size_t> trained(const std::vector<Tensor<Any>>& parameters);
   void prepare_joint(const std::vector<Tensor<Any>>& parameters);
@@ -137,6 +156,7 @@ class TYTO_API Descent {
   std::vector<DescentRule> rules_;  // the first one is everybody's that no group names
   std::vector<Group> groups_;
   Tensor<Any> count_;
+  std::optional<std::int64_t> shard_least_;
   std::vector<Trained> trained_;
   std::vector<Tensor<Any>> joint_states_;  // of a rule of all parameters together, which keeps none of each
 };

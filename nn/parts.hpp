@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// What processes keep a part of: flat, in parts of one length, the last ones filled up with zeros.
+#pragma once
+
+#include "tyto/tensor.hpp"
+
+namespace tyto TYTO_API {
+namespace nn {
+
+/// The part that this process keeps of what all have.
+Tensor<Any> own_part(const Tensor<Any>& whole, std::int64_t part);
+/// The part that it keeps of the sum of what each has.
+Tensor<Any> sum_of_own_part(const Tensor<Any>& whole, std::int64_t part);
+/// The whole, of this shape, of the parts of all.
+Tensor<Any> joined_parts(const Tensor<Any>& part, const Shape& shape);
+
+}  // namespace nn
+}  // namespace TYTO_API

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// States of an optimizer in parts: the same losses, less memory, and checkpoints that any number of processes goes on
+// from.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <tyto/distributed.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+#include "tests/distributed/launched.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace distributed_tests {
+namespace sharding_test {
+
+namespace d = tyto::distributed;
+namespace nn = tyto::nn;
+using tyto::DType;
+using Any = tyto::Tensor<tyto::Any>;
+using Eager = tyto::Tensor<tyto::Eager>;
+using Lazy = tyto::Tensor<tyto::Lazy>;
+
+/// Parameters of 55, 11 and 11 elements, which no number of processes divides; those of `least` elements are sharded.
+/// The gradients are clipped, if at all, on all processes alike.
+template <class T>
+class Training {
+ public:
+  Training(const d::Group& group, nn::Descent descent, std::int64_t least, DType dtype = DType::f64)
+      : descent_(least == 0 ? std::move(descent) : std::move(descent).shard(least)),
+        is_sharded_(least != 0),
+        batches_(data(5, dtype), data(1, dtype), {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()}) {
+    const auto draw = [&](const tyto::Shape& shape, std::uint64_t number) {
+      parameters_.push_back(T::variable(T::normal(shape, {.dtype = dtype, .key = tyto::Key{7, 0}.split(number)}), "p"));
+      named_.push_back({"p" + std::to_string(number), Any(parameters_.back())});
+    };
+    draw({5, 11}, 1);
+    draw({11}, 2);
+    draw({11, 1}, 3);
+    checkpoint_.add("descent", descent_, named_).add("batches", batches_).add("model", named_);
+  }
+
+  double step() {
+    auto batch = batches_.next();
+    if (!batch) batch = batches_.next();
+    return step_(batch->first, batch->second).template item<double>();
+  }
+  nn::Checkpoint& checkpoint() { return checkpoint_; }
+  auto report() const { return step_.report(); }
+  std::vector<double> values() const {
+    std::vector<double> all;
+    for (const T& parameter : parameters_) {
+      const auto own = parameter.astype(DType::f64).template to_vector<double>();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  std::int64_t kept_elements() {
+    std::int64_t count = 0;
+    for (const auto& state : descent_.state(named_)) count += state.value.size();
+    return count;
+  }
+
+ private:
+  static T data(std::int64_t columns, DType dtype) {
+    return T::normal({46, columns},
+                     {.dtype = dtype, .key = tyto::Key{11, 0}.split(static_cast<std::uint64_t>(columns))});
+  }
+
+  nn::Descent descent_;
+  bool is_sharded_;
+  std::vector<T> parameters_;
+  tyto::NamedList<Any> named_;
+  nn::Batches<T> batches_;
+  nn::Checkpoint checkpoint_;
+  struct Step {
+    Training* training;
+    T operator()(T x, T t) const {
+      std::vector<T>& parameters = training->parameters_;
+      const auto objective = [&](T inputs, T targets) {
+        return mean(square(matmul(tanh(matmul(inputs, parameters[0]) + parameters[1]), parameters[2]) - targets));
+      };
+      auto [loss, gradients] = tyto::value_and_grad(objective, parameters)(x, t);
+      const std::int64_t samples = x.shape()[0];
+      training->descent_.update(
+          parameters, training->is_sharded_ ? d::weighed(gradients, samples) : d::average(gradients, samples));
+      return d::average(loss, samples);
+    }
+  };
+  decltype(tyto::compile(Step{})) step_ = tyto::compile(Step{this});
+};
+
+/// Of an elementwise rule with a number among its states, and of one that looks at whole parameters.
+nn::Descent rule(const std::string& name) {
+  return name == "nadam"  ? nn::nadam({.rate = 0.01})
+         : name == "adam" ? nn::adam({.rate = 0.01})
+                          : nn::lamb({.rate = 0.01});
+}
+
+template <class T>
+std::vector<double> trained(const d::Group& group, const std::string& name, std::int64_t least) {
+  Training<T> training(group, rule(name), least);
+  std::vector<double> values;
+  for (int i = 0; i < 20; ++i) values.push_back(training.step());
+  for (const double value : training.values()) values.push_back(value);
+  return values;
+}
+
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double apart = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    apart = std::max(apart, std::abs(a[i] - b[i]));
+    size = std::max(size, std::abs(a[i]));
+  }
+  return apart / size;
+}
+
+std::vector<double> read(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istream_iterator<double>(in), {}};
+}
+
+template <class T>
+void check_losses(const d::Group& group, const std::string& name, std::int64_t least) {
+  CAPTURE(name);
+  CAPTURE(least);
+  const std::vector<double> values = trained<T>(group, name, least);
+  CHECK(difference(read(given("FOLDER") + "/" + name), values) < 1e-12);
+  // The same bits everywhere.
+  const T own(values);
+  CHECK(tyto::array_equal(d::broadcast(own), own));
+}
+
+TEST_CASE("rank: sharded" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const int n = group.size();
+  check_losses<Lazy>(group, "adam", 1);
+  check_losses<Lazy>(group, "adam", 12);
+  if (n == 2) {
+    check_losses<Eager>(group, "adam", 1);
+    check_losses<Lazy>(group, "nadam", 1);
+    check_losses<Lazy>(group, "lamb", 1);
+  }
+  // Two states of all 77 elements, three counts, and that of all updates; or of a part of each parameter.
+  Training<Lazy> whole(group, rule("adam"), 0), sharded(group, rule("adam"), 1), large(group, rule("adam"), 12);
+  const auto part = [n](std::int64_t size) { return (size + n - 1) / n; };
+  CHECK(whole.kept_elements() == 2 * 77 + 4);
+  CHECK(sharded.kept_elements() == 2 * (part(55) + 2 * part(11)) + 4);
+  CHECK(large.kept_elements() == 2 * (part(55) + 22) + 4);
+  (void)whole.step();
+  (void)sharded.step();
+  const auto elements = static_cast<std::size_t>(whole.kept_elements() - sharded.kept_elements());
+  CHECK(whole.report().state_bytes - sharded.report().state_bytes == elements * sizeof(double));
+  CHECK(sharded.report().unplanned_allocations == 0);
+  CHECK_THROWS_WITH_AS(sharded.checkpoint().save(given("FOLDER") + "/no"),
+                       "Checkpoint::save: each process keeps a part of it; all of them call save_together",
+                       tyto::GraphError);
+  group.barrier();
+}
+
+TEST_CASE("states in parts take a share of the memory, and losses are as with whole ones") {
+  const tyto::testing::TemporaryFolder folder;
+  for (const std::string name : {"adam", "nadam", "lamb"}) {
+    {
+      std::ofstream out(folder / name);
+      out.precision(17);
+      for (const double value : trained<Lazy>(d::start(), name, 0)) out << value << '\n';
+    }
+    // In a group of one nothing is cut.
+    CHECK(difference(read(folder / name), trained<Lazy>(d::start(), name, 1)) == 0);
+  }
+  with_each_mpi([&](const std::string& mpi) {
+    for (const int processes : {2, 3, 4}) {
+      CAPTURE(processes);
+      const Ran ran = run_case(mpi, processes, "rank: sharded", "FOLDER='" + std::string(folder / "") + "'");
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+    }
+  });
+}
+
+TEST_CASE("rank: resumed in parts" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  Training<Lazy> training(group, rule("adam"), 1);
+  const std::string file = given("FOLDER") + "/checkpoint";
+  training.checkpoint().load_if_present(file);
+  std::ofstream out(given("FOLDER") + "/losses" + std::to_string(group.rank()), std::ios::app);
+  out.precision(17);
+  for (int i = 0; i < 5; ++i) out << training.step() << '\n';
+  training.checkpoint().save_together(file);
+  // What rank 0 cannot write is told to all.
+  CHECK_THROWS_AS(training.checkpoint().save_together(given("FOLDER") + "/no folder/file"), tyto::IoError);
+  // Loading what was just written changes nothing.
+  const std::vector<double> before = training.values();
+  training.checkpoint().load(file);
+  CHECK(training.values() == before);
+  group.barrier();
+}
+
+TEST_CASE("a checkpoint of states in parts goes on with any number of processes") {
+  const tyto::testing::TemporaryFolder alone;
+  std::vector<double> expected;
+  Training<Lazy> training(d::start(), rule("adam"), 0);
+  for (int i = 0; i < 20; ++i) expected.push_back(training.step());
+  with_each_mpi([&](const std::string& mpi) {
+    const tyto::testing::TemporaryFolder folder;
+    for (const int processes : {2, 1, 3, 4}) {
+      CAPTURE(processes);
+      const Ran ran = run_case(mpi, processes, "rank: resumed in parts", "FOLDER='" + std::string(folder / "") + "'");
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+    }
+    CHECK(difference(expected, read(folder / "losses0")) < 1e-12);
+  });
+}
+
+TEST_CASE("what cannot be sharded is refused") {
+  const auto refused = [](nn::Descent descent, const char* why) {
+    CHECK_THROWS_WITH_AS(descent.shard(), why, tyto::ValueError);
+  };
+  refused(nn::lbfgs({}), "lbfgs: is of all parameters together, and cannot be sharded");
+  nn::Descent begun = nn::sgd({.rate = 0.1});
+  const Eager w = Eager::variable(Eager{1.0, 2.0}, "w");
+  begun.update(std::vector<Eager>{w}, std::vector<Eager>{Eager{1.0, 1.0}});
+  refused(std::move(begun), "sgd: shard() comes before the first update");
+}
+
+}  // namespace sharding_test
+}  // namespace distributed_tests
