@@ -9,11 +9,13 @@
 #include <exception>
 #include <list>
 #include <mutex>
+#include <set>
 
 #include "core/graph/builder.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/run/arrays.hpp"
+#include "ops/define.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto TYTO_API {
@@ -119,22 +121,26 @@ void run_together(std::size_t session, const std::vector<Call*>& calls, std::int
   }
 }
 
-// When they fail together each is run alone, to find out whose fault it was.
-void run_all(std::size_t session, const Group& group, std::int64_t most) {
+// When they fail together each is run alone, to find out whose fault it was. False where it was nobody's: such calls
+// cannot be put together.
+bool run_all(std::size_t session, const Group& group, std::int64_t most) {
   try {
     run_together(session, group.calls, padded(group.rows, most));
-    return;
+    return true;
   } catch (...) {
     if (group.calls.size() == 1) group.calls[0]->exception = std::current_exception();
   }
-  if (group.calls.size() == 1) return;
+  if (group.calls.size() == 1) return true;
+  bool failed = false;
   for (Call* call : group.calls) {
     try {
       run_together(session, {call}, padded(call->rows(), most));
     } catch (...) {
       call->exception = std::current_exception();
+      failed = true;
     }
   }
+  return failed;
 }
 
 }  // namespace
@@ -143,7 +149,8 @@ struct PoolCore::Queue {
   std::mutex mutex;
   std::condition_variable changed;  // a session is free, a group is full, or calls are done
   std::vector<std::size_t> idle;
-  std::list<Group> open;  // groups that calls may still join
+  std::list<Group> open;        // groups that calls may still join
+  std::set<std::string> alone;  // kinds of calls that cannot be put together
 
   std::size_t take(std::unique_lock<std::mutex>& lock) {
     changed.wait(lock, [this] { return !idle.empty(); });
@@ -197,8 +204,9 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& kind, co
   }
   Queue& queue = *queue_;
   std::unique_lock lock(queue.mutex);
-  const auto joined =
-      std::ranges::find_if(queue.open, [&](const Group& group) { return fits(group, kind, own, options_.batch); });
+  const bool alone = queue.alone.contains(kind);
+  const auto joined = std::ranges::find_if(
+      queue.open, [&](const Group& group) { return !alone && fits(group, kind, own, options_.batch); });
   if (joined != queue.open.end()) {
     joined->calls.push_back(&own);
     joined->rows += own.rows();
@@ -206,7 +214,7 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& kind, co
     queue.changed.wait(lock, [&] { return own.done; });
   } else {
     const auto group = queue.open.insert(queue.open.end(), {kind, own.rows(), {&own}});
-    if (options_.wait_us != 0) {
+    if (options_.wait_us != 0 && !alone) {
       queue.changed.wait_for(lock, std::chrono::microseconds(options_.wait_us),
                              [&] { return group->rows >= options_.batch; });
     }
@@ -214,8 +222,9 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& kind, co
     std::list<Group> closed;
     closed.splice(closed.end(), queue.open, group);
     lock.unlock();
-    run_all(session, *group, options_.batch);
+    const bool may_be_joined = run_all(session, *group, options_.batch);
     lock.lock();
+    if (!may_be_joined) queue.alone.insert(kind);
     for (Call* call : group->calls) call->done = true;
     queue.idle.push_back(session);
     lock.unlock();

@@ -116,7 +116,8 @@ inline constexpr bool may_be_joined<NamedList<T>> = true;
 /// With `batch` calls that wait are put together: row i of each result must be made of row i of the arguments alone.
 /// Runs then have 1, 2, 4, 8 ... rows, filled up by copies of the last one, so that there are few plans; numbers are
 /// those of a run of so many rows, which may differ from those of one row in the last bits. A call whose shapes differ
-/// runs alone or with others like it, and what a call throws no other call sees.
+/// runs alone or with others like it, and what a call throws no other call sees. Calls that fail together and none of
+/// them alone, as those of a model whose file states the batch, run alone from then on.
 template <class M>
 class SessionPool {
  public:

@@ -99,6 +99,19 @@ BOTH_MODES("what one call throws no other call sees") {
   CHECK(refused == 1);
 }
 
+BOTH_MODES("a function that takes one row alone is called with one row, and nobody waits from the second call on") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x.reshape({1, 3}) * 2.0; });
+  SessionPool pool(f, {.sessions = 2, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  CHECK(by_clients([&](int client) {
+          for (int call = 0; call < 3; ++call) {
+            const double c = client + 10 * call;
+            if (numbers(pool(Tensor::full({1, 3}, c, DType::f32))) != Numbers(3, 2 * c)) return false;
+          }
+          return true;
+        }) == "");
+}
+
 BOTH_MODES("calls of other shapes and types are not put together") {
   using Tensor = tyto::Tensor<Mode>;
   auto f = tyto::compile([](Tensor x) { return x * 2.0; });
