@@ -28,8 +28,9 @@ void check_channels(const char* layer, std::int64_t in, std::int64_t out, std::i
 
 void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
   if (x.ndim() != rank || x.shape().back() != channels) {
-    throw ShapeError(
-        core::text(layer, ": x ", x.shape(), " must have ", rank, " axes, the last of ", channels, " channels"));
+    const bool channels_first = x.ndim() == rank && x.shape()[1] == channels;
+    throw ShapeError(core::text(layer, ": x ", x.shape(), " must have ", rank, " axes, the last of ", channels,
+                                " channels", channels_first ? ", not axis 1 as in PyTorch; transpose it" : ""));
   }
 }
 

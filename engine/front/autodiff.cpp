@@ -180,7 +180,8 @@ Value Tape::track_beside(const Value& value, const std::vector<Value>& beside) {
   core::require("grad", value);
   const Value current = core::resolve(value);
   if (!is_inexact(current.dtype())) {
-    throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(), " does not exist"));
+    throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(),
+                               " does not exist; {1.0, 2.0} makes one of f32, {1, 2} one of integers"));
   }
   // The same thing listed twice has the whole gradient both times.
   for (const Value& target : targets_) {

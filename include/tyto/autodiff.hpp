@@ -122,6 +122,9 @@ auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
     return std::pair(std::move(value), std::move(gradients));
   };
 }
+template <class F, class Model>
+requires requires(const Model& model) { model.parameters(); }
+auto value_and_grad(F, const Model&) = delete;  // write model.parameters()
 /// The same of variables in braces.
 template <class F, class M>
 auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {

@@ -293,6 +293,12 @@ struct KindOfArgument<std::pair<A, B>> : KindOfArgument<std::tuple<A, B>> {};
 template <class A>
 concept is_argument = KindOfArgument<A>::value != ArgumentKind::none;
 
+/// Whether a compiled function may return it in lazy mode.
+template <class R>
+concept is_result = std::is_void_v<R> || requires(R& result, Value*& next) {
+  restore(result, next);
+};
+
 /// Whether the arguments are lazy tensors and numbers, a tensor at least.
 template <class... A>
 inline constexpr bool are_lazy = kind_of_all({KindOfArgument<A>::value...}) == ArgumentKind::lazy;
@@ -440,6 +446,33 @@ class CompiledCore {
   bool works_lazily_ = false;
 };
 
+// What is wrong with a call of a compiled function, said once instead of by each template that it reaches.
+template <class F, class... A>
+constexpr bool check_lazy_call() {
+  constexpr bool fit = std::is_invocable_v<F&, const A&...>;
+  static_assert(fit, "in lazy mode the numbers among the arguments are tensors: take `Tensor rate`");
+  if constexpr (fit) {
+    constexpr bool is_returned = is_result<std::invoke_result_t<F&, const A&...>>;
+    static_assert(is_returned, "a compiled function returns a tensor, or a vector, tuple or pair of them, or nothing");
+    return is_returned;
+  }
+  return false;
+}
+template <class F, class... A>
+constexpr bool check_call() {
+  constexpr bool are_arguments = (is_argument<A> && ...);
+  static_assert(are_arguments, "arguments are tensors, numbers, std::vector<Tensor>, and tuples and pairs of these");
+  if constexpr (are_arguments) {
+    constexpr bool fit = std::is_invocable_v<F&, decltype(as_value(std::declval<const A&>()))...>;
+    static_assert(fit, "the compiled function takes other arguments, or one by `Tensor&` (they are values)");
+    if constexpr (fit && are_lazy<A...>) {
+      return check_lazy_call<F, std::decay_t<decltype(as_lazy(std::declval<const A&>()))>...>();
+    }
+    return fit;
+  }
+  return false;
+}
+
 }  // namespace detail
 
 /// A function made by compile(): called like the original, by one thread at a time and not by what it runs itself. Each
@@ -459,19 +492,8 @@ class Compiled {
   /// Arguments are tensors, lists of tensors, and numbers among them, and tuples and pairs of these. The lengths of
   /// lists are part of the signature.
   template <class... A>
-  requires(detail::is_argument<A>&&...) auto operator()(const A&... arguments) {
-    if constexpr (sizeof...(A) == 0) {
-      using Result = std::decay_t<std::invoke_result_t<F&>>;
-      if constexpr (detail::gives_lazy<Result>) {
-        if (!detail::inlined()) return call();
-      } else if constexpr (std::is_void_v<Result>) {
-        if (!detail::inlined()) return core_.works_lazily() ? call() : core_.observe([&] { function_(); });
-      }
-    } else if constexpr (detail::are_lazy<A...>) {
-      if (!detail::inlined()) return call(detail::as_lazy(arguments)...);
-    }
-    const detail::CompiledCore::PlainCall plain(core_);
-    return function_(detail::as_value(arguments)...);
+  auto operator()(const A&... arguments) {
+    if constexpr (detail::check_call<F, A...>()) return run(arguments...);
   }
 
   /// The memory plan of the trace called last (lazy mode).
@@ -495,6 +517,22 @@ class Compiled {
 
  private:
   Compiled(F function, detail::CompiledCore core) : function_(std::move(function)), core_(std::move(core)) {}
+
+  template <class... A>
+  auto run(const A&... arguments) {
+    if constexpr (sizeof...(A) == 0) {
+      using Result = std::decay_t<std::invoke_result_t<F&>>;
+      if constexpr (detail::gives_lazy<Result>) {
+        if (!detail::inlined()) return call();
+      } else if constexpr (std::is_void_v<Result>) {
+        if (!detail::inlined()) return core_.works_lazily() ? call() : core_.observe([&] { function_(); });
+      }
+    } else if constexpr (detail::are_lazy<A...>) {
+      if (!detail::inlined()) return call(detail::as_lazy(arguments)...);
+    }
+    const detail::CompiledCore::PlainCall plain(core_);
+    return function_(detail::as_value(arguments)...);
+  }
 
   template <class... T>
   auto call(const T&... arguments) {

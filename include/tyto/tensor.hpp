@@ -176,6 +176,30 @@ class BesideAny {
   TYTO_BESIDE_ANY(>)
   TYTO_BESIDE_ANY(>=)
 #undef TYTO_BESIDE_ANY
+// What is no operand of a tensor. (Where a deleted operator is called, clang lists all there are.)
+#define TYTO_NO_OPERAND(symbol)                                                                              \
+  template <class M>                                                                                         \
+  requires(!std::is_same_v<M, Mode> && !std::is_same_v<M, Any>) friend Tensor<Mode> operator symbol(         \
+      const Tensor<Mode>& a, const Tensor<M>&) {                                                             \
+    static_assert(sizeof(M) == 0, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode"); \
+    return a;                                                                                                \
+  }                                                                                                          \
+  template <class T>                                                                                         \
+  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const std::vector<T>&) {                        \
+    static_assert(sizeof(T) == 0, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");      \
+    return a;                                                                                                \
+  }
+  TYTO_NO_OPERAND(+)
+  TYTO_NO_OPERAND(-)
+  TYTO_NO_OPERAND(*)
+  TYTO_NO_OPERAND(/)
+  TYTO_NO_OPERAND(==)
+  TYTO_NO_OPERAND(!=)
+  TYTO_NO_OPERAND(<)
+  TYTO_NO_OPERAND(<=)
+  TYTO_NO_OPERAND(>)
+  TYTO_NO_OPERAND(>=)
+#undef TYTO_NO_OPERAND
 };
 template <>
 class BesideAny<Any> {};
@@ -202,6 +226,10 @@ class Tensor : detail::BesideAny<Mode> {
   template <Element T>
   requires(!std::is_same_v<T, bool>) explicit Tensor(const std::vector<T>& numbers)
       : Tensor(from(numbers, {static_cast<std::int64_t>(numbers.size())})) {}
+  template <class T>
+  Tensor(const std::vector<std::vector<T>>&) = delete;  // Tensor::from(numbers in one vector, {rows, columns})
+  template <Element T>
+  Tensor(const T*, const Shape&) = delete;  // Tensor::from(std::span(p, n), shape), or Tensor::borrow(p, shape)
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor& other) : value_(other.value()) {}
@@ -209,6 +237,11 @@ class Tensor : detail::BesideAny<Mode> {
   Tensor(Tensor&& other) noexcept : value_(std::move(other.value_)) {
     if (other.is_unread()) name_.take(other.name_, this, &value_);
   }
+  /// A tensor of the other mode, or one that serves both, as one of this mode: written out, never by itself.
+  template <class M>
+  requires(!std::is_same_v<M, Mode>) explicit Tensor(const Tensor<M>& other) : Tensor(other.value()) {}
+  template <class M>
+  Tensor(const Tensor<M>&) = delete;  // of another mode
   ~Tensor() = default;
   Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
   Tensor& operator=(Tensor&& other) & {
@@ -446,6 +479,24 @@ class Tensor : detail::BesideAny<Mode> {
   void operator-=(const Tensor& b) && { std::move(*this) = subtract(*this, b); }
   void operator*=(const Tensor& b) && { std::move(*this) = multiply(*this, b); }
   void operator/=(const Tensor& b) && { std::move(*this) = divide(*this, b); }
+
+  /// Not of a const name.
+  template <class T = Mode>
+  void operator+=(const Tensor&) const& {
+    static_assert(sizeof(T) == 0, "the name on the left is const");
+  }
+  template <class T = Mode>
+  void operator-=(const Tensor&) const& {
+    static_assert(sizeof(T) == 0, "the name on the left is const");
+  }
+  template <class T = Mode>
+  void operator*=(const Tensor&) const& {
+    static_assert(sizeof(T) == 0, "the name on the left is const");
+  }
+  template <class T = Mode>
+  void operator/=(const Tensor&) const& {
+    static_assert(sizeof(T) == 0, "the name on the left is const");
+  }
 
   /// Engine's own: the value behind the handle.
   operator const Value&() const { return value(); }

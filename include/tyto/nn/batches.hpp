@@ -118,5 +118,8 @@ class Batches {
   BatchReader reader_;
 };
 
+template <class M>
+Batches(const Tensor<M>&, const Tensor<M>&, const BatchOptions& = {}) -> Batches<Tensor<M>>;
+
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -11,6 +11,7 @@
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/descent.hpp"
 #include "tyto/nn/history.hpp"
+#include "tyto/nn/module.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto {
@@ -25,8 +26,9 @@ namespace nn TYTO_API {
 ///     checkpoint.save("run.npz");
 class TYTO_API Checkpoint {
  public:
-  /// Adds states, a number, a history or the position of batches under a name.
+  /// Adds states, those of a model, a number, a history or the position of batches under a name.
   Checkpoint& add(const std::string& name, const NamedList<Tensor<Any>>& states);
+  Checkpoint& add(const std::string& name, const Module& model) { return add(name, model.named_states()); }
   Checkpoint& add(const std::string& name, std::int64_t& number);
   Checkpoint& add(const std::string& name, TrainingHistory& history);
   /// The states of these parameters; of those that processes keep parts of, the whole, which does not depend on how

@@ -43,6 +43,9 @@ class TYTO_API Step {
   /// What lets the name of an element-wise function stand for a step.
   Step(Tensor<Any> (*function)(const Tensor<Any>&));
   Step(Function function);
+  Step(Tensor<Any> (*)(const Tensor<Any>&, std::int64_t)) = delete;  // write [](auto x) { return softmax(x, -1); }
+  template <class M>
+  Step(const Tensor<M>&) = delete;  // a result of a function, not the function
   Step(PhasedFunction function);
   /// A step with a name of its own, which stands before its states' names: {"stem", nn::Conv2d(...)}.
   Step(std::string name, Step step) : Step(std::move(step)) { name_ = std::move(name); }

@@ -41,6 +41,7 @@ class TYTO_API Member {
   /// A state that the module does not hold as a Tensor<Any>, so that clone() cannot give a copy its own.
   Member(std::string name, const Tensor<Any>&& state, StateKind kind = StateKind::parameter, IntList pytorch_axes = {});
   Member(std::string name, const Module& module);
+  Member(const Module&) = delete;  // without a name
   /// Modules named "NAME.0", "NAME.1", ...
   template <class M>
   Member(std::string name, const std::vector<M>& modules) : Member(std::move(name)) {

@@ -1,4 +1,5 @@
 // The compiler must say: deleted
+// In lines, at most: 17
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

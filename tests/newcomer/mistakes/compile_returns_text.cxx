@@ -1,0 +1,11 @@
+// The compiler must say: a compiled function returns a tensor
+// In lines, at most: 15
+#include <string>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+void f() {
+  auto g = tyto::compile([](Tensor x) { return std::string("a"); });
+  g(Tensor(1));
+}

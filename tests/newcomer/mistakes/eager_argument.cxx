@@ -1,0 +1,8 @@
+// The compiler must say: Tensor(const
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+using Eager = tyto::Tensor<tyto::Eager>;
+
+Tensor g(Tensor x);
+Tensor f(Eager x) { return g(x); }

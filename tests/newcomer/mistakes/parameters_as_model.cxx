@@ -1,0 +1,11 @@
+// The compiler must say: value_and_grad(F, const Model&)
+// In lines, at most: 17
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+namespace nn = tyto::nn;
+
+void f(nn::Sequential model, Tensor x) {
+  auto r = tyto::value_and_grad([&](Tensor a) { return sum(Tensor(model(a))); }, model)(x);
+}

@@ -1,0 +1,8 @@
+// The compiler must say: Step(const
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+namespace nn = tyto::nn;
+
+nn::Sequential f(Tensor x) { return nn::Sequential{nn::Linear({.in = 2, .out = 2}), relu(x)}; }

@@ -1,0 +1,8 @@
+// The compiler must say: LinearOptions
+// In lines, at most: 19
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace nn = tyto::nn;
+
+nn::Linear f() { return nn::Linear({.inputs = 3, .out = 4}); }
