@@ -11,7 +11,7 @@ const char* const page_source = R"html(<!doctype html>
 <title>Tyto graph</title>
 <style>
   :root { font: 13px/1.4 system-ui, sans-serif; color: #222; }
-  body { margin: 0; display: grid; grid-template: auto 1fr / 1fr 340px; height: 100vh; }
+  body { margin: 0; display: grid; grid-template: auto 1fr / 1fr fit-content(340px); height: 100vh; }
   header { grid-column: 1 / 3; padding: 8px 12px; border-bottom: 1px solid #ccc; display: flex; gap: 16px; align-items: center; flex-wrap: wrap; }
   header b { font-size: 15px; }
   button { font: inherit; padding: 3px 10px; border: 1px solid #bbb; background: #f6f6f6; border-radius: 4px; cursor: pointer; }
@@ -36,7 +36,7 @@ const char* const page_source = R"html(<!doctype html>
 <body>
 <header><b>Tyto graph</b><span id="tabs"></span><input id="search" placeholder="find an operator or a label"><span id="summary"></span></header>
 <main id="views"></main>
-<aside id="details">Click a node.</aside>
+<aside id="details">Click a node.<br>Drag to move,<br>wheel to zoom,<br>double-click to<br>see all of it.</aside>
 <script type="application/json" id="data">DATA</script>
 <script>
 "use strict";
@@ -78,9 +78,19 @@ function addView(title, fill) {
   return tab;
 }
 
-// Drag to move, wheel to zoom.
+// Drag to move, wheel to zoom, double-click to see all or to come back. Opens at a size at which its text can be read,
+// at the middle of its first row.
 function movable(svg, width, height) {
-  let x = 0, y = 0, scale = 1, from = null;
+  let x = 0, y = 0, scale = 1, from = null, fits = true;
+  const box = svg.getBoundingClientRect(), fit = Math.max(width / box.width, height / box.height);
+  const toggle = (px, py) => {
+    const readable = 1 / fit < 0.8 && fits;
+    fits = !readable;
+    scale = readable ? 1 / fit : 1;
+    x = readable ? px - box.width / 2 : 0;
+    y = readable ? Math.max(0, py - box.height / 2) : 0;
+    show();
+  };
   const show = () => svg.setAttribute("viewBox", `${x} ${y} ${width * scale} ${height * scale}`);
   svg.addEventListener("wheel", event => {
     event.preventDefault();
@@ -100,7 +110,12 @@ function movable(svg, width, height) {
     show();
   });
   svg.addEventListener("pointerup", () => { from = null; });
-  show();
+  svg.addEventListener("dblclick", event => {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    toggle(point.x, point.y);
+  });
+  svg.setAttribute("preserveAspectRatio", "xMidYMin");
+  toggle(width / 2, 0);
 }
 
 // Layers by the longest way from the inputs; within a layer by the mean place of neighbours, swept down and up.
@@ -221,20 +236,39 @@ function drawSchedule(view) {
 }
 
 function drawMemory(view) {
-  const svg = element("svg", {}, view), width = 1000, height = 600;
+  const svg = element("svg", {}, view), width = 1000, height = 600, left = 70, above = 34;
   const last = Math.max(1, ...data.blocks.map(block => block.upper)), top = Math.max(1, data.summary.peak);
   for (const block of data.blocks) {
     if (!block.size || block.upper === block.lower) continue;
     const rect = element("rect", {
-      class: "block", x: 10 + block.lower / last * width, y: 10 + (1 - (block.offset + block.size) / top) * height,
+      class: "block", x: left + block.lower / last * width, y: above + (1 - (block.offset + block.size) / top) * height,
       width: (block.upper - block.lower) / last * width, height: block.size / top * height,
       fill: colour(block.offset), stroke: "#444", "stroke-width": .3
     }, svg);
     element("title", {}, rect, `${block.label}\n${bytes(block.size)} at ${block.offset}, steps ${block.first} to ${block.past}`);
+    const wide = (block.upper - block.lower) / last * width, name = block.label.slice(0, Math.floor(wide / 5.5));
+    if (block.size / top * height > 14 && name.length > 3) {
+      element("text", {
+        x: left + block.lower / last * width + 4, y: above + (1 - (block.offset + block.size / 2) / top) * height + 3
+      }, svg, name);
+    }
   }
-  const bound = 10 + (1 - data.summary.bound / top) * height;
-  element("line", { x1: 10, x2: 10 + width, y1: bound, y2: bound, stroke: "#c00", "stroke-dasharray": "6 4" }, svg);
-  movable(svg, width + 20, height + 20);
+  for (let tick = 0; tick <= 4; ++tick) {
+    const y = above + (1 - tick / 4) * height, x = left + tick / 4 * width;
+    element("line", { x1: left - 5, x2: left, y1: y, y2: y, stroke: "#444" }, svg);
+    element("text", { x: left - 8, y: y + 3, "text-anchor": "end" }, svg, bytes(Math.round(tick / 4 * top)));
+    element("line", { x1: x, x2: x, y1: above + height, y2: above + height + 5, stroke: "#444" }, svg);
+    element("text", { x, y: above + height + 16, "text-anchor": "middle" }, svg, Math.round(tick / 4 * last));
+  }
+  element("path", { d: `M${left} ${above}V${above + height}H${left + width}`, fill: "none", stroke: "#444" }, svg);
+  element("text", { x: left + width / 2, y: above + height + 32, "text-anchor": "middle" }, svg,
+    data.blocks.every(block => block.upper === block.past) ? "step" : "time, steps that run together once");
+  const bound = above + (1 - data.summary.bound / top) * height;
+  element("line", { x1: left, x2: left + width, y1: bound, y2: bound, stroke: "#c00", "stroke-dasharray": "6 4" }, svg);
+  element("text", { x: left, y: 16 }, svg, "Address of each value while it is alive. " +
+    "Boxes of one colour begin at one address; point at a box for its name. Dashed: the least that this order can take, " +
+    bytes(data.summary.bound) + ".");
+  movable(svg, left + width + 20, above + height + 44);
 }
 
 document.getElementById("summary").textContent =

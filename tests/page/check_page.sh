@@ -33,6 +33,8 @@ count 'class="edge"' 2000
 count '<rect class="block"' 5
 count 'class="bar"' 100
 count 'nodes recorded' 1
+count 'text-anchor="end">[0-9.]* [KM]*i*B</text>' 5 # axis of addresses
+count 'text-anchor="middle">step</text>' 1
 if grep -q -e 'https\?://[^w]' "$work/page.html"; then
   echo "FAILED: the page refers to something on the network"
   failed=1
