@@ -21,7 +21,7 @@
 namespace tyto TYTO_API {
 namespace detail {
 
-namespace {
+namespace pool {
 
 /// A call in a group.
 struct Call {
@@ -41,6 +41,13 @@ struct Group {
   std::int64_t rows = 0;
   std::vector<Call*> calls = {};
 };
+
+}  // namespace pool
+
+namespace {
+
+using pool::Call;
+using pool::Group;
 
 bool same_but_rows(const core::Array& a, const core::Array& b) {
   return a.dtype == b.dtype && a.buffer->device() == b.buffer->device() && a.view.rank() == b.view.rank() &&

@@ -26,6 +26,9 @@ Bytes height_of(const Problem& problem, const std::vector<Bytes>& offsets);
 
 using Clock = std::chrono::steady_clock;
 
+/// About two milliseconds, which any plan is worth.
+inline constexpr std::int64_t least_work = 2'000'000;
+
 /// How much a search may do. Work is counted, so that the same request gives the same plan on every machine;
 /// only a caller who names a time limit gets the clock.
 struct Effort {
@@ -42,10 +45,9 @@ struct Effort {
   }
   /// What a plan lower by `gain` is worth; a little work always is.
   Effort worth_of(Bytes gain) const {
-    constexpr std::int64_t always = 2'000'000;
     Effort limited = *this;
     if (work_per_unit > 0 && gain < work / work_per_unit) {
-      limited.work = std::max(std::min(work, always), gain * work_per_unit);
+      limited.work = std::max(std::min(work, least_work), gain * work_per_unit);
     }
     return limited;
   }

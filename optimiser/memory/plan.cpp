@@ -104,7 +104,7 @@ void describe_peak(std::span<const Block> blocks, MemoryPlan& plan) {
 }
 
 std::int64_t worth_of_graph(std::size_t blocks) {
-  return std::min<std::int64_t>(2'000'000 + 20'000 * static_cast<std::int64_t>(blocks), 500'000'000);
+  return std::min<std::int64_t>(least_work + 20'000 * static_cast<std::int64_t>(blocks), 500'000'000);
 }
 
 MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const Placement& placement) {
