@@ -132,7 +132,6 @@ double positive(const Arguments& arguments, const char* name) {
 
 /// The shortest of several times of a compiled sum of so many f32, which other programs disturb least.
 double seconds_of_sum(std::int64_t elements) {
-  using Clock = std::chrono::steady_clock;
   constexpr int sums = 4, rounds = 40;  // sums of one run share the comparison before it
   auto step = compile([](Tensor<Lazy> x) {
     for (int i = 0; i < sums; ++i) x = distributed::all_reduce(x) * 0.5;
@@ -141,9 +140,9 @@ double seconds_of_sum(std::int64_t elements) {
   const Tensor<Lazy> given(std::vector<float>(static_cast<std::size_t>(elements), 1.0F));
   double best = 1e300;
   for (int i = 0; i < rounds; ++i) {  // as many on both processes
-    const auto begin = Clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     eval({step(given)});
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count() / sums);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / sums);
   }
   return best;
 }
