@@ -28,7 +28,7 @@ namespace {
 // A value that is still to be computed may be read by several sessions at once: one of them computes it and gives the
 // state a version that holds it, while the version that all of them see stays as it is.
 core::Array computed_version(const Value& current) {
-  static std::mutex one_at_a_time;
+  static std::recursive_mutex one_at_a_time;  // what is computed may call a session
   const std::lock_guard lock(one_at_a_time);
   const core::Node& node = *current.node();
   if (node.op() != core::OpId::read || node.inputs().empty() || node.tracked()) return contents(current);

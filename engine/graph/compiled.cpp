@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <thread>
 #include <unordered_set>
 
 #include "core/graph/builder.hpp"
@@ -229,12 +230,14 @@ class CompiledFunction {
 
   std::shared_ptr<const CompiledTrace> trace_for(std::span<const Value> arguments, const std::string& layout,
                                                  const MakeTrace& function) {
+    refuse_own_body();
     const std::lock_guard lock(mutex_);
     auto found = traces_.begin();
     while (found != traces_.end() && !fits((*found)->signature, arguments, layout)) ++found;
     if (found != traces_.end()) {
       traces_.splice(traces_.begin(), traces_, found);
     } else {
+      const Maker maker(maker_);
       traces_.push_front(
           std::make_shared<const CompiledTrace>(make(signature_of(arguments, layout), arguments, function)));
       if (traces_.size() > trace_limit) traces_.pop_back();
@@ -244,10 +247,12 @@ class CompiledFunction {
 
   /// From now on sessions may run at the same time. Throws GraphError naming a state that the function updates.
   void share() {
+    refuse_own_body();
     const std::lock_guard lock(mutex_);
     for (const auto& trace : traces_) refuse_updates(shared_function, trace->executable->graph());
     shared_ = true;
   }
+  bool is_shared() const { return shared_.load(std::memory_order_acquire); }
 
   static bool fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout) {
     if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
@@ -259,6 +264,23 @@ class CompiledFunction {
   }
 
  private:
+  /// The thread that makes a trace, while it does.
+  class Maker {
+   public:
+    explicit Maker(std::atomic<std::thread::id>& maker) : maker_(maker) { maker_ = std::this_thread::get_id(); }
+    ~Maker() { maker_ = std::thread::id(); }
+    Maker(const Maker&) = delete;
+    Maker& operator=(const Maker&) = delete;
+
+   private:
+    std::atomic<std::thread::id>& maker_;
+  };
+
+  void refuse_own_body() const {
+    if (maker_ == std::this_thread::get_id())
+      throw GraphError("compile: the function asks for itself, or for a session(), while it is recorded");
+  }
+
   static Signature signature_of(std::span<const Value> arguments, const std::string& layout) {
     Signature signature{{}, layout, &current_device()};
     for (const Value& argument : arguments) {
@@ -317,14 +339,14 @@ class CompiledFunction {
   CompileOptions options_;
   std::mutex mutex_;
   std::list<std::shared_ptr<const CompiledTrace>> traces_;  // most recently asked for first
-  bool shared_ = false;
+  std::atomic<bool> shared_ = false;
+  std::atomic<std::thread::id> maker_ = {};
 };
 
 /// One thread's way to call a function: an arena for each trace that it called.
 class CompiledSession {
  public:
-  explicit CompiledSession(std::shared_ptr<CompiledFunction> function, bool beside_others = false)
-      : function_(std::move(function)), beside_others_(beside_others) {}
+  explicit CompiledSession(std::shared_ptr<CompiledFunction> function) : function_(std::move(function)) {}
 
   /// A trace as this session runs it.
   struct Run {
@@ -344,7 +366,8 @@ class CompiledSession {
     return function_;
   }
 
-  detail::Results& call(std::span<const Value> arguments, const std::string& layout, const MakeTrace& function) {
+  void call(std::span<const Value> arguments, const std::string& layout, const MakeTrace& function,
+            const std::function<void(detail::Results&)>& take) {
     const OneCall only(running_, called_while_running);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (!arguments[i])
@@ -356,13 +379,14 @@ class CompiledSession {
       runs_.splice(runs_.begin(), runs_, found);
     } else {
       auto trace = function_->trace_for(arguments, layout, function);
-      if (beside_others_) refuse_updates(shared_function, trace->executable->graph());
+      if (function_->is_shared()) refuse_updates(shared_function, trace->executable->graph());
       runs_.emplace_front(std::move(trace));
-      if (beside_others_) runs_.front().session.read_beside_others();
       if (runs_.size() > CompiledFunction::trace_limit) runs_.pop_back();
     }
     if (runs_.size() > packing_limit) std::next(runs_.begin(), packing_limit)->session.release_packed();
-    return run(runs_.front(), arguments);
+    // The function itself too, once there are sessions beside it.
+    if (function_->is_shared()) runs_.front().session.read_beside_others();
+    take(run(runs_.front(), arguments));
   }
 
   /// Whether calls note the time of their steps.
@@ -437,7 +461,6 @@ class CompiledSession {
   }
 
   std::shared_ptr<CompiledFunction> function_;
-  bool beside_others_;
   std::atomic<bool> running_ = false;
   std::list<Run> runs_;  // most recently called first
   bool timed_ = false;
@@ -511,13 +534,14 @@ CompiledCore::CompiledCore(CompileOptions options)
 
 CompiledCore CompiledCore::session() const {
   CompiledCore other(*this);
-  other.session_ = std::make_shared<Session>(run::held(session_.get()).shared(), true);
+  other.session_ = std::make_shared<Session>(run::held(session_.get()).shared());
   return other;
 }
 
-Results& CompiledCore::call(std::span<const Value> arguments, const std::string& layout,
-                            const std::function<Results(const std::vector<Value>&)>& function) {
-  return run::held(session_.get()).call(arguments, layout, function);
+void CompiledCore::call(std::span<const Value> arguments, const std::string& layout,
+                        const std::function<Results(const std::vector<Value>&)>& function,
+                        const std::function<void(Results&)>& take) {
+  run::held(session_.get()).call(arguments, layout, function, take);
 }
 
 void CompiledCore::observe(const std::function<void()>& function) {

@@ -142,6 +142,7 @@ void Graph::prepare() {
 }
 
 Graph Graph::session() {
+  const run::OneCall only(run::held(state_.get())->running, run::used_while_running);
   prepare();
   run::refuse_updates("Graph: the graph", state_->graph());
   run::compute_pending_states(state_->graph());
@@ -155,6 +156,7 @@ Graph Graph::session() {
   other->milliseconds = state_->milliseconds;
   other->session = std::make_unique<run::IncrementalSession>(state_->session->whole().shared_executable());
   other->session->read_beside_others();
+  state_->session->read_beside_others();  // this one runs beside it
   return Graph(std::move(other));
 }
 
@@ -163,8 +165,8 @@ void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
   const auto state = run::state_behind(input, "Graph::set");
   for (std::uint32_t i = 0; i < run::held(state_.get())->graph().inputs().size(); ++i) {
     if (state_->graph().inputs()[i].state != state) continue;
-    prepare();
     const run::OneCall only(state_->running, run::used_while_running);
+    prepare();
     state_->session->set(i, run::contents(core::cast_to(value, input.dtype())));
     return;
   }
@@ -172,8 +174,8 @@ void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
 }
 
 void Graph::run() {
+  const run::OneCall only(run::held(state_.get())->running, run::used_while_running);
   prepare();
-  const run::OneCall only(state_->running, run::used_while_running);
   state_->session->run();
   state_->has_run = true;
 }

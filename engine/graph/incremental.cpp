@@ -38,6 +38,9 @@ IncrementalSession::IncrementalSession(std::shared_ptr<const Executable> whole)
 void IncrementalSession::read_beside_others() {
   beside_others_ = true;
   whole_.read_beside_others();
+  for (auto& [changes, part] : parts_) {
+    if (part.session != nullptr) part.session->read_beside_others();
+  }
 }
 
 void IncrementalSession::set(std::uint32_t input, const core::Array& array) {

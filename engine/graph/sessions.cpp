@@ -119,7 +119,7 @@ void run_together(std::size_t session, const std::vector<Call*>& calls, std::int
   }
   std::int64_t row = 0;
   for (Call* call : calls) {
-    call->results.structure = results.structure;
+    call->results = {{}, results.structure};
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       call->results.values.push_back(
           core::constant(results.values[i].node()->mode(), rows_of(arrays[i], row, call->rows())));
@@ -129,19 +129,20 @@ void run_together(std::size_t session, const std::vector<Call*>& calls, std::int
 }
 
 // When they fail together each is run alone, to find out whose fault it was. False where it was nobody's: such calls
-// cannot be put together.
+// cannot be put together. What runs alone has the rows that it was given.
 bool run_all(std::size_t session, const Group& group, std::int64_t most) {
+  const bool joined = group.calls.size() > 1;
   try {
-    run_together(session, group.calls, padded(group.rows, most));
+    run_together(session, group.calls, joined ? padded(group.rows, most) : group.rows);
     return true;
   } catch (...) {
-    if (group.calls.size() == 1) group.calls[0]->exception = std::current_exception();
+    if (!joined) group.calls[0]->exception = std::current_exception();
   }
-  if (group.calls.size() == 1) return true;
+  if (!joined) return true;
   bool failed = false;
   for (Call* call : group.calls) {
     try {
-      run_together(session, {call}, padded(call->rows(), most));
+      run_together(session, {call}, call->rows());
     } catch (...) {
       call->exception = std::current_exception();
       failed = true;
@@ -222,7 +223,8 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& kind, co
   } else {
     const auto group = queue.open.insert(queue.open.end(), {kind, own.rows(), {&own}});
     if (options_.wait_us != 0 && !alone) {
-      queue.changed.wait_for(lock, std::chrono::microseconds(options_.wait_us),
+      constexpr std::int64_t longest = 86'400'000'000;  // a day: further ahead clocks may overflow
+      queue.changed.wait_for(lock, std::chrono::microseconds(std::min(options_.wait_us, longest)),
                              [&] { return group->rows >= options_.batch; });
     }
     const std::size_t session = queue.take(lock);

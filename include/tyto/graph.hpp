@@ -399,9 +399,10 @@ class CompiledCore {
   /// With the same traces, for another thread.
   CompiledCore session() const;
   /// Runs the trace made for arguments of these types and shapes, laid out so; `function` makes it when there is none,
-  /// from placeholders to results. The caller takes the values; the lists stay for the next call.
-  Results& call(std::span<const Value> arguments, const std::string& layout,
-                const std::function<Results(const std::vector<Value>&)>& function);
+  /// from placeholders to results. `take` moves the values out, before another call may begin; the lists stay for it.
+  void call(std::span<const Value> arguments, const std::string& layout,
+            const std::function<Results(const std::vector<Value>&)>& function,
+            const std::function<void(Results&)>& take);
   const MemoryPlan& plan() const;
   /// What making that trace ready did (lazy mode).
   GraphReport report() const;
@@ -550,12 +551,17 @@ class Compiled {
       return trace<Result>(inputs, std::tuple<T...>(arguments...));
     };
     // By reference: what it captures is more than a std::function holds without an allocation, at each call.
-    detail::Results& results = core_.call(values, layout, std::ref(make));
-    if constexpr (!std::is_void_v<Result>) {
-      Result out = *static_cast<const Result*>(results.structure.get());
-      Value* next = results.values.data();
-      detail::restore(out, next);
-      return out;
+    if constexpr (std::is_void_v<Result>) {
+      core_.call(values, layout, std::ref(make), [](detail::Results&) {});
+    } else {
+      std::optional<Result> out;
+      const auto take = [&](detail::Results& results) {
+        out = *static_cast<const Result*>(results.structure.get());
+        Value* next = results.values.data();
+        detail::restore(*out, next);
+      };
+      core_.call(values, layout, std::ref(make), std::ref(take));
+      return *std::move(out);
     }
   }
 

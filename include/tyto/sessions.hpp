@@ -114,8 +114,9 @@ inline constexpr bool may_be_joined<NamedList<T>> = true;
 ///     Tensor y = pool(Tensor::ones({1, 10}));   // from any thread
 ///
 /// With `batch` calls that wait are put together: row i of each result must be made of row i of the arguments alone.
-/// Runs then have 1, 2, 4, 8 ... rows, filled up by copies of the last one, so that there are few plans; numbers are
-/// those of a run of so many rows, which may differ from those of one row in the last bits. A call whose shapes differ
+/// What means over the first axis, say, is wrong without a word then. Calls that run together have 1, 2, 4, 8 ... rows,
+/// filled up by copies of the last one, so that there are few plans; numbers are those of a run of so many rows, which
+/// may differ from those of one row in the last bits. A call whose shapes differ
 /// runs alone or with others like it, and what a call throws no other call sees. Calls that fail together and none of
 /// them alone, as those of a model whose file states the batch, run alone from then on.
 template <class M>
@@ -142,7 +143,8 @@ class SessionPool {
     using Result = std::invoke_result_t<M&, const A&...>;
     const ThreadLimit limit(core_.options().threads);
     if constexpr (!std::is_void_v<Result> && sizeof...(A) != 0 && (detail::may_be_joined<A> && ...)) {
-      if (core_.options().batch > 1) return joined_call<Result>(arguments...);
+      // What is recorded, or has a gradient, runs alone: others would be recorded with it.
+      if (core_.options().batch > 1 && !detail::inlined()) return joined_call<Result>(arguments...);
     }
     const Turn turn(core_);
     return sessions_[turn.session](arguments...);

@@ -66,6 +66,13 @@ std::shared_ptr<Segments::Segment> Segments::made_segment(std::size_t begin, std
 }
 
 void SegmentSession::run(Slots& slots) {
+  if (running_.exchange(true, std::memory_order_acquire)) {
+    throw GraphError("onnx: the model is called while it runs, by another thread; take a session() for each");
+  }
+  const struct Running {
+    ~Running() { flag.store(false, std::memory_order_release); }
+    std::atomic<bool>& flag;
+  } running{running_};
   const std::size_t count = shared_.program_.steps().size();
   for (std::size_t at = 0; at < count || (count == 0 && at == 0);) {
     if (shared_.runs_at_once(at)) {
@@ -95,7 +102,7 @@ void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segm
   last_[begin] = &own->second;
   Limits& limits = shared_.limits_;
   const std::int64_t iterations = limits.counts() ? limits.iterations() : 0;
-  detail::Results& computed = own->second.call(values_of(arguments), {}, [&](const std::vector<Value>& inputs) {
+  const auto record = [&](const std::vector<Value>& inputs) {
     const std::lock_guard lock(shared_.recording_);
     ++recordings_;
     Slots recorded = slots;
@@ -116,14 +123,16 @@ void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segm
     for (const std::int32_t slot : segment.results) results.push_back(recorded[static_cast<std::size_t>(slot)]);
     return detail::Results{values_of(results),
                            std::make_shared<Recorded>(layout_of(results), limits.iterations() - before)};
+  };
+  own->second.call(values_of(arguments), {}, record, [&](detail::Results& computed) {
+    const Recorded& known = *std::static_pointer_cast<const Recorded>(computed.structure);
+    if (limits.counts()) limits.set_iterations(iterations + known.iterations);
+    std::vector<Operand> results = operands_from(known.layout, computed.values, false);
+    computed.values.clear();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      slots[static_cast<std::size_t>(segment.results[i])] = std::move(results[i]);
+    }
   });
-  const Recorded& known = *std::static_pointer_cast<const Recorded>(computed.structure);
-  if (limits.counts()) limits.set_iterations(iterations + known.iterations);
-  std::vector<Operand> results = operands_from(known.layout, computed.values, false);
-  computed.values.clear();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    slots[static_cast<std::size_t>(segment.results[i])] = std::move(results[i]);
-  }
 }
 
 void SegmentSession::run_at_once(Slots& slots, std::size_t step) {

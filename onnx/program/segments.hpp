@@ -3,6 +3,7 @@
 // elements.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -71,6 +72,7 @@ class SegmentSession {
   Segments& shared_;
   std::map<std::shared_ptr<const detail::CompiledCore>, detail::CompiledCore> functions_;
   std::map<std::size_t, const detail::CompiledCore*> last_;  // of the last run, by first step
+  std::atomic<bool> running_ = false;
   std::size_t recordings_ = 0;
 };
 

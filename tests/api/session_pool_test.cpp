@@ -53,8 +53,8 @@ BOTH_MODES("calls that wait are put together") {
             return true;
           }) == "");
   }
-  SUBCASE("until there are enough: the first would wait for an hour") {
-    SessionPool pool(f, {.sessions = 8, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  SUBCASE("until there are enough: the first would wait for half a minute") {
+    SessionPool pool(f, {.sessions = 8, .batch = clients, .wait_us = 30'000'000});
     CHECK(by_clients([&](int client) {
             return numbers(pool(input_of_call<Tensor>(client, client))) == two_layers_of_call(client, client);
           }) == "");
@@ -70,7 +70,7 @@ BOTH_MODES("arguments and results of calls that are put together may be tuples a
   auto f = tyto::compile([](std::vector<Tensor> v, Tensor w) {
     return std::tuple(v[0] + w, std::vector{v[1] * w, w});
   });
-  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
   CHECK(by_clients([&](int client) {
           const double c = client;
           const auto [sum, list] =
@@ -85,7 +85,7 @@ BOTH_MODES("what one call throws no other call sees") {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor table = Tensor::arange(10).astype(DType::f32).reshape({10, 1});
   auto f = tyto::compile([&](Tensor indices) { return take(table, indices, 0); });
-  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
   std::atomic<int> refused = 0;
   CHECK(by_clients([&](int client) {
           const std::int64_t index = client == 3 ? 77 : client;
@@ -102,7 +102,7 @@ BOTH_MODES("what one call throws no other call sees") {
 BOTH_MODES("a function that takes one row alone is called with one row, and nobody waits from the second call on") {
   using Tensor = tyto::Tensor<Mode>;
   auto f = tyto::compile([](Tensor x) { return x.reshape({1, 3}) * 2.0; });
-  SessionPool pool(f, {.sessions = 2, .batch = clients, .wait_us = std::int64_t{3600} * 1000000});
+  SessionPool pool(f, {.sessions = 2, .batch = clients, .wait_us = 30'000'000});
   CHECK(by_clients([&](int client) {
           for (int call = 0; call < 3; ++call) {
             const double c = client + 10 * call;
@@ -115,7 +115,7 @@ BOTH_MODES("a function that takes one row alone is called with one row, and nobo
 BOTH_MODES("calls of other shapes and types are not put together") {
   using Tensor = tyto::Tensor<Mode>;
   auto f = tyto::compile([](Tensor x) { return x * 2.0; });
-  SessionPool pool(f, {.sessions = 1, .batch = 2, .wait_us = std::int64_t{3600} * 1000000});
+  SessionPool pool(f, {.sessions = 1, .batch = 2, .wait_us = 30'000'000});
   // Pairs of clients whose calls are alike; each waits for its twin.
   CHECK(by_clients([&](int client) {
           const int kind = client / 2;
@@ -141,6 +141,29 @@ BOTH_MODES("a pool says what it cannot put together") {
   CHECK_THROWS_WITH_AS(pool(Tensor()), doctest::Contains("SessionPool"), GraphError);
   SessionPool alone(whole, {.sessions = 1});
   CHECK(numbers(alone(Tensor::ones({1, 3}))) == Numbers{3});
+}
+
+BOTH_MODES("a call of a pool that runs alone has the rows that it was given") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x - x.mean(0); });
+  SessionPool pool(f, {.sessions = 1, .batch = 4});
+  CHECK(numbers(pool(Tensor{{1.0}, {2.0}, {6.0}})) == std::vector<double>{-2, -1, 3});
+}
+
+BOTH_MODES("gradients go through a pool that puts calls together") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x * x; });
+  SessionPool pool(f, {.sessions = 1, .batch = 4});
+  const Tensor x{{3.0}};
+  CHECK(numbers(tyto::grad([&](const Tensor& y) { return pool(y).sum(); })(x)) == std::vector<double>{6});
+}
+
+TEST_CASE("a compiled function may call a pool") {
+  using Tensor = tyto::Tensor<tyto::Lazy>;
+  auto f = tyto::compile([](Tensor x) { return x * x; });
+  SessionPool pool(f, {.sessions = 1, .batch = 4});
+  auto g = tyto::compile([&](Tensor x) { return pool(x) + 1.0; });
+  CHECK(numbers(g(Tensor{{3.0}})) == std::vector<double>{10});
 }
 
 TEST_CASE("a pool refuses options without a meaning") {

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <tuple>
 #include <tyto/tyto.hpp>
+#include <vector>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/clients.hpp"
@@ -98,6 +101,47 @@ TEST_CASE("sessions see the weights that are assigned between calls") {
     CHECK(one(x).item<float>() == static_cast<float>(32 * i));
     CHECK(other(x).item<float>() == static_cast<float>(32 * i));
   }
+}
+
+TEST_CASE("the function itself is a client like its sessions") {
+  const Lazy w = Lazy::variable(Lazy::full({32}, 1.0, DType::f32), "w");
+  auto f = tyto::compile([&](Lazy x) { return (x * w).sum(); });
+  const Lazy x = Lazy::ones({32}, DType::f32);
+  std::vector<decltype(f.session())> sessions;
+  for (int i = 1; i < clients; ++i) sessions.push_back(f.session());
+  for (int round = 0; round < 50; ++round) {
+    assign(w, w * 0.0 + static_cast<double>(round));
+    CHECK(by_clients([&](int client) {
+            const Lazy y = client == 0 ? f(x) : sessions[static_cast<std::size_t>(client) - 1](x);
+            return y.item<float>() == static_cast<float>(32 * round);
+          }) == "");
+  }
+}
+
+TEST_CASE("a function that is called by many threads refuses them or gives each its numbers") {
+  auto f = tyto::compile([](Lazy x) { return std::tuple(x * 2.0, x + 1.0); });
+  (void)f(Lazy::ones({8}, DType::f32));
+  CHECK(by_clients([&](int client) {
+          const Lazy x = Lazy::full({8}, static_cast<double>(client), DType::f32);
+          for (int call = 0; call < 200; ++call) {
+            try {
+              const auto [twice, more] = f(x);
+              if (numbers(twice) != std::vector<double>(8, 2.0 * client)) return false;
+              if (numbers(more) != std::vector<double>(8, client + 1.0)) return false;
+            } catch (const GraphError& error) {
+              if (std::string(error.what()).find("while it runs") == std::string::npos) return false;
+            }
+          }
+          return true;
+        }) == "");
+}
+
+TEST_CASE("a function that asks for a session of itself while it is recorded is refused") {
+  std::function<Lazy(Lazy)> inner = [](Lazy x) { return x; };
+  auto f = tyto::compile([&](Lazy x) { return inner(x); });
+  inner = [&](Lazy x) { return f.session()(x); };
+  CHECK_THROWS_WITH_AS((void)f(Lazy::ones({2})),
+                       "compile: the function asks for itself, or for a session(), while it is recorded", GraphError);
 }
 
 TEST_CASE("sessions hold weights once") {
