@@ -9,6 +9,9 @@
 namespace tyto {
 namespace nn TYTO_API {
 
+/// Paddings under this name as well: nn::same.
+using tyto::same, tyto::valid;
+
 /// Options of `Convolution`.
 struct ConvolutionLayerOptions {
   std::int64_t in = 0;                   ///< channels
