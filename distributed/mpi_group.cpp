@@ -170,12 +170,15 @@ void MpiGroup::barrier() {
 }
 
 void MpiGroup::send(const std::byte* data, std::int64_t bytes, int to) {
-  each_piece(bytes, 1, [&](std::int64_t begin, std::int32_t part) { mpi_.send(number_, data + begin, part, to); });
+  each_piece(bytes, 1,
+             [&](std::int64_t begin, std::int32_t part) { mpi_.send(number_, data + begin, part, to, sent_[to]); });
 }
 
 void MpiGroup::recv(std::byte* data, std::int64_t bytes, int from) {
   const Call call(*this, from);
-  each_piece(bytes, 1, [&](std::int64_t begin, std::int32_t part) { mpi_.recv(number_, data + begin, part, from); });
+  each_piece(bytes, 1, [&](std::int64_t begin, std::int32_t part) {
+    mpi_.recv(number_, data + begin, part, from, received_[from]);
+  });
 }
 
 std::shared_ptr<core::ProcessGroup> MpiGroup::split(int colour, int key) {
@@ -202,18 +205,23 @@ void MpiGroup::agree(const core::CollectiveCalls::With& calls) {
 }
 
 // Processes in a ring all send before they receive: who sends cannot wait for an answer. So a message with what is to
-// come goes before the others, and once it was refused nobody knows what the next one is.
+// come goes before the others, and once it was refused nobody knows what the next one is. Those of a run have a tag of
+// their own: what a run that threw did not send or receive is not taken for a message of the next one.
 void MpiGroup::agree_on_messages(const core::CollectiveCalls::With& calls) {
   constexpr std::size_t most = 2048;  // bytes of what is told of more messages than that holds, after their hash
   std::string own = core::text(calls.hash, '\n', text_of(calls.calls));
   own.resize(std::min(own.size(), most));
   const int peer = calls.party.peer;
-  if (!calls.party.receives) return mpi_.send(number_, own.data(), static_cast<std::int32_t>(own.size()), peer);
+  std::int32_t& run = calls.party.receives ? received_[peer] : sent_[peer];
+  run = run % most_runs + 1;
+  if (!calls.party.receives) {
+    return mpi_.send(number_, own.data(), static_cast<std::int32_t>(own.size()), peer, announcement);
+  }
   if (const auto refused = refused_.find(peer); refused != refused_.end()) throw GraphError(refused->second);
   std::string theirs(most, '\0');
   {
     const Call call(*this, calls.calls.front().c_str(), peer);
-    mpi_.recv(number_, theirs.data(), static_cast<std::int32_t>(most), peer);
+    mpi_.recv(number_, theirs.data(), static_cast<std::int32_t>(most), peer, announcement);
   }
   theirs.resize(std::min(theirs.find('\0'), most));
   if (theirs == own) return;

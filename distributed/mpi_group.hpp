@@ -39,6 +39,9 @@ class MpiGroup final : public core::ProcessGroup {
  private:
   class Call;
 
+  // Tags: of what tells which messages come, and of the messages of so many runs before they are used again.
+  static constexpr std::int32_t announcement = 0, most_runs = 16384;
+
   /// The calls that were agreed on last, and which of them is next.
   struct Agreed {
     const std::vector<std::string>* calls = nullptr;
@@ -60,6 +63,7 @@ class MpiGroup final : public core::ProcessGroup {
   std::thread::id thread_ = std::this_thread::get_id();                 // that MPI serves
   std::unordered_map<std::uint64_t, std::vector<std::string>> agreed_;  // by hash
   std::map<int, Agreed> current_;                                       // by peer
+  std::map<int, std::int32_t> sent_, received_;                         // tag of the last run with messages, by peer
   std::map<int, std::string> refused_;                                  // why, by peer
   std::vector<std::byte> packed_;                                       // a piece of each process's part
   Watchdog watchdog_;

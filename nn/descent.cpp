@@ -148,7 +148,14 @@ void Descent::prepare_joint(const std::vector<Tensor<Any>>& parameters) {
 
 NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) {
   NamedList<Tensor<Any>> list;
-  for (const Named<KeptState>& each : kept_states(parameters)) list.push_back({each.name, each.value.value});
+  for (const Named<KeptState>& each : kept_states(parameters)) {
+    if (each.value.whole) {
+      throw GraphError(core::text(name(), ": '", each.name,
+                                  "' is one process's part of a sharded state; a Checkpoint takes the whole ones by "
+                                  "add(name, descent, named_parameters())"));
+    }
+    list.push_back({each.name, each.value.value});
+  }
   return list;
 }
 

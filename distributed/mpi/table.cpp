@@ -144,7 +144,7 @@ void broadcast(std::int32_t group, void* data, std::int32_t bytes, std::int32_t 
 void barrier(std::int32_t group) { MPI_Barrier(group_of(group)); }
 
 // Processes in a ring all send before they receive: a send that waited would wait for ever.
-void send(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to) {
+void send(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to, std::int32_t tag) {
   const auto arrived = [](Sent& each) {
     int there = 0;
     MPI_Test(&each.request, &there, MPI_STATUS_IGNORE);
@@ -154,11 +154,11 @@ void send(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t
   Sent& message = place != messages().end() ? *place : messages().emplace_back();
   const char* const first = static_cast<const char*>(data);
   message.bytes.assign(first, first + bytes);
-  MPI_Isend(message.bytes.data(), bytes, MPI_BYTE, to, 0, group_of(group), &message.request);
+  MPI_Isend(message.bytes.data(), bytes, MPI_BYTE, to, tag, group_of(group), &message.request);
 }
 
-void recv(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from) {
-  MPI_Recv(data, bytes, MPI_BYTE, from, 0, group_of(group), MPI_STATUS_IGNORE);
+void recv(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from, std::int32_t tag) {
+  MPI_Recv(data, bytes, MPI_BYTE, from, tag, group_of(group), MPI_STATUS_IGNORE);
 }
 
 void abort_all(std::int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }

@@ -45,8 +45,8 @@ struct TytoMpi {
   void (*broadcast)(std::int32_t group, void* data, std::int32_t bytes, std::int32_t root);
   void (*barrier)(std::int32_t group);
   /// Waits for nobody: a copy is on its way.
-  void (*send)(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to);
-  void (*recv)(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from);
+  void (*send)(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to, std::int32_t tag);
+  void (*recv)(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from, std::int32_t tag);
   void (*abort)(std::int32_t status);
   /// A word of memory for each process of the group on this machine, seen by all of them; null where there is none.
   /// `count` says how many processes that are, and `ranks` which, by their numbers among all; `ranks` has room for the
@@ -54,7 +54,7 @@ struct TytoMpi {
   std::uint64_t* (*shared_words)(std::int32_t group, std::int32_t* count, std::int32_t* ranks);
 };
 
-inline constexpr std::int32_t tyto_mpi_version = 2;
+inline constexpr std::int32_t tyto_mpi_version = 3;
 
 /// What the library for an MPI exports, under the name "tyto_mpi".
 using TytoMpiEntry = const TytoMpi* (*)();

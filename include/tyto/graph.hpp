@@ -493,7 +493,9 @@ class Compiled {
   /// Arguments are tensors, lists of tensors, and numbers among them, and tuples and pairs of these. The lengths of
   /// lists are part of the signature.
   template <class... A>
-  auto operator()(const A&... arguments) {
+  requires(!(std::is_enum_v<A> || ...))  // layers ask whether a step takes a Phase
+      auto
+      operator()(const A&... arguments) {
     if constexpr (detail::check_call<F, A...>()) return run(arguments...);
   }
 

@@ -107,7 +107,8 @@ inline constexpr bool may_be_joined<NamedList<T>> = true;
 }  // namespace detail
 
 /// A compiled function or a model that any thread may call at any time: each call takes a session that is free, or
-/// waits for one. Plans and weights are shared, and a session adds an arena.
+/// waits for one. Plans and weights are shared, and a session adds an arena. An argument that several threads give at
+/// the same time has been computed before (eval()): a lazy tensor is one thread's until then.
 ///
 ///     auto f = compile([](const Tensor& x) { return softmax(x * 2.0, 1); });
 ///     SessionPool pool(f, {.sessions = 4, .batch = 8, .wait_us = 200});

@@ -58,9 +58,10 @@ class Training {
     }
     return all;
   }
+  auto state() { return descent_.state(named_); }
   std::int64_t kept_elements() {
     std::int64_t count = 0;
-    for (const auto& state : descent_.state(named_)) count += state.value.size();
+    for (const auto& state : descent_.kept_states(named_)) count += state.value.value.size();
     return count;
   }
 
@@ -156,6 +157,7 @@ TEST_CASE("rank: sharded" * doctest::skip(true)) {
   const auto elements = static_cast<std::size_t>(whole.kept_elements() - sharded.kept_elements());
   CHECK(whole.report().state_bytes - sharded.report().state_bytes == elements * sizeof(double));
   CHECK(sharded.report().unplanned_allocations == 0);
+  CHECK_THROWS_AS((void)sharded.state(), tyto::GraphError);
   CHECK_THROWS_WITH_AS(sharded.checkpoint().save(given("FOLDER") + "/no"),
                        "Checkpoint::save: each process keeps a part of it; all of them call save_together",
                        tyto::GraphError);

@@ -80,7 +80,8 @@ class TYTO_API Descent {
 
   /// In a group of processes, each keeps the states of its part of every parameter of `least` elements or more whose
   /// rule is elementwise, updates that part, and gets the others' (ZeRO-1). update() then takes what
-  /// distributed::weighed() yields, and sums it over processes. Before the first update only.
+  /// distributed::weighed() yields, and sums it over processes: not what average() yields. LossScale and
+  /// clip_by_global_norm would look at one process's gradients, and are not used with it. Before the first update only.
   ///
   ///     nn::Descent descent = nn::adam({.rate = 0.001}).shard();
   Descent& shard(std::int64_t least = 1 << 14) &;
@@ -109,7 +110,7 @@ class TYTO_API Descent {
   }
 
   /// The states under names, made if there were none yet: "count" of all updates, on which the rate depends, and
-  /// "NAME.STATE" for each state of each parameter; of one whose states are sharded, this process's part.
+  /// "NAME.STATE" for each state of each parameter. Throws GraphError for sharded states: see Checkpoint::add.
   NamedList<Tensor<Any>> state(const NamedList<Tensor<Any>>& parameters);
   /// A state, and the shape of the whole where it is a part of one.
   struct KeptState {
