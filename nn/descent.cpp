@@ -139,9 +139,9 @@ void Descent::prepare_joint(const std::vector<Tensor<Any>>& parameters) {
     joint_states_ = states_of(rules_[0], {elements}, rate_type(parameters));
     return;
   }
-  const bool same = std::equal(parameters.begin(), parameters.end(), trained_.begin(), trained_.end(),
-                               [](const Tensor<Any>& a, const Trained& b) { return is_same(a, b.parameter); });
-  if (same) return;
+  const bool are_same = std::equal(parameters.begin(), parameters.end(), trained_.begin(), trained_.end(),
+                                   [](const Tensor<Any>& a, const Trained& b) { return is_same(a, b.parameter); });
+  if (are_same) return;
   throw ValueError(core::text(name(), ": is of all parameters together, which must be those of the first update: ",
                               trained_.size(), "; given are ", parameters.size(), ", or others"));
 }

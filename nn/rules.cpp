@@ -292,8 +292,8 @@ Descent rprop(const RpropOptions& o) {
     Tensor<Any>&before = context.state[0], &step = context.state[1];
     const Tensor<Any> product = context.gradient * before;
     const Tensor<Any> turned = less(product, 0.0);
-    const Tensor<Any> same = ones_like(product);  // which gives the numbers beside it its type
-    const Tensor<Any> factor = where(turned, o.shrink, where(greater(product, 0.0), o.grow, same));
+    const Tensor<Any> unchanged = ones_like(product);  // which gives the numbers beside it its type
+    const Tensor<Any> factor = where(turned, o.shrink, where(greater(product, 0.0), o.grow, unchanged));
     step = clip(where(context.count < 1.5, context.rate, step) * factor, o.smallest_step, o.largest_step);
     before = where(turned, 0.0, context.gradient);
     return sign(before) * step;
