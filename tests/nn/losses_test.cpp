@@ -176,11 +176,11 @@ TEST_CASE_TEMPLATE("labels and indices may be integers of any type", M, Eager, L
   const float expected = nn::cross_entropy(x, labels, {.ignored = 9}).template item<float>();
   const Embedding embedding({.count = 3, .features = 2});
   for (const DType type : {DType::u8, DType::i16, DType::i32}) {
-    const T same = labels.astype(type);
-    CHECK(nn::cross_entropy(x, same, {.ignored = 9}).template item<float>() == expected);
-    CHECK(nll(x, same, {.weights = T::ones({3})}).template item<float>() == -2.5f);
-    CHECK(multi_margin(x, same).template item<float>() == multi_margin(x, labels).template item<float>());
-    CHECK(array_equal(embedding(same), embedding(labels)));
+    const T typed = labels.astype(type);
+    CHECK(nn::cross_entropy(x, typed, {.ignored = 9}).template item<float>() == expected);
+    CHECK(nll(x, typed, {.weights = T::ones({3})}).template item<float>() == -2.5f);
+    CHECK(multi_margin(x, typed).template item<float>() == multi_margin(x, labels).template item<float>());
+    CHECK(array_equal(embedding(typed), embedding(labels)));
     // Labels 2 and 0: (0.0 + 2.0) + (0.0) for class 1; label 1 alone: 3.0 above it, and nothing below.
     CHECK(multi_label_margin(x, T{{2, 0}, {1, 1}}.astype(type), {.reduction = Reduction::none})
               .template to_vector<float>() == std::vector<float>{2.0f / 3, 4.0f / 3});
