@@ -106,8 +106,8 @@ TEST_CASE("shuffled, every epoch has every sample once in an order of its own, t
   auto sorted = first;
   std::sort(sorted.begin(), sorted.end());
   CHECK(sorted == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  Batches<Data> same = ten({.size = 3, .seed = 5});
-  CHECK(rest_of_epoch(same) == first);
+  Batches<Data> alike = ten({.size = 3, .seed = 5});
+  CHECK(rest_of_epoch(alike) == first);
   Batches<Data> other = ten({.size = 3, .seed = 6});
   CHECK(rest_of_epoch(other) != first);
 }
