@@ -99,11 +99,11 @@ class Story {
     return false;
   }
 
-  // The node reads this memory only as a whole, element by element (or not at all).
+  // The node reads this memory only as a whole, each part before it writes it (or not at all).
   bool same_index(const core::GraphNode& node, Port memory) const {
     for (const Port input : graph_.inputs_of(node)) {
       if (memory_[input] != memory) continue;
-      if (node.op != core::OpId::exp && node.op != core::OpId::add) return false;
+      if (node.op != core::OpId::exp && node.op != core::OpId::softmax && node.op != core::OpId::add) return false;
       if (input != memory) return false;  // a view is a part here
     }
     return true;

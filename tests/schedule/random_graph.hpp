@@ -37,13 +37,13 @@ inline core::Graph random_graph(std::mt19937& random, int kernels) {
     const Port a = pick();
     const Port b = pick();
     switch (below(7)) {
-      case 0:
-      case 1: values.push_back(builder.add(OpId::exp, core::NoAttributes(), {a})), ++made; break;
+      case 0: values.push_back(builder.add(OpId::exp, core::NoAttributes(), {a})), ++made; break;
+      case 1: values.push_back(builder.add(OpId::softmax, core::AxisAttributes{0}, {a})), ++made; break;
       case 2:
         if (length(a) != length(b)) break;
         values.push_back(builder.add(OpId::add, core::NoAttributes(), {a, b})), ++made;
         break;
-      case 3: values.push_back(builder.add(OpId::softmax, core::AxisAttributes{0}, {a})), ++made; break;
+      case 3: values.push_back(builder.add(OpId::cumsum, core::ScanAttributes(), {a})), ++made; break;
       case 4:
         if (length(a) + length(b) > 400) break;
         values.push_back(builder.add(OpId::concat, core::AxisAttributes{0}, {a, b})), ++made;
