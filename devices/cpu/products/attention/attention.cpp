@@ -40,8 +40,7 @@ class AttentionKernel final : public core::Kernel {
     key_block_ = blocks_ <= 1 ? k_.rows : parts(parts(k_.rows, blocks_), width) * width;
     blocks_ = key_block_ == 0 ? 0 : parts(k_.rows, key_block_);
     value_layout_ = {v_.columns, lanes, width};
-    direct_ = q_.rows <= dot_rows && q_.is_readable() && q_.column_stride == 1 && k_.column_stride == 1 &&
-              v_.column_stride == 1;
+    dots_ = scores_by_dots(q_);
 
     const auto stacks = static_cast<std::int64_t>(q_.starts.size());
     const double operations = 2.0 * static_cast<double>(stacks) * static_cast<double>(q_.rows) *
@@ -57,10 +56,10 @@ class AttentionKernel final : public core::Kernel {
     pitch_ = with_room(key_block_);
     packed_keys_ = packed_elements({key_block_, lanes, width}, k_.columns);
     packed_values_ = packed_elements(value_layout_, key_block_);
-    keys_ = reserve(direct_ ? 0 : blocks_ * packed_keys_);
+    keys_ = reserve(dots_ ? 0 : blocks_ * packed_keys_);
     values_ = reserve(reads_values() ? 0 : blocks_ * packed_values_);
-    wide_ = reserve(k_.is_readable() ? 0 : k_.rows * std::max(k_.columns, v_.columns));
-    wide_queries_ = reserve(q_.is_readable() ? 0 : query_block_ * q_.columns);
+    copied_ = reserve(k_.is_readable(dots_) ? 0 : k_.rows * std::max(k_.columns, v_.columns));
+    copied_queries_ = reserve(q_.is_readable(dots_) ? 0 : query_block_ * q_.columns);
     weights_ = reserve(tile_rows * pitch_);
     result_ = reserve(ResultRows<T>::room(y_, query_block_));
     added_ = reserve(masked_ ? 2 * tile_rows * pitch_ : 0);
@@ -76,11 +75,12 @@ class AttentionKernel final : public core::Kernel {
       const Call call{inputs, outputs, workspace.pointer() + own_.bytes() * static_cast<std::size_t>(team.member)};
       const Range mine = share(jobs, team.member, team.size);
       std::int64_t packed = -1;
+      ReadableRows<T> keys;
       for (std::int64_t job = mine.begin; job < mine.end; ++job) {
         const std::int64_t matrix = job / query_blocks_;
-        if (matrix != std::exchange(packed, matrix)) pack_operands(call, matrix);
+        if (matrix != std::exchange(packed, matrix)) keys = pack_operands(call, matrix);
         const std::int64_t first = job % query_blocks_ * query_block_;
-        attend(call, matrix, first, std::min(query_block_, q_.rows - first));
+        attend(call, matrix, keys, first, std::min(query_block_, q_.rows - first));
       }
     });
   }
@@ -97,9 +97,9 @@ class AttentionKernel final : public core::Kernel {
 
   std::int64_t keys_of(std::int64_t block) const noexcept { return std::min(key_block_, k_.rows - block * key_block_); }
   /// Whether values are read where they lie: tiles read whole vectors.
-  bool reads_values() const noexcept { return direct_ && v_.columns % tiles_.lanes == 0; }
+  bool reads_values() const noexcept { return dots_ && v_.column_stride == 1 && v_.columns % tiles_.lanes == 0; }
 
-  RightPanels<T> keys(const Call& call, std::int64_t block) const noexcept {
+  RightPanels<T> packed_keys(const Call& call, std::int64_t block) const noexcept {
     return {
         {keys_of(block), tiles_.lanes, tiles_.width()}, k_.columns, at<T>(call.space, keys_) + block * packed_keys_};
   }
@@ -111,25 +111,25 @@ class AttentionKernel final : public core::Kernel {
     return {value_layout_, keys_of(block), at<T>(call.space, values_) + block * packed_values_};
   }
 
-  /// Lays the keys and values of one matrix out for the products.
-  void pack_operands(const Call& call, std::int64_t matrix) const noexcept {
-    T* const wide = at<T>(call.space, wide_);
-    if (!direct_) {
-      const ReadableRows<T> rows = readable_rows(k_, call.input(1), matrix, 0, k_.rows, wide);
-      for (std::int64_t block = 0; block < blocks_; ++block)
-        pack(keys(call, block), rows.transposed(block * key_block_));
-    }
+  /// Lays the keys and values of one matrix out for the products. The keys' rows, for dot products.
+  ReadableRows<T> pack_operands(const Call& call, std::int64_t matrix) const noexcept {
+    T* const copy = at<T>(call.space, copied_);
+    const ReadableRows<T> keys = readable_rows(k_, call.input(1), matrix, 0, k_.rows, copy, dots_);
+    for (std::int64_t block = 0; block < blocks_ && !dots_; ++block)
+      pack(packed_keys(call, block), keys.transposed(block * key_block_));
     if (!reads_values()) {
-      const ReadableRows<T> rows = readable_rows(v_, call.input(2), matrix, 0, v_.rows, wide);
+      const ReadableRows<T> rows = readable_rows(v_, call.input(2), matrix, 0, v_.rows, copy);
       for (std::int64_t block = 0; block < blocks_; ++block)
         pack(values(call, matrix, block), rows.plain(block * key_block_));
     }
+    return keys;
   }
 
   /// The results of `count` queries from `first` on.
-  void attend(const Call& call, std::int64_t matrix, std::int64_t first, std::int64_t count) const noexcept {
+  void attend(const Call& call, std::int64_t matrix, const ReadableRows<T>& keys, std::int64_t first,
+              std::int64_t count) const noexcept {
     const ReadableRows<T> queries =
-        readable_rows(q_, call.input(0), matrix, first, count, at<T>(call.space, wide_queries_));
+        readable_rows(q_, call.input(0), matrix, first, count, at<T>(call.space, copied_queries_), dots_);
     const ResultRows<T> result(y_, call.output(0), matrix, first, at<T>(call.space, result_));
     T* const space = at<T>(call.space, running_);
     const RunningSoftmax<T> running{space, space + query_block_};
@@ -140,7 +140,7 @@ class AttentionKernel final : public core::Kernel {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       for (std::int64_t i = 0; i < count; i += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, count - i);
-        attend_block(call, matrix, block, queries, first, i, rows, running, result);
+        attend_block(call, matrix, block, keys, queries, first, i, rows, running, result);
       }
     }
     loops_.conclude(count, running, log_sums);
@@ -152,9 +152,9 @@ class AttentionKernel final : public core::Kernel {
   }
 
   /// What the keys of one block add to the results of a tile of queries, the first of them number `i` from `first` on.
-  void attend_block(const Call& call, std::int64_t matrix, std::int64_t block, const ReadableRows<T>& queries,
-                    std::int64_t first, std::int64_t i, std::int64_t rows, const RunningSoftmax<T>& running,
-                    const ResultRows<T>& result) const noexcept {
+  void attend_block(const Call& call, std::int64_t matrix, std::int64_t block, const ReadableRows<T>& keys,
+                    const ReadableRows<T>& queries, std::int64_t first, std::int64_t i, std::int64_t rows,
+                    const RunningSoftmax<T>& running, const ResultRows<T>& result) const noexcept {
     const std::int64_t key = block * key_block_, all = keys_of(block);
     const auto seen_by = [&](std::int64_t query) {
       return attributes_.causal ? std::clamp<std::int64_t>(query - key + 1, 0, all) : all;
@@ -162,7 +162,13 @@ class AttentionKernel final : public core::Kernel {
     const std::int64_t reach = seen_by(first + i + rows - 1);
     if (reach == 0) return;
     ScoreTile<T> tile{.scores = at<T>(call.space, weights_), .pitch = pitch_, .rows = rows};
-    score(call, matrix, block, queries.from(i), rows, reach, tile.scores);
+    if (dots_) {
+      dot_scores(tiles_, queries.from(i), rows, keys.from(key), reach, k_.columns, tile.scores, pitch_, 1);
+    } else {
+      const std::int64_t columns = parts(reach, tiles_.lanes) * tiles_.lanes;
+      multiply(tiles_, queries.from(i), rows, packed_keys(call, block), {0, k_.columns}, {0, columns}, tile.scores,
+               pitch_, false);
+    }
     std::optional<MaskRows<T>> mask;
     if (masked_)
       mask.emplace(mask_, call.input(3), matrix, first + i, rows, key, reach, at<T>(call.space, added_), pitch_);
@@ -180,30 +186,6 @@ class AttentionKernel final : public core::Kernel {
              {0, v_.columns}, result.row(i), result.pitch(), block > 0);
   }
 
-  void score(const Call& call, std::int64_t matrix, std::int64_t block, const ReadableRows<T>& queries,
-             std::int64_t rows, std::int64_t reach, T* weights) const noexcept {
-    if (!direct_) {
-      const std::int64_t columns = parts(reach, tiles_.lanes) * tiles_.lanes;
-      return multiply(tiles_, queries, rows, keys(call, block), {0, k_.columns}, {0, columns}, weights, pitch_, false);
-    }
-    const T* addresses[dot_rows];
-    std::int64_t offsets[dot_rows];
-    for (std::int64_t r = 0; r < rows; ++r) {
-      addresses[r] = queries.row(r);
-      offsets[r] = r * pitch_;
-    }
-    DotArguments<T> dots;
-    dots.rows = addresses;
-    dots.row_count = static_cast<int>(rows);
-    dots.b = k_.at<T>(call.input(1), matrix, block * key_block_);
-    dots.b_step = k_.row_stride;
-    dots.steps = k_.columns;
-    dots.columns = reach;
-    dots.c = weights;
-    dots.c_offsets = offsets;
-    tiles_.dots(dots);
-  }
-
   core::AttentionAttributes attributes_;
   MatrixStack q_, k_, v_, y_, log_sums_, mask_;
   bool masked_;
@@ -213,10 +195,11 @@ class AttentionKernel final : public core::Kernel {
   std::int64_t key_block_ = 0, blocks_ = 0, query_block_ = 0, query_blocks_ = 0;
   std::int64_t pitch_ = 0;                            // of rows of scores
   std::int64_t packed_keys_ = 0, packed_values_ = 0;  // elements of a block
-  bool direct_ = false;  // few queries: keys and values are read where they lie, since packing costs as much
+  bool dots_ = false;                                 // few queries: keys and values are read where they lie
   int threads_ = 1;
   WorkspaceLayout own_;  // of one thread
-  std::size_t keys_ = 0, values_ = 0, wide_ = 0, wide_queries_ = 0, weights_ = 0, result_ = 0, added_ = 0, running_ = 0;
+  std::size_t keys_ = 0, values_ = 0, copied_ = 0, copied_queries_ = 0, weights_ = 0, result_ = 0, added_ = 0,
+              running_ = 0;
 };
 
 }  // namespace

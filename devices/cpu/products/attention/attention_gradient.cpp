@@ -37,6 +37,7 @@ class AttentionGradientKernel final : public core::Kernel {
       mask_ = MatrixStack::of(step.inputs[6]);
       std::swap(mask_.row_stride, mask_.column_stride);
     }
+    dots_ = scores_by_dots(q_);
     const std::int64_t e = q_.columns, w = v_.columns;
     const int lanes = tiles_.lanes, width = tiles_.width();
     key_block_ = std::min(block_rows, k_.rows);
@@ -57,14 +58,14 @@ class AttentionGradientKernel final : public core::Kernel {
     const auto reserve = [&](std::int64_t elements) {
       return own_.reserve(static_cast<std::size_t>(elements) * sizeof(T));
     };
-    queries_across_ = reserve(blocks_ * packed_elements(by_queries_, e));
+    queries_across_ = reserve(dots_ ? 0 : blocks_ * packed_elements(by_queries_, e));
     gradients_across_ = reserve(blocks_ * packed_elements(by_queries_, w));
     queries_ = reserve(blocks_ * packed_elements(by_features_, query_block_));
     gradients_ = reserve(blocks_ * packed_elements(by_values_, query_block_));
     keys_ = reserve(packed_elements(by_features_, key_block_));
-    wide_ = reserve(q_.is_readable() ? 0 : q_.rows * std::max(e, w));
-    wide_keys_ = reserve(q_.is_readable() ? 0 : key_block_ * e);
-    wide_values_ = reserve(q_.is_readable() ? 0 : key_block_ * w);
+    copied_ = reserve(q_.is_readable(dots_) ? 0 : q_.rows * std::max(e, w));
+    copied_keys_ = reserve(k_.is_readable(dots_) ? 0 : key_block_ * e);
+    copied_values_ = reserve(v_.is_readable() ? 0 : key_block_ * w);
     rows_ = reserve(2 * blocks_ * pitch_);
     weights_ = reserve(tile_rows * pitch_);
     of_scores_ = reserve(key_block_ * pitch_);
@@ -96,11 +97,11 @@ class AttentionGradientKernel final : public core::Kernel {
   };
 
   void differentiate(const Call& call, std::int64_t matrix) const noexcept {
-    pack_queries(call, matrix);
+    const ReadableRows<T> queries = pack_queries(call, matrix);
     const ResultRows<T> sum_q(by_q_, call.output(0), matrix, 0, at<T>(call.space, sum_q_));
     sum_q.clear(q_.rows);
     for (std::int64_t first = 0; first < k_.rows; first += key_block_) {
-      of_keys(call, matrix, first, std::min(key_block_, k_.rows - first), sum_q);
+      of_keys(call, matrix, queries, first, std::min(key_block_, k_.rows - first), sum_q);
     }
     sum_q.store(q_.rows);
   }
@@ -118,15 +119,16 @@ class AttentionGradientKernel final : public core::Kernel {
     return {layout, queries_of(block), at<T>(call.space, place) + block * packed_elements(layout, query_block_)};
   }
 
-  /// Lays queries and the result's gradient out for the products, and gathers the numbers of each query.
-  void pack_queries(const Call& call, std::int64_t matrix) const noexcept {
-    T* const wide = at<T>(call.space, wide_);
-    const ReadableRows<T> queries = readable_rows(q_, call.input(0), matrix, 0, q_.rows, wide);
+  /// Lays queries and the result's gradient out for the products, and gathers the numbers of each query. The queries'
+  /// rows, for dot products.
+  ReadableRows<T> pack_queries(const Call& call, std::int64_t matrix) const noexcept {
+    T* const copy = at<T>(call.space, copied_);
+    const ReadableRows<T> queries = readable_rows(q_, call.input(0), matrix, 0, q_.rows, copy, dots_);
     for (std::int64_t block = 0; block < blocks_; ++block) {
-      pack(across(call, queries_across_, block, q_.columns), queries.transposed(block * query_block_));
+      if (!dots_) pack(across(call, queries_across_, block, q_.columns), queries.transposed(block * query_block_));
       pack(along(call, queries_, block, by_features_), queries.plain(block * query_block_));
     }
-    const ReadableRows<T> gradients = readable_rows(g_, call.input(5), matrix, 0, g_.rows, wide);
+    const ReadableRows<T> gradients = readable_rows(g_, call.input(5), matrix, 0, g_.rows, copy);
     for (std::int64_t block = 0; block < blocks_; ++block) {
       pack(across(call, gradients_across_, block, v_.columns), gradients.transposed(block * query_block_));
       pack(along(call, gradients_, block, by_values_), gradients.plain(block * query_block_));
@@ -139,14 +141,16 @@ class AttentionGradientKernel final : public core::Kernel {
         log_sums[pitch_ + i] = *deltas_.at<T>(call.input(4), matrix, block * query_block_ + i);
       }
     }
+    return queries;
   }
 
   /// What `count` keys from `first` on give: the gradients of theirs, and their part of the queries'.
-  void of_keys(const Call& call, std::int64_t matrix, std::int64_t first, std::int64_t count,
-               const ResultRows<T>& sum_q) const noexcept {
-    const ReadableRows<T> keys = readable_rows(k_, call.input(1), matrix, first, count, at<T>(call.space, wide_keys_));
+  void of_keys(const Call& call, std::int64_t matrix, const ReadableRows<T>& queries, std::int64_t first,
+               std::int64_t count, const ResultRows<T>& sum_q) const noexcept {
+    const ReadableRows<T> keys =
+        readable_rows(k_, call.input(1), matrix, first, count, at<T>(call.space, copied_keys_), dots_);
     const ReadableRows<T> values =
-        readable_rows(v_, call.input(2), matrix, first, count, at<T>(call.space, wide_values_));
+        readable_rows(v_, call.input(2), matrix, first, count, at<T>(call.space, copied_values_));
     const ResultRows<T> sum_k(by_k_, call.output(1), matrix, first, at<T>(call.space, sum_k_));
     const ResultRows<T> sum_v(by_v_, call.output(2), matrix, first, at<T>(call.space, sum_v_));
     sum_k.clear(count);
@@ -155,18 +159,18 @@ class AttentionGradientKernel final : public core::Kernel {
     pack(packed_keys, keys.plain(0));
     T* const of_scores = at<T>(call.space, of_scores_);
     for (std::int64_t block = 0; block < blocks_; ++block) {
-      const std::int64_t query = block * query_block_, queries = queries_of(block);
-      if (attributes_.causal && query + queries <= first) continue;  // queries before the first key do not see it
+      const std::int64_t query = block * query_block_, queried = queries_of(block);
+      if (attributes_.causal && query + queried <= first) continue;  // queries before the first key do not see it
       std::optional<MaskRows<T>> mask;
       if (masked_)
-        mask.emplace(mask_, call.input(6), matrix, first, count, query, queries, at<T>(call.space, added_), pitch_);
+        mask.emplace(mask_, call.input(6), matrix, first, count, query, queried, at<T>(call.space, added_), pitch_);
       for (std::int64_t r = 0; r < count; r += tile_rows) {
         const std::int64_t rows = std::min<std::int64_t>(tile_rows, count - r);
-        of_tile(call, block, keys.from(r), values.from(r), rows, first + r - query, mask, r, of_scores + r * pitch_,
-                sum_k, sum_v);
+        of_tile(call, block, queries.from(query), keys.from(r), values.from(r), rows, first + r - query, mask, r,
+                of_scores + r * pitch_, sum_k, sum_v);
       }
-      const std::int64_t unseen = attributes_.causal ? std::clamp<std::int64_t>(first - query, 0, queries) : 0;
-      multiply(tiles_, ReadableRows<T>{of_scores + unseen, 1, pitch_}, queries - unseen, packed_keys, {0, count},
+      const std::int64_t unseen = attributes_.causal ? std::clamp<std::int64_t>(first - query, 0, queried) : 0;
+      multiply(tiles_, ReadableRows<T>{of_scores + unseen, 1, pitch_}, queried - unseen, packed_keys, {0, count},
                {0, q_.columns}, sum_q.row(query + unseen), sum_q.pitch(), true);
     }
     sum_k.store(count);
@@ -175,35 +179,40 @@ class AttentionGradientKernel final : public core::Kernel {
 
   /// A tile of the block's keys, the first of them number `tile` and so many positions behind the first query: the
   /// gradients of their scores, and what they add to those of keys and values.
-  void of_tile(const Call& call, std::int64_t block, const ReadableRows<T>& keys, const ReadableRows<T>& values,
-               std::int64_t rows, std::int64_t behind, const std::optional<MaskRows<T>>& mask, std::int64_t tile,
-               T* of_scores, const ResultRows<T>& sum_k, const ResultRows<T>& sum_v) const noexcept {
-    const std::int64_t queries = queries_of(block), width = tiles_.width();
-    const auto hidden_from = [&](std::int64_t r) {
-      return attributes_.causal ? std::clamp<std::int64_t>(behind + r, 0, queries) : 0;
+  void of_tile(const Call& call, std::int64_t block, const ReadableRows<T>& queries, const ReadableRows<T>& keys,
+               const ReadableRows<T>& values, std::int64_t rows, std::int64_t behind,
+               const std::optional<MaskRows<T>>& mask, std::int64_t tile, T* of_scores, const ResultRows<T>& sum_k,
+               const ResultRows<T>& sum_v) const noexcept {
+    const std::int64_t queried = queries_of(block), width = tiles_.width();
+    const auto unseen_by = [&](std::int64_t r) {
+      return attributes_.causal ? std::clamp<std::int64_t>(behind + r, 0, queried) : 0;
     };
     // Whole panels and vectors: there is room.
-    const std::int64_t hidden = hidden_from(0) / width * width, whole = with_room(queries);
-    const Range columns{hidden, (queries + tiles_.lanes - 1) / tiles_.lanes * tiles_.lanes};
+    const std::int64_t hidden = unseen_by(0) / width * width, whole = with_room(queried);
+    const Range columns{hidden, (queried + tiles_.lanes - 1) / tiles_.lanes * tiles_.lanes};
     T* const weights = at<T>(call.space, weights_);
-    multiply(tiles_, keys, rows, across(call, queries_across_, block, q_.columns), {0, q_.columns}, columns, weights,
-             pitch_, false);
+    if (dots_) {
+      dot_scores(tiles_, queries, queried, keys, rows, q_.columns, weights, 1, pitch_);
+    } else {
+      multiply(tiles_, keys, rows, across(call, queries_across_, block, q_.columns), {0, q_.columns}, columns, weights,
+               pitch_, false);
+    }
     multiply(tiles_, values, rows, across(call, gradients_across_, block, v_.columns), {0, v_.columns}, columns,
              of_scores, pitch_, false);
     const T* const log_sums = at<T>(call.space, rows_) + 2 * block * pitch_;
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t unseen = hidden_from(r), from = unseen / row_lanes * row_lanes;
+      const std::int64_t unseen = unseen_by(r), from = unseen / row_lanes * row_lanes;
       T* const row = weights + r * pitch_;
       T* const inner = of_scores + r * pitch_;
-      loops_.differentiate(queries - from, row + from, inner + from,
-                           mask ? mask->added(loops_, tile + r, from, queries - from) : nullptr,
+      loops_.differentiate(queried - from, row + from, inner + from,
+                           mask ? mask->added(loops_, tile + r, from, queried - from) : nullptr,
                            static_cast<T>(attributes_.scale), log_sums + from, log_sums + pitch_ + from);
       std::fill_n(row, unseen, T(0));
       std::fill_n(inner, unseen, T(0));
-      std::fill(row + queries, row + whole, T(0));
-      std::fill(inner + queries, inner + whole, T(0));
+      std::fill(row + queried, row + whole, T(0));
+      std::fill(inner + queried, inner + whole, T(0));
     }
-    const Range seen{hidden, queries};
+    const Range seen{hidden, queried};
     multiply(tiles_, ReadableRows<T>{weights, pitch_, 1}, rows, along(call, gradients_, block, by_values_), seen,
              {0, v_.columns}, sum_v.row(tile), sum_v.pitch(), true);
     multiply(tiles_, ReadableRows<T>{of_scores, pitch_, 1}, rows, along(call, queries_, block, by_features_), seen,
@@ -218,10 +227,11 @@ class AttentionGradientKernel final : public core::Kernel {
   PanelLayout by_features_, by_values_, by_queries_;
   std::int64_t key_block_ = 0, query_block_ = 0, blocks_ = 0;
   std::int64_t pitch_ = 0;  // of rows of scores
+  bool dots_ = false;       // scores are dot products
   int threads_ = 1;
   WorkspaceLayout own_;  // of one thread
-  std::size_t queries_across_ = 0, gradients_across_ = 0, queries_ = 0, gradients_ = 0, keys_ = 0, wide_ = 0,
-              wide_keys_ = 0, wide_values_ = 0, rows_ = 0, weights_ = 0, of_scores_ = 0, added_ = 0, sum_q_ = 0,
+  std::size_t queries_across_ = 0, gradients_across_ = 0, queries_ = 0, gradients_ = 0, keys_ = 0, copied_ = 0,
+              copied_keys_ = 0, copied_values_ = 0, rows_ = 0, weights_ = 0, of_scores_ = 0, added_ = 0, sum_q_ = 0,
               sum_k_ = 0, sum_v_ = 0;
 };
 

@@ -35,8 +35,9 @@ struct MatrixStack {
   /// `view` holds matrices in its last two axes, or, with `vectors`, rows of one column each in its last.
   static MatrixStack of(const core::Operand& operand, bool vectors = false);
 
-  /// Whether tiles can read it where it lies: not what is stored in half precision.
-  bool is_readable() const noexcept { return !is_half(dtype); }
+  /// Whether tiles can read it where it lies: not what is stored in half precision. Dot products read `dense` rows,
+  /// whose elements lie side by side.
+  bool is_readable(bool dense = false) const noexcept { return !is_half(dtype) && (!dense || column_stride == 1); }
   template <class E>
   E* at(std::byte* base, std::int64_t matrix, std::int64_t row = 0) const noexcept {
     return reinterpret_cast<E*>(base) + starts[static_cast<std::size_t>(matrix)] + row * row_stride;
@@ -47,7 +48,7 @@ struct MatrixStack {
   }
 };
 
-/// Rows that tiles can read: in place, or widened.
+/// Rows that tiles can read: in place, widened or copied.
 template <class T>
 struct ReadableRows {
   const T* base = nullptr;
@@ -65,18 +66,54 @@ struct ReadableRows {
   }
 };
 
-/// Rows [first, first + count) of one matrix, widened into `copy` where they are of half precision.
+/// Rows [first, first + count) of one matrix, `dense` ones if need be, in `copy` where they are not readable.
 template <class T>
 ReadableRows<T> readable_rows(const MatrixStack& stack, const std::byte* base, std::int64_t matrix, std::int64_t first,
-                              std::int64_t count, T* copy) noexcept {
-  if (stack.is_readable()) return {stack.at<T>(base, matrix, first), stack.row_stride, stack.column_stride};
-  if constexpr (sizeof(T) == sizeof(float)) {
+                              std::int64_t count, T* copy, bool dense = false) noexcept {
+  if (stack.is_readable(dense)) return {stack.at<T>(base, matrix, first), stack.row_stride, stack.column_stride};
+  if (!is_half(stack.dtype)) {
+    const CopyBlock block{count, stack.columns, stack.row_stride, stack.column_stride, stack.columns, 1};
+    copy_function(block, sizeof(T))(reinterpret_cast<const std::byte*>(stack.at<T>(base, matrix, first)),
+                                    reinterpret_cast<std::byte*>(copy), block);
+  } else if constexpr (sizeof(T) == sizeof(float)) {
     for (std::int64_t i = 0; i < count; ++i) {
       widen(stack.dtype, stack.at<std::uint16_t>(base, matrix, first + i), stack.column_stride,
             copy + i * stack.columns, stack.columns);
     }
   }
   return {copy, stack.columns, 1};
+}
+
+/// Whether scores are dot products of rows where they lie: packing the keys of so few queries costs as much as using
+/// them. The number of queries and the type decide, nothing else: the kernel and its gradient must add up scores in the
+/// same order, and strides must not change a bit.
+inline bool scores_by_dots(const MatrixStack& queries) noexcept {
+  return queries.rows <= dot_rows && !is_half(queries.dtype);
+}
+
+/// The scores of queries, at most dot_rows, and keys, both dense rows: their products, so many elements apart by query
+/// and by key.
+template <class T>
+void dot_scores(const TileSet<T>& tiles, const ReadableRows<T>& queries, std::int64_t query_count,
+                const ReadableRows<T>& keys, std::int64_t key_count, std::int64_t features, T* scores,
+                std::int64_t query_step, std::int64_t key_step) noexcept {
+  const T* addresses[dot_rows];
+  std::int64_t offsets[dot_rows];
+  for (std::int64_t i = 0; i < query_count; ++i) {
+    addresses[i] = queries.row(i);
+    offsets[i] = i * query_step;
+  }
+  DotArguments<T> dots;
+  dots.rows = addresses;
+  dots.row_count = static_cast<int>(query_count);
+  dots.c_step = key_step;
+  dots.b = keys.base;
+  dots.b_step = keys.row_stride;
+  dots.steps = features;
+  dots.columns = key_count;
+  dots.c = scores;
+  dots.c_offsets = offsets;
+  tiles.dots(dots);
 }
 
 /// Rows of a result, added up where they go, or in `copy` where they are of half precision or lie apart.
@@ -167,6 +204,14 @@ struct RightPanels {
   T* packed = nullptr;
   const T* in_place = nullptr;
   std::int64_t in_place_pitch = 0;
+
+  /// Elements between the steps of the panel that begins with this column, and where one of them is.
+  std::int64_t pitch(std::int64_t column) const noexcept {
+    return packed != nullptr ? layout.pitch_of(column / layout.width) : in_place_pitch;
+  }
+  const T* at(std::int64_t step, std::int64_t column) const noexcept {
+    return (packed != nullptr ? packed + column * depth : in_place + column) + step * pitch(column);
+  }
 };
 
 /// Elements of panels with so many rows.
@@ -201,9 +246,8 @@ void multiply(const TileSet<T>& tiles, const ReadableRows<T>& left, std::int64_t
   const std::int64_t width = right.layout.width;
   for (std::int64_t first = columns.begin; first < columns.end; first += width) {
     t.columns = static_cast<int>(std::min(width, columns.end - first));
-    t.b = right.packed != nullptr ? right.packed + first * right.depth : right.in_place + first;
-    t.b_step = right.packed != nullptr ? right.layout.pitch_of(first / width) : right.in_place_pitch;
-    t.b += steps.begin * t.b_step;
+    t.b = right.at(steps.begin, first);
+    t.b_step = right.pitch(first);
     t.c = c + first;
     const int vectors = (t.columns + right.layout.lanes - 1) / right.layout.lanes;
     for (std::int64_t row = 0; row < rows; row += tile_rows) {

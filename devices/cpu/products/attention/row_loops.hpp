@@ -47,9 +47,9 @@ struct RowLoops {
   /// Of rows whose keys have all been seen: totals become what results are to be multiplied by, and log_sums the
   /// logarithms of the sums; of a row that saw nothing 0 and infinity.
   void (*conclude)(std::int64_t count, const RunningSoftmax<T>& rows, T* log_sums) = nullptr;
-  /// Scores become weights exp(score * scale + added - log_sum), and `inner` the scores' gradient by what they were
-  /// before scaling: weight * (inner - delta) * scale. Elements of log_sums and deltas belong to those of scores; all
-  /// have room for whole vectors, but what is added.
+  /// Scores become weights exp(score * scale + added - log_sum), the exponents rounded as soften does, and `inner` the
+  /// scores' gradient by what they were before scaling: weight * (inner - delta) * scale. Elements of log_sums and
+  /// deltas belong to those of scores; all have room for whole vectors, but what is added.
   void (*differentiate)(std::int64_t count, T* scores, T* inner, const T* added, T scale, const T* log_sums,
                         const T* deltas) = nullptr;
 };
