@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention where rounding and layout tell kernels apart: great scores, strided operands.
+// Attention where rounding, layout and NaN tell kernels apart: great scores, strided operands, NaN behind the diagonal.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@ namespace tyto::attention_numerics_test {
 namespace {
 
 using E = Tensor<Eager>;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Sizes {
   std::int64_t queries, keys, features, values;
@@ -262,6 +263,63 @@ TEST_CASE_TEMPLATE("strides of queries, keys and values do not change a bit of a
             CHECK(array_equal(laid_out(got.by_v, of_v), want.by_v));
           }
         }
+      }
+    }
+  }
+}
+
+/// x with a row of one number.
+E with_row(const E& x, std::int64_t row, double number) {
+  std::vector<float> numbers = x.to_vector<float>();
+  const auto columns = static_cast<std::size_t>(x.shape()[1]), first = static_cast<std::size_t>(row) * columns;
+  std::fill_n(numbers.begin() + static_cast<std::ptrdiff_t>(first), columns, static_cast<float>(number));
+  return E::from(numbers, x.shape());
+}
+
+bool rows_equal(const E& a, const E& b, std::int64_t first, std::int64_t end) {
+  return first >= end || array_equal(E(a(slice(first, end))), E(b(slice(first, end))));
+}
+
+TEST_CASE_TEMPLATE("a NaN or an infinity behind the causal diagonal reaches neither results nor gradients", M, Eager,
+                   Lazy) {
+  const auto attend = [](auto a, auto b, auto c) { return scaled_dot_product_attention(a, b, c, {.causal = true}); };
+  for (const Sizes n : {Sizes{2, 2, 5, 3}, Sizes{4, 4, 16, 32}, Sizes{7, 7, 33, 17}, Sizes{64, 64, 64, 64},
+                        Sizes{9, 5, 8, 40}, Sizes{5, 9, 8, 70}, Sizes{250, 250, 10, 9}, Sizes{700, 700, 3, 2}}) {
+    seed(22);
+    const E q = matrix(n.queries, n.features, DType::f32), k = matrix(n.keys, n.features, DType::f32);
+    const E v = matrix(n.keys, n.values, DType::f32), g = matrix(n.queries, n.values, DType::f32);
+    const Gradients clean = gradients<M>(attend, q, k, v, g);
+    for (const double poison : {std::numeric_limits<double>::quiet_NaN(), infinity}) {
+      for (const std::int64_t row : {std::int64_t{1}, n.keys / 2, n.keys - 1}) {
+        CAPTURE(n.queries);
+        CAPTURE(n.keys);
+        CAPTURE(poison);
+        CAPTURE(row);
+        // Queries before the row see neither its key nor its value.
+        const std::int64_t before = std::min(row, n.queries);
+        const Gradients by_value = gradients<M>(attend, q, k, with_row(v, row, poison), g);
+        CHECK(rows_equal(by_value.y, clean.y, 0, before));
+        CHECK(rows_equal(by_value.by_q, clean.by_q, 0, before));
+        CHECK(array_equal(by_value.by_v, clean.by_v));  // weights alone decide it
+        const Gradients by_key = gradients<M>(attend, q, with_row(k, row, poison), v, g);
+        CHECK(rows_equal(by_key.y, clean.y, 0, before));
+        CHECK(rows_equal(by_key.by_q, clean.by_q, 0, before));
+        if (row < n.queries) {
+          CHECK(!bool(any(isfinite(E(by_value.y(row))))));
+          CHECK(!bool(any(isfinite(E(by_key.by_q(row))))));
+        }
+        if (row >= n.queries) continue;
+        // Keys behind the query's row are not seen by it, and other queries do not see it.
+        const Gradients by_query = gradients<M>(attend, with_row(q, row, poison), k, v, g);
+        const Gradients by_slope = gradients<M>(attend, q, k, v, with_row(g, row, poison));
+        for (const Gradients* each : {&by_query, &by_slope}) {
+          CHECK(rows_equal(each->by_k, clean.by_k, row + 1, n.keys));
+          CHECK(rows_equal(each->by_v, clean.by_v, row + 1, n.keys));
+          CHECK(rows_equal(each->by_q, clean.by_q, 0, row));
+          CHECK(rows_equal(each->by_q, clean.by_q, row + 1, n.queries));
+        }
+        CHECK(rows_equal(by_query.y, clean.y, 0, row));
+        CHECK(rows_equal(by_query.y, clean.y, row + 1, n.queries));
       }
     }
   }

@@ -178,12 +178,11 @@ class AttentionKernel final : public core::Kernel {
     }
     loops_.soften(tile, static_cast<T>(attributes_.scale), running.from(i));
     for (std::int64_t r = 0; r < rows; ++r) {
-      T* const row = tile.scores + r * pitch_;
-      std::fill(row + std::min(reach, with_room(tile.seen[r])), row + reach, T(0));
       if (tile.factors[r] != T(1)) loops_.scale(v_.columns, result.row(i + r), tile.factors[r]);
     }
-    multiply(tiles_, ReadableRows<T>{tile.scores, pitch_, 1}, rows, values(call, matrix, block), {0, reach},
-             {0, v_.columns}, result.row(i), result.pitch(), block > 0);
+    const auto seen = [&](std::int64_t r) { return Range{0, tile.seen[r]}; };
+    multiply_tile(tiles_, loops_, ReadableRows<T>{tile.scores, pitch_, 1}, rows, values(call, matrix, block), seen,
+                  result.row(i), result.pitch(), block > 0);
   }
 
   core::AttentionAttributes attributes_;

@@ -169,9 +169,21 @@ class AttentionGradientKernel final : public core::Kernel {
         of_tile(call, block, queries.from(query), keys.from(r), values.from(r), rows, first + r - query, mask, r,
                 of_scores + r * pitch_, sum_k, sum_v);
       }
-      const std::int64_t unseen = attributes_.causal ? std::clamp<std::int64_t>(first - query, 0, queried) : 0;
-      multiply(tiles_, ReadableRows<T>{of_scores + unseen, 1, pitch_}, queried - unseen, packed_keys, {0, count},
-               {0, q_.columns}, sum_q.row(query + unseen), sum_q.pitch(), true);
+      // Queries before the block's keys see none of them, those among them a few, those behind all.
+      const auto queries_before = [&](std::int64_t end) {
+        return attributes_.causal ? std::clamp<std::int64_t>(end - query, 0, queried) : 0;
+      };
+      const ReadableRows<T> by_query{of_scores, 1, pitch_};
+      std::int64_t i = queries_before(first);
+      for (const std::int64_t behind = queries_before(first + count - 1); i < behind; i += tile_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(tile_rows, queried - i);
+        const auto seen = [&](std::int64_t r) { return Range{0, std::min(query + i + r - first + 1, count)}; };
+        multiply_tile(tiles_, loops_, by_query.from(i), rows, packed_keys, seen, sum_q.row(query + i), sum_q.pitch(),
+                      true);
+      }
+      if (i < queried)
+        multiply(tiles_, by_query.from(i), queried - i, packed_keys, {0, count}, {0, q_.columns}, sum_q.row(query + i),
+                 sum_q.pitch(), true);
     }
     sum_k.store(count);
     sum_v.store(count);
@@ -188,8 +200,7 @@ class AttentionGradientKernel final : public core::Kernel {
       return attributes_.causal ? std::clamp<std::int64_t>(behind + r, 0, queried) : 0;
     };
     // Whole panels and vectors: there is room.
-    const std::int64_t hidden = unseen_by(0) / width * width, whole = with_room(queried);
-    const Range columns{hidden, (queried + tiles_.lanes - 1) / tiles_.lanes * tiles_.lanes};
+    const Range columns{unseen_by(0) / width * width, (queried + tiles_.lanes - 1) / tiles_.lanes * tiles_.lanes};
     T* const weights = at<T>(call.space, weights_);
     if (dots_) {
       dot_scores(tiles_, queries, queried, keys, rows, q_.columns, weights, 1, pitch_);
@@ -200,23 +211,17 @@ class AttentionGradientKernel final : public core::Kernel {
     multiply(tiles_, values, rows, across(call, gradients_across_, block, v_.columns), {0, v_.columns}, columns,
              of_scores, pitch_, false);
     const T* const log_sums = at<T>(call.space, rows_) + 2 * block * pitch_;
+    const auto seen = [&](std::int64_t r) { return Range{unseen_by(r), queried}; };
     for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t unseen = unseen_by(r), from = unseen / row_lanes * row_lanes;
-      T* const row = weights + r * pitch_;
-      T* const inner = of_scores + r * pitch_;
-      loops_.differentiate(queried - from, row + from, inner + from,
+      const std::int64_t from = unseen_by(r) / row_lanes * row_lanes;
+      loops_.differentiate(queried - from, weights + r * pitch_ + from, of_scores + r * pitch_ + from,
                            mask ? mask->added(loops_, tile + r, from, queried - from) : nullptr,
                            static_cast<T>(attributes_.scale), log_sums + from, log_sums + pitch_ + from);
-      std::fill_n(row, unseen, T(0));
-      std::fill_n(inner, unseen, T(0));
-      std::fill(row + queried, row + whole, T(0));
-      std::fill(inner + queried, inner + whole, T(0));
     }
-    const Range seen{hidden, queried};
-    multiply(tiles_, ReadableRows<T>{weights, pitch_, 1}, rows, along(call, gradients_, block, by_values_), seen,
-             {0, v_.columns}, sum_v.row(tile), sum_v.pitch(), true);
-    multiply(tiles_, ReadableRows<T>{of_scores, pitch_, 1}, rows, along(call, queries_, block, by_features_), seen,
-             {0, k_.columns}, sum_k.row(tile), sum_k.pitch(), true);
+    multiply_tile(tiles_, loops_, ReadableRows<T>{weights, pitch_, 1}, rows, along(call, gradients_, block, by_values_),
+                  seen, sum_v.row(tile), sum_v.pitch(), true);
+    multiply_tile(tiles_, loops_, ReadableRows<T>{of_scores, pitch_, 1}, rows,
+                  along(call, queries_, block, by_features_), seen, sum_k.row(tile), sum_k.pitch(), true);
   }
 
   core::AttentionAttributes attributes_;

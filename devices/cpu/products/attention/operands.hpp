@@ -261,4 +261,38 @@ void multiply(const TileSet<T>& tiles, const ReadableRows<T>& left, std::int64_t
   }
 }
 
+/// As `multiply` by all columns, but each row of a tile takes steps of its own: what others take does not reach it, not
+/// even a NaN. Either the first step or the end is the same for all rows; the other grows by at most one a row.
+template <class T, class StepsOf>
+void multiply_tile(const TileSet<T>& tiles, const RowLoops<T>& loops, const ReadableRows<T>& left, std::int64_t rows,
+                   const RightPanels<T>& right, const StepsOf& steps_of, T* c, std::int64_t pitch,
+                   bool accumulate) noexcept {
+  const std::int64_t columns = right.layout.columns, width = right.layout.width;
+  const Range first = steps_of(0), last = steps_of(rows - 1), shared{last.begin, first.end};
+  const std::int64_t more = rows - 1, growth = last.end - first.end, shrinkage = last.begin - first.begin;
+  const bool alike = growth + shrinkage == 0;
+  if (!alike && growth + shrinkage < more) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      multiply(tiles, left.from(r), 1, right, steps_of(r), {0, columns}, c + r * pitch, pitch, accumulate);
+    return;
+  }
+  if (shared.size() > 0 || !accumulate) multiply(tiles, left, rows, right, shared, {0, columns}, c, pitch, accumulate);
+  if (alike) return;
+  // The first row of a growing triangle takes no step, as the last one of a shrinking one.
+  const std::int64_t row = growth != 0 ? 1 : 0, step = growth != 0 ? first.end : first.begin;
+  Triangle<T> t;
+  t.left = left.row(row) + step * left.column_stride;
+  t.left_row = left.row_stride;
+  t.left_step = left.column_stride;
+  t.sum_row = pitch;
+  const auto kind = growth != 0 ? TriangleKind::growing : TriangleKind::shrinking;
+  for (std::int64_t column = 0; column < columns; column += width) {
+    t.right = right.at(step, column);
+    t.right_step = right.pitch(column);
+    t.columns = std::min(width, columns - column);
+    t.sums = c + row * pitch + column;
+    loops.add_triangle[static_cast<int>(kind)][more - 1](t);
+  }
+}
+
 }  // namespace tyto::cpu::attention

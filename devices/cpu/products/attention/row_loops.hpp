@@ -35,15 +35,33 @@ struct ScoreTile {
   T factors[tile_rows] = {};          ///< what sums made with the greatest before are to be multiplied by
 };
 
+/// A product of as many steps as rows, of which each row takes one more than that before it, or one less.
+enum class TriangleKind { growing, shrinking };
+
+/// sums[r][j] += the sum of left[r][s] * right[s][j] over the steps s <= r of a growing triangle, s >= r of a shrinking
+/// one; whole vectors of `right` are readable.
+template <class T>
+struct Triangle {
+  const T* left = nullptr;
+  std::int64_t left_row = 0, left_step = 0;
+  const T* right = nullptr;
+  std::int64_t right_step = 0;
+  std::int64_t columns = 0;
+  T* sums = nullptr;
+  std::int64_t sum_row = 0;
+};
+
 template <class T>
 struct RowLoops {
   /// What a mask of what may be seen adds to scores: 0, or minus infinity.
   void (*admit)(std::int64_t count, const bool* seen, T* numbers) = nullptr;
   /// Scores times `scale`, plus what is added, become exp(score - greatest), with the greatest of them and of all
-  /// before; beyond those seen the row's room is filled with zeros.
+  /// before.
   void (*soften)(ScoreTile<T>& tile, T scale, const RunningSoftmax<T>& running) = nullptr;
   /// values *= factor
   void (*scale)(std::int64_t count, T* values, T factor) = nullptr;
+  /// By kind and rows - 1.
+  void (*add_triangle[2][tile_rows - 1])(const Triangle<T>& triangle) = {};
   /// Of rows whose keys have all been seen: totals become what results are to be multiplied by, and log_sums the
   /// logarithms of the sums; of a row that saw nothing 0 and infinity.
   void (*conclude)(std::int64_t count, const RunningSoftmax<T>& rows, T* log_sums) = nullptr;
