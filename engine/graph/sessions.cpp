@@ -8,8 +8,8 @@
 #include <condition_variable>
 #include <exception>
 #include <list>
+#include <map>
 #include <mutex>
-#include <set>
 
 #include "core/graph/builder.hpp"
 #include "core/value/text.hpp"
@@ -17,6 +17,7 @@
 #include "engine/run/arrays.hpp"
 #include "ops/define.hpp"
 #include "tyto/device.hpp"
+#include "tyto/reduce.hpp"
 
 namespace tyto TYTO_API {
 namespace detail {
@@ -31,6 +32,7 @@ struct Call {
   Results results = {};
   std::exception_ptr exception = {};
   bool done = false;
+  std::condition_variable changed = {};  // done, or the group that it opened is full
 
   std::int64_t rows() const { return arguments[0].view.shape[0]; }
 };
@@ -42,21 +44,30 @@ struct Group {
   std::vector<Call*> calls = {};
 };
 
+/// What is known of calls of a kind.
+enum class Joining {
+  untried,
+  right,  // rows were those of calls that run alone
+  never   // they fail together and none of them alone
+};
+
 }  // namespace pool
 
 namespace {
 
 using pool::Call;
 using pool::Group;
+using pool::Joining;
 
-bool same_but_rows(const core::Array& a, const core::Array& b) {
-  return a.dtype == b.dtype && a.buffer->device() == b.buffer->device() && a.view.rank() == b.view.rank() &&
-         std::equal(a.view.shape.begin() + 1, a.view.shape.end(), b.view.shape.begin() + 1);
-}
-
-bool fits(const Group& group, const std::string& kind, const Call& call, std::int64_t most) {
-  return group.kind == kind && group.rows + call.rows() <= most &&
-         std::ranges::equal(group.calls[0]->arguments, call.arguments, same_but_rows);
+/// Calls of one kind may run together.
+std::string kind_of(const std::string& signature, const Call& call) {
+  std::string kind = signature;
+  for (const core::Array& argument : call.arguments) {
+    Shape row = argument.view.shape;
+    row.erase(0);
+    kind += core::text(' ', argument.dtype, row, static_cast<const void*>(argument.buffer->device()));
+  }
+  return kind;
 }
 
 /// Whether all arguments have equally many rows, at least one.
@@ -71,6 +82,13 @@ core::Array rows_of(const core::Array& array, std::int64_t first, std::int64_t c
   rows.view.offset += first * array.view.strides[0];
   rows.view.shape[0] = count;
   return rows;
+}
+
+core::Array copy_of_rows(const core::Array& array, std::int64_t first, std::int64_t count) {
+  const core::Array rows = rows_of(array, first, count);
+  const core::Array copy = run::new_array(*array.buffer->device(), array.dtype, rows.view.shape);
+  run::copy_elements(rows, copy);
+  return copy;
 }
 
 /// The rows of one argument of all calls, behind them copies of the last one.
@@ -117,54 +135,132 @@ void run_together(std::size_t session, const std::vector<Call*>& calls, std::int
                                   "for such a function"));
     }
   }
+  if (calls.size() == 1 && calls[0]->rows() == rows) {
+    calls[0]->results = results;
+    return;
+  }
   std::int64_t row = 0;
   for (Call* call : calls) {
     call->results = {{}, results.structure};
     for (std::size_t i = 0; i < arrays.size(); ++i) {
+      // A copy, or who keeps a row would keep all.
       call->results.values.push_back(
-          core::constant(results.values[i].node()->mode(), rows_of(arrays[i], row, call->rows())));
+          core::constant(results.values[i].node()->mode(), copy_of_rows(arrays[i], row, call->rows())));
     }
     row += call->rows();
   }
 }
 
-// When they fail together each is run alone, to find out whose fault it was. False where it was nobody's: such calls
-// cannot be put together. What runs alone has the rows that it was given.
-bool run_all(std::size_t session, const Group& group, std::int64_t most) {
-  const bool joined = group.calls.size() > 1;
-  try {
-    run_together(session, group.calls, joined ? padded(group.rows, most) : group.rows);
-    return true;
-  } catch (...) {
-    if (!joined) group.calls[0]->exception = std::current_exception();
+bool alike(const core::Array& a, const core::Array& b, bool exactly) {
+  if (a.view.count() == 0) return true;
+  const auto eager = [](const core::Array& array) { return Tensor<Eager>(core::constant(core::Mode::eager, array)); };
+  // Far above what another number of rows changes by rounding, f16 included.
+  constexpr double relative = 0.02;
+  if (exactly || is_integer(a.dtype) || a.dtype == DType::boolean) return array_equal(eager(a), eager(b));
+  const Tensor<Eager> expected = eager(b);
+  const double most = abs(expected).astype(DType::f64).max().template item<double>();
+  return allclose(eager(a), expected, relative, relative * most);
+}
+
+/// The first result that is not alike, or their count.
+std::size_t first_difference(const Results& a, const Results& b) {
+  std::size_t i = 0;
+  while (i < a.values.size() && alike(run::contents(a.values[i]), run::contents(b.values[i]), false)) ++i;
+  return i;
+}
+
+bool have_same_arguments(const std::vector<Call*>& calls) {
+  return std::ranges::all_of(calls, [&](const Call* call) {
+    return std::ranges::equal(call->arguments, calls[0]->arguments,
+                              [](const core::Array& a, const core::Array& b) { return alike(a, b, true); });
+  });
+}
+
+/// Runs each of the calls that ran together alone as well. Throws where the rows differ: they are made of others' rows.
+/// What draws random numbers, or is NaN, is not even like itself, and tells nothing.
+void compare_with_runs_alone(std::size_t session, const std::vector<Call*>& calls) {
+  for (const Call* call : calls) {
+    const auto run_alone = [&] {
+      Call copy{.arguments = call->arguments, .modes = call->modes, .run = call->run};
+      run_together(session, {&copy}, copy.rows());
+      return copy.results;
+    };
+    const Results alone = run_alone();
+    const std::size_t different = first_difference(call->results, alone);
+    if (different == alone.values.size()) continue;
+    if (first_difference(run_alone(), alone) != alone.values.size()) return;
+    throw GraphError(
+        core::text("SessionPool: result ", different + 1,
+                   " of calls that run together is not what each gives alone, since its rows are made of several rows "
+                   "of the arguments; give .batch = 1 for such a function"));
   }
-  if (!joined) return true;
-  bool failed = false;
-  for (Call* call : group.calls) {
+}
+
+// When they fail together each is run alone, to find out whose fault it was; where it was nobody's, such calls cannot
+// be put together. What runs alone has the rows that it was given.
+Joining run_all(std::size_t session, const Group& group, Joining known, std::int64_t most) {
+  if (group.calls.size() == 1) {
     try {
-      run_together(session, {call}, call->rows());
+      run_together(session, group.calls, group.rows);
     } catch (...) {
-      call->exception = std::current_exception();
-      failed = true;
+      group.calls[0]->exception = std::current_exception();
     }
+    return known;
   }
-  return failed;
+  try {
+    run_together(session, group.calls, padded(group.rows, most));
+  } catch (...) {
+    for (Call* call : group.calls) {
+      try {
+        run_together(session, {call}, call->rows());
+      } catch (...) {
+        call->exception = std::current_exception();
+      }
+    }
+    const bool nobody = std::ranges::none_of(group.calls, [](const Call* call) { return call->exception != nullptr; });
+    return nobody ? Joining::never : known;
+  }
+  if (known == Joining::right || have_same_arguments(group.calls)) return known;
+  try {
+    compare_with_runs_alone(session, group.calls);
+    return Joining::right;
+  } catch (...) {
+    for (Call* call : group.calls) call->exception = std::current_exception();
+    return known;
+  }
 }
 
 }  // namespace
 
 struct PoolCore::Queue {
   std::mutex mutex;
-  std::condition_variable changed;  // a session is free, a group is full, or calls are done
   std::vector<std::size_t> idle;
-  std::list<Group> open;        // groups that calls may still join
-  std::set<std::string> alone;  // kinds of calls that cannot be put together
+  std::list<std::condition_variable*> waiting;  // for a session, the first one first
+  std::list<Group> open;                        // groups that calls may still join
+  std::map<std::string, Joining> kinds;
 
   std::size_t take(std::unique_lock<std::mutex>& lock) {
-    changed.wait(lock, [this] { return !idle.empty(); });
+    if (idle.empty() || !waiting.empty()) {
+      std::condition_variable turn;
+      const auto place = waiting.insert(waiting.end(), &turn);
+      turn.wait(lock, [&] { return !idle.empty() && waiting.front() == &turn; });
+      waiting.erase(place);
+    }
     const std::size_t session = idle.back();
     idle.pop_back();
+    wake();
     return session;
+  }
+
+  void give(std::size_t session) {
+    idle.push_back(session);
+    wake();
+  }
+
+ private:
+  // While the mutex is held: who waits may be gone as soon as it is free.
+  void wake() {
+    if (!idle.empty() && !waiting.empty()) waiting.front()->notify_one();
   }
 };
 
@@ -190,14 +286,11 @@ std::size_t PoolCore::take() {
 }
 
 void PoolCore::give(std::size_t session) {
-  {
-    const std::lock_guard lock(queue_->mutex);
-    queue_->idle.push_back(session);
-  }
-  queue_->changed.notify_all();
+  const std::lock_guard lock(queue_->mutex);
+  queue_->give(session);
 }
 
-Results PoolCore::call(std::vector<Value> arguments, const std::string& kind, const Run& run) {
+Results PoolCore::call(std::vector<Value> arguments, const std::string& signature, const Run& run) {
   Call own;
   own.run = &run;
   for (const Value& argument : arguments) {
@@ -210,34 +303,39 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& kind, co
         "SessionPool: an argument has no rows, or not as many as the first: with .batch calls are put together along "
         "the first axis of all arguments");
   }
+  const std::string kind = kind_of(signature, own);
   Queue& queue = *queue_;
   std::unique_lock lock(queue.mutex);
-  const bool alone = queue.alone.contains(kind);
-  const auto joined = std::ranges::find_if(
-      queue.open, [&](const Group& group) { return !alone && fits(group, kind, own, options_.batch); });
+  Joining& joining = queue.kinds[kind];
+  const auto joined = std::ranges::find_if(queue.open, [&](const Group& group) {
+    return joining != Joining::never && group.kind == kind && group.rows + own.rows() <= options_.batch;
+  });
   if (joined != queue.open.end()) {
     joined->calls.push_back(&own);
     joined->rows += own.rows();
-    if (joined->rows >= options_.batch) queue.changed.notify_all();
-    queue.changed.wait(lock, [&] { return own.done; });
+    if (joined->rows >= options_.batch) joined->calls[0]->changed.notify_one();
+    own.changed.wait(lock, [&] { return own.done; });
   } else {
     const auto group = queue.open.insert(queue.open.end(), {kind, own.rows(), {&own}});
-    if (options_.wait_us != 0 && !alone) {
+    if (options_.wait_us != 0 && joining != Joining::never) {
       constexpr std::int64_t longest = 86'400'000'000;  // a day: further ahead clocks may overflow
-      queue.changed.wait_for(lock, std::chrono::microseconds(std::min(options_.wait_us, longest)),
-                             [&] { return group->rows >= options_.batch; });
+      own.changed.wait_for(lock, std::chrono::microseconds(std::min(options_.wait_us, longest)),
+                           [&] { return group->rows >= options_.batch; });
     }
     const std::size_t session = queue.take(lock);
     std::list<Group> closed;
     closed.splice(closed.end(), queue.open, group);
+    const Joining known = joining;
     lock.unlock();
-    const bool may_be_joined = run_all(session, *group, options_.batch);
+    const Joining found = run_all(session, *group, known, options_.batch);
     lock.lock();
-    if (!may_be_joined) queue.alone.insert(kind);
-    for (Call* call : group->calls) call->done = true;
-    queue.idle.push_back(session);
+    if (joining == known) joining = found;
+    for (Call* call : group->calls) {
+      call->done = true;
+      call->changed.notify_one();
+    }
+    queue.give(session);
     lock.unlock();
-    queue.changed.notify_all();
   }
   if (own.exception) std::rethrow_exception(own.exception);
   return std::move(own.results);

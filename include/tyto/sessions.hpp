@@ -63,9 +63,9 @@ class PoolCore {
   /// Waits for a free session, and gives it back.
   std::size_t take();
   void give(std::size_t session);
-  /// Results of a call, which may be a part of a larger run of calls that are alike: of the same `kind`, of arguments
-  /// of the same types, and of the same shapes behind the first axis.
-  Results call(std::vector<Value> arguments, const std::string& kind, const Run& run);
+  /// Results of a call, which may be a part of a larger run of calls that are alike: of the same `signature`, of
+  /// arguments of the same types, and of the same shapes behind the first axis.
+  Results call(std::vector<Value> arguments, const std::string& signature, const Run& run);
 
  private:
   struct Queue;
@@ -115,11 +115,12 @@ inline constexpr bool may_be_joined<NamedList<T>> = true;
 ///     Tensor y = pool(Tensor::ones({1, 10}));   // from any thread
 ///
 /// With `batch` calls that wait are put together: row i of each result must be made of row i of the arguments alone.
-/// What means over the first axis, say, is wrong without a word then. Calls that run together have 1, 2, 4, 8 ... rows,
-/// filled up by copies of the last one, so that there are few plans; numbers are those of a run of so many rows, which
-/// may differ from those of one row in the last bits. A call whose shapes differ
-/// runs alone or with others like it, and what a call throws no other call sees. Calls that fail together and none of
-/// them alone, as those of a model whose file states the batch, run alone from then on.
+/// The first calls of a kind that run together run alone as well, and GraphError says where that differs by more than
+/// 2 %, as for means over the first axis. Calls that run together have 1, 2, 4, 8 ... rows, filled up by copies of the
+/// last one, so that there are few plans; numbers are those of a run of so many rows, which may differ from those of
+/// one row in the last bits. A call whose shapes differ runs alone or with others like it, and what a call throws no
+/// other call sees. Calls that fail together and none of them alone, as those of a model whose file states the batch,
+/// run alone from then on.
 template <class M>
 class SessionPool {
  public:
@@ -153,10 +154,10 @@ class SessionPool {
 
   template <class Result, class... A>
   Result joined_call(const A&... arguments) {
-    std::string kind = typeid(std::tuple<A...>).name();
+    std::string signature = typeid(std::tuple<A...>).name();
     std::vector<Value> values;
     (detail::flatten(arguments, values), ...);
-    (detail::lay_out(arguments, kind), ...);
+    (detail::lay_out(arguments, signature), ...);
     const auto run = [&](std::size_t session, std::vector<Value> given) {
       std::tuple<A...> own(arguments...);
       Value* next = given.data();
@@ -166,7 +167,7 @@ class SessionPool {
       detail::flatten(*structure, results.values);
       return results;
     };
-    detail::Results results = core_.call(std::move(values), kind, run);
+    detail::Results results = core_.call(std::move(values), signature, run);
     Result out = *static_cast<const Result*>(results.structure.get());
     Value* next = results.values.data();
     detail::restore(out, next);

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <tyto/sessions.hpp>
 #include <tyto/tyto.hpp>
+#include <vector>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/clients.hpp"
@@ -148,6 +152,103 @@ BOTH_MODES("a call of a pool that runs alone has the rows that it was given") {
   auto f = tyto::compile([](Tensor x) { return x - x.mean(0); });
   SessionPool pool(f, {.sessions = 1, .batch = 4});
   CHECK(numbers(pool(Tensor{{1.0}, {2.0}, {6.0}})) == std::vector<double>{-2, -1, 3});
+}
+
+BOTH_MODES("a function whose rows are made of several rows is refused, not answered wrongly") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return std::tuple(x * 2.0, x - x.mean(0)); });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
+  std::atomic<int> refused = 0;
+  const auto call = [&](int client) {
+    try {
+      (void)pool(Tensor::full({1, 2}, client, DType::f32));
+      return false;
+    } catch (const GraphError& error) {
+      ++refused;
+      return std::string(error.what()) ==
+             "SessionPool: result 2 of calls that run together is not what each gives alone, since its rows are made "
+             "of several rows of the arguments; give .batch = 1 for such a function";
+    }
+  };
+  CHECK(by_clients(call) == "");
+  CHECK(by_clients(call) == "");
+  CHECK(refused == 2 * clients);
+}
+
+BOTH_MODES("calls with the same arguments tell nothing about rows that are made of several") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x - x.mean(0); });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
+  CHECK(by_clients([&](int) { return numbers(pool(Tensor::full({1, 2}, 3.0, DType::f32))) == Numbers{0, 0}; }) == "");
+  std::atomic<int> refused = 0;
+  CHECK(by_clients([&](int client) {
+          try {
+            (void)pool(Tensor::full({1, 2}, client, DType::f32));
+          } catch (const GraphError&) {
+            ++refused;
+          }
+          return true;
+        }) == "");
+  CHECK(refused == clients);
+}
+
+BOTH_MODES("calls that draw random numbers, give NaN or integers are put together") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return std::tuple(x + Tensor::uniform(x.shape()), x / 0.0, argmax(x, 1)); });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
+  CHECK(by_clients([&](int client) {
+          for (int call = 0; call < 2; ++call) {
+            const double c = client;
+            const auto [drawn, infinite, largest] =
+                pool(Tensor::from(std::vector<double>{c, -c, 0}, {1, 3}).astype(DType::f32));
+            for (int i = 0; i < 3; ++i) {
+              const double part =
+                  numbers(drawn)[static_cast<std::size_t>(i)] - Numbers{c, -c, 0}[static_cast<std::size_t>(i)];
+              if (part < 0 || part > 1) return false;
+            }
+            if (!std::isnan(numbers(infinite)[2]) || numbers(largest) != Numbers{0}) return false;
+          }
+          return true;
+        }) == "");
+}
+
+BOTH_MODES("who keeps the result of one call does not keep those of the others") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x * 2.0; });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
+  std::atomic<int> views = 0;
+  CHECK(by_clients([&](int client) {
+          const Tensor y = pool(Tensor::full({1, 100}, client, DType::f32));
+          if (tyto::describe(y).layout->is_view) ++views;
+          return numbers(y) == Numbers(100, 2.0 * client);
+        }) == "");
+  CHECK(views == 0);
+}
+
+TEST_CASE("calls of a pool get sessions in the order in which they ask") {
+  using Tensor = tyto::Tensor<tyto::Eager>;
+  constexpr int callers = 8;
+  // A thread may be late for reasons of its own, but not in each of five rounds.
+  bool in_order = false;
+  for (int round = 0; round < 5 && !in_order; ++round) {
+    std::vector<int> order;
+    std::atomic<bool> all_wait = false;
+    auto f = tyto::compile([&](Tensor x) {
+      while (!all_wait) std::this_thread::yield();
+      order.push_back(x.template item<int>());
+      return x;
+    });
+    SessionPool pool(f, {.sessions = 1});
+    std::vector<std::jthread> threads;
+    for (int caller = 0; caller < callers; ++caller) {
+      threads.emplace_back([&pool, caller] { (void)pool(Tensor(caller)); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+    all_wait = true;
+    threads.clear();
+    in_order = std::ranges::is_sorted(order);
+  }
+  CHECK(in_order);
 }
 
 BOTH_MODES("gradients go through a pool that puts calls together") {
