@@ -35,6 +35,12 @@
 
 namespace tyto TYTO_API {
 
+namespace detail {
+/// What no template argument makes true: an assertion of it fails where the template is used.
+template <class>
+inline constexpr bool never = false;
+}  // namespace detail
+
 /// Every line is computed at once.
 struct Eager {};
 /// Every line is recorded; reading evaluates what it needs.
@@ -156,6 +162,16 @@ namespace detail {
 /// that mode. (As friends of a base only arguments that are tensors find these.)
 template <class Mode>
 class BesideAny {
+  template <class M>
+  static Tensor<Mode> other_mode(const Tensor<Mode>& a) {
+    static_assert(never<M>, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode");
+    return a;
+  }
+  template <class T>
+  static Tensor<Mode> vector_operand(const Tensor<Mode>& a) {
+    static_assert(never<T>, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");
+    return a;
+  }
 #define TYTO_BESIDE_ANY(symbol)                                                    \
   template <std::same_as<Any> A>                                                   \
   friend Tensor<Mode> operator symbol(const Tensor<A>& a, const Tensor<Mode>& b) { \
@@ -176,18 +192,17 @@ class BesideAny {
   TYTO_BESIDE_ANY(>)
   TYTO_BESIDE_ANY(>=)
 #undef TYTO_BESIDE_ANY
-// What is no operand of a tensor. (Where a deleted operator is called, clang lists all there are.)
-#define TYTO_NO_OPERAND(symbol)                                                                              \
-  template <class M>                                                                                         \
-  requires(!std::is_same_v<M, Mode> && !std::is_same_v<M, Any>) friend Tensor<Mode> operator symbol(         \
-      const Tensor<Mode>& a, const Tensor<M>&) {                                                             \
-    static_assert(sizeof(M) == 0, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode"); \
-    return a;                                                                                                \
-  }                                                                                                          \
-  template <class T>                                                                                         \
-  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const std::vector<T>&) {                        \
-    static_assert(sizeof(T) == 0, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");      \
-    return a;                                                                                                \
+// What is no operand of a tensor. (Where a deleted operator is called, clang lists all there are; assertions in a macro
+// are told with its lines.)
+#define TYTO_NO_OPERAND(symbol)                                                                      \
+  template <class M>                                                                                 \
+  requires(!std::is_same_v<M, Mode> && !std::is_same_v<M, Any>) friend Tensor<Mode> operator symbol( \
+      const Tensor<Mode>& a, const Tensor<M>&) {                                                     \
+    return other_mode<M>(a);                                                                         \
+  }                                                                                                  \
+  template <class T>                                                                                 \
+  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const std::vector<T>&) {                \
+    return vector_operand<T>(a);                                                                     \
   }
   TYTO_NO_OPERAND(+)
   TYTO_NO_OPERAND(-)
@@ -483,19 +498,19 @@ class Tensor : detail::BesideAny<Mode> {
   /// Not of a const name.
   template <class T = Mode>
   void operator+=(const Tensor&) const& {
-    static_assert(sizeof(T) == 0, "the name on the left is const");
+    static_assert(detail::never<T>, "the name on the left is const");
   }
   template <class T = Mode>
   void operator-=(const Tensor&) const& {
-    static_assert(sizeof(T) == 0, "the name on the left is const");
+    static_assert(detail::never<T>, "the name on the left is const");
   }
   template <class T = Mode>
   void operator*=(const Tensor&) const& {
-    static_assert(sizeof(T) == 0, "the name on the left is const");
+    static_assert(detail::never<T>, "the name on the left is const");
   }
   template <class T = Mode>
   void operator/=(const Tensor&) const& {
-    static_assert(sizeof(T) == 0, "the name on the left is const");
+    static_assert(detail::never<T>, "the name on the left is const");
   }
 
   /// Engine's own: the value behind the handle.

@@ -1,5 +1,4 @@
-// The compiler must say: where
-// In lines, at most: 22
+// The compiler must say: where: the condition is a tensor of bools; of a bool of C++, `c ? a : b` decides
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
