@@ -220,8 +220,8 @@ Joining run_all(std::size_t session, const Group& group, Joining known, std::int
     const bool nobody = std::ranges::none_of(group.calls, [](const Call* call) { return call->exception != nullptr; });
     return nobody ? Joining::never : known;
   }
-  if (known == Joining::right || have_same_arguments(group.calls)) return known;
   try {
+    if (known == Joining::right || have_same_arguments(group.calls)) return known;
     compare_with_runs_alone(session, group.calls);
     return Joining::right;
   } catch (...) {
