@@ -10,6 +10,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "core/graph/builder.hpp"
 #include "core/value/text.hpp"
@@ -17,12 +18,17 @@
 #include "engine/run/arrays.hpp"
 #include "ops/define.hpp"
 #include "tyto/device.hpp"
-#include "tyto/reduce.hpp"
 
 namespace tyto TYTO_API {
 namespace detail {
 
 namespace pool {
+
+/// A caller that waits for a session.
+struct Waiter {
+  std::condition_variable changed = {};
+  std::chrono::steady_clock::time_point since = {};
+};
 
 /// A call in a group.
 struct Call {
@@ -33,6 +39,7 @@ struct Call {
   std::exception_ptr exception = {};
   bool done = false;
   std::condition_variable changed = {};  // done, or the group that it opened is full
+  std::list<Waiter> turn{1};             // made here, so that whoever waits in a group's name needs no memory for it
 
   std::int64_t rows() const { return arguments[0].view.shape[0]; }
 };
@@ -47,8 +54,8 @@ struct Group {
 /// What is known of calls of a kind.
 enum class Joining {
   untried,
-  right,  // rows were those of calls that run alone
-  never   // they fail together and none of them alone
+  right,  // rows did not change with those of other calls
+  never   // they did, or the calls fail together and none of them alone
 };
 
 }  // namespace pool
@@ -58,6 +65,7 @@ namespace {
 using pool::Call;
 using pool::Group;
 using pool::Joining;
+using pool::Waiter;
 
 /// Calls of one kind may run together.
 std::string kind_of(const std::string& signature, const Call& call) {
@@ -91,20 +99,21 @@ core::Array copy_of_rows(const core::Array& array, std::int64_t first, std::int6
   return copy;
 }
 
-/// The rows of one argument of all calls, behind them copies of the last one.
-core::Array stacked(const std::vector<Call*>& calls, std::size_t argument, std::int64_t rows) {
-  const core::Array& first = calls[0]->arguments[argument];
-  if (calls.size() == 1 && calls[0]->rows() == rows) return first;
-  Shape shape = first.view.shape;
+/// The rows of one argument of a run of so many. Those before and behind the rows of the calls, which begin at `first`,
+/// are copies of the next row of a call.
+core::Array stacked(std::span<Call* const> calls, std::size_t argument, std::int64_t first, std::int64_t rows) {
+  const core::Array& like = calls[0]->arguments[argument];
+  if (calls.size() == 1 && calls[0]->rows() == rows) return like;
+  Shape shape = like.view.shape;
   shape[0] = rows;
-  const core::Array all = run::new_array(*first.buffer->device(), first.dtype, shape);
-  std::int64_t row = 0;
+  const core::Array all = run::new_array(*like.buffer->device(), like.dtype, shape);
+  for (std::int64_t row = 0; row < first; ++row) run::copy_elements(rows_of(like, 0, 1), rows_of(all, row, 1));
+  std::int64_t row = first;
   for (const Call* call : calls) {
     run::copy_elements(call->arguments[argument], rows_of(all, row, call->rows()));
     row += call->rows();
   }
-  for (; row < rows; ++row) {
-    const Call& last = *calls.back();
+  for (const Call& last = *calls.back(); row < rows; ++row) {
     run::copy_elements(rows_of(last.arguments[argument], last.rows() - 1, 1), rows_of(all, row, 1));
   }
   return all;
@@ -117,13 +126,12 @@ std::int64_t padded(std::int64_t rows, std::int64_t most) {
 }
 
 /// Runs the calls as one and hands out their rows.
-void run_together(std::size_t session, const std::vector<Call*>& calls, std::int64_t rows) {
-  const Call& first = *calls[0];
+void run_together(std::size_t session, std::span<Call* const> calls, std::int64_t first, std::int64_t rows) {
   std::vector<Value> arguments;
-  for (std::size_t i = 0; i < first.arguments.size(); ++i) {
-    arguments.push_back(core::constant(first.modes[i], stacked(calls, i, rows)));
+  for (std::size_t i = 0; i < calls[0]->arguments.size(); ++i) {
+    arguments.push_back(core::constant(calls[0]->modes[i], stacked(calls, i, first, rows)));
   }
-  const Results results = (*first.run)(session, std::move(arguments));
+  const Results results = (*calls[0]->run)(session, std::move(arguments));
   std::vector<core::Array> arrays;
   for (const Value& result : results.values) {
     arrays.push_back(run::contents(result));
@@ -139,7 +147,7 @@ void run_together(std::size_t session, const std::vector<Call*>& calls, std::int
     calls[0]->results = results;
     return;
   }
-  std::int64_t row = 0;
+  std::int64_t row = first;
   for (Call* call : calls) {
     call->results = {{}, results.structure};
     for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -151,83 +159,78 @@ void run_together(std::size_t session, const std::vector<Call*>& calls, std::int
   }
 }
 
-bool alike(const core::Array& a, const core::Array& b, bool exactly) {
-  if (a.view.count() == 0) return true;
-  const auto eager = [](const core::Array& array) { return Tensor<Eager>(core::constant(core::Mode::eager, array)); };
-  // Far above what another number of rows changes by rounding, f16 included.
-  constexpr double relative = 0.02;
-  if (exactly || is_integer(a.dtype) || a.dtype == DType::boolean) return array_equal(eager(a), eager(b));
-  const Tensor<Eager> expected = eager(b);
-  const double most = abs(expected).astype(DType::f64).max().template item<double>();
-  return allclose(eager(a), expected, relative, relative * most);
-}
-
-/// The first result that is not alike, or their count.
-std::size_t first_difference(const Results& a, const Results& b) {
-  std::size_t i = 0;
-  while (i < a.values.size() && alike(run::contents(a.values[i]), run::contents(b.values[i]), false)) ++i;
-  return i;
-}
-
-bool have_same_arguments(const std::vector<Call*>& calls) {
-  return std::ranges::all_of(calls, [&](const Call* call) {
-    return std::ranges::equal(call->arguments, calls[0]->arguments,
-                              [](const core::Array& a, const core::Array& b) { return alike(a, b, true); });
+bool have_same_arguments(const Call& a, const Call& b) {
+  return std::ranges::equal(a.arguments, b.arguments, [](const core::Array& one, const core::Array& other) {
+    return run::host_bytes(one) == run::host_bytes(other);
   });
 }
 
-/// Runs each of the calls that ran together alone as well. Throws where the rows differ: they are made of others' rows.
-/// What draws random numbers, or is NaN, is not even like itself, and tells nothing.
-void compare_with_runs_alone(std::size_t session, const std::vector<Call*>& calls) {
-  for (const Call* call : calls) {
-    const auto run_alone = [&] {
-      Call copy{.arguments = call->arguments, .modes = call->modes, .run = call->run};
-      run_together(session, {&copy}, copy.rows());
-      return copy.results;
-    };
-    const Results alone = run_alone();
-    const std::size_t different = first_difference(call->results, alone);
-    if (different == alone.values.size()) continue;
-    if (first_difference(run_alone(), alone) != alone.values.size()) return;
-    throw GraphError(
-        core::text("SessionPool: result ", different + 1,
-                   " of calls that run together is not what each gives alone, since its rows are made of several rows "
-                   "of the arguments; give .batch = 1 for such a function"));
+/// Whether the rows of calls that ran together are made of other calls' rows. One call runs once more, in the same
+/// place of as many rows, which are all its own now: the same plan, and so the same bits, unless its rows saw the
+/// others'. Results that differ between two such runs are random and tell nothing, as arguments that are the same.
+Joining found_by_replacing_others(std::size_t session, std::span<Call* const> calls, std::int64_t rows) {
+  const auto chosen =
+      std::ranges::find_if(calls, [&](const Call* call) { return !have_same_arguments(*call, *calls[0]); });
+  if (chosen == calls.end()) return Joining::untried;
+  std::int64_t first = 0;
+  for (auto before = calls.begin(); before != chosen; ++before) first += (*before)->rows();
+  const auto run_among_copies = [&] {
+    Call copy{.arguments = (*chosen)->arguments, .modes = (*chosen)->modes, .run = (*chosen)->run};
+    Call* const only = &copy;
+    run_together(session, {&only, 1}, first, rows);
+    return copy.results.values;
+  };
+  const std::vector<Value>& together = (*chosen)->results.values;
+  const std::vector<Value> apart = run_among_copies();
+  std::vector<Value> again;
+  Joining found = Joining::untried;
+  for (std::size_t i = 0; i < apart.size(); ++i) {
+    const auto bytes = run::host_bytes(run::contents(apart[i]));
+    if (run::host_bytes(run::contents(together[i])) == bytes) {
+      found = Joining::right;
+      continue;
+    }
+    if (again.empty()) again = run_among_copies();
+    if (run::host_bytes(run::contents(again[i])) == bytes) return Joining::never;
+  }
+  return found;
+}
+
+void run_each_alone(std::size_t session, std::span<Call* const> calls) {
+  for (Call* call : calls) {
+    try {
+      run_together(session, {&call, 1}, 0, call->rows());
+    } catch (...) {
+      call->exception = std::current_exception();
+    }
   }
 }
 
-// When they fail together each is run alone, to find out whose fault it was; where it was nobody's, such calls cannot
-// be put together. What runs alone has the rows that it was given.
+/// Runs a group, whose calls may fail, and says what is known then of calls of the kind. When they fail together each
+/// is run alone, to find out whose fault it was; where it was nobody's, such calls cannot be put together. What runs
+/// alone has the rows that it was given.
 Joining run_all(std::size_t session, const Group& group, Joining known, std::int64_t most) {
-  if (group.calls.size() == 1) {
-    try {
-      run_together(session, group.calls, group.rows);
-    } catch (...) {
-      group.calls[0]->exception = std::current_exception();
-    }
+  const std::vector<Call*>& calls = group.calls;
+  if (calls.size() == 1) {
+    run_each_alone(session, calls);
     return known;
   }
+  const std::int64_t rows = padded(group.rows, most);
   try {
-    run_together(session, group.calls, padded(group.rows, most));
+    run_together(session, calls, 0, rows);
   } catch (...) {
-    for (Call* call : group.calls) {
-      try {
-        run_together(session, {call}, call->rows());
-      } catch (...) {
-        call->exception = std::current_exception();
-      }
-    }
-    const bool nobody = std::ranges::none_of(group.calls, [](const Call* call) { return call->exception != nullptr; });
+    run_each_alone(session, calls);
+    const bool nobody = std::ranges::none_of(calls, [](const Call* call) { return call->exception != nullptr; });
     return nobody ? Joining::never : known;
   }
+  if (known == Joining::right) return known;
   try {
-    if (known == Joining::right || have_same_arguments(group.calls)) return known;
-    compare_with_runs_alone(session, group.calls);
-    return Joining::right;
+    known = found_by_replacing_others(session, calls, rows);
   } catch (...) {
-    for (Call* call : group.calls) call->exception = std::current_exception();
-    return known;
+    return known;  // the calls themselves were answered
   }
+  if (known == Joining::never) run_each_alone(session, calls);
+  return known;
 }
 
 }  // namespace
@@ -235,16 +238,23 @@ Joining run_all(std::size_t session, const Group& group, Joining known, std::int
 struct PoolCore::Queue {
   std::mutex mutex;
   std::vector<std::size_t> idle;
-  std::list<std::condition_variable*> waiting;  // for a session, the first one first
-  std::list<Group> open;                        // groups that calls may still join
+  std::list<Waiter> waiting;  // for a session, the first one first
+  std::list<Group> open;      // groups that calls may still join
   std::map<std::string, Joining> kinds;
 
-  std::size_t take(std::unique_lock<std::mutex>& lock) {
-    if (idle.empty() || !waiting.empty()) {
-      std::condition_variable turn;
-      const auto place = waiting.insert(waiting.end(), &turn);
-      turn.wait(lock, [&] { return !idle.empty() && waiting.front() == &turn; });
-      waiting.erase(place);
+  /// `turn` is the place of whoever asks in the line. A session that is free goes to who asks for it, which saves
+  /// waking somebody, unless the first in the line has waited for longer than that takes.
+  std::size_t take(std::unique_lock<std::mutex>& lock, std::list<Waiter>& turn) {
+    constexpr std::chrono::milliseconds patience{1};
+    const auto is_late = [&] {
+      return !waiting.empty() && std::chrono::steady_clock::now() - waiting.front().since > patience;
+    };
+    if (idle.empty() || is_late()) {
+      turn.front().since = std::chrono::steady_clock::now();
+      const auto own = turn.begin();
+      waiting.splice(waiting.end(), turn);
+      own->changed.wait(lock, [&] { return !idle.empty() && waiting.begin() == own; });
+      turn.splice(turn.begin(), waiting, own);
     }
     const std::size_t session = idle.back();
     idle.pop_back();
@@ -257,10 +267,22 @@ struct PoolCore::Queue {
     wake();
   }
 
+  Joining of(const std::string& kind) const {
+    const auto found = kinds.find(kind);
+    return found == kinds.end() ? Joining::untried : found->second;
+  }
+
+  void learn(const std::string& kind, Joining joining) {
+    constexpr std::size_t most = 1000;  // of shapes that change without end
+    if (joining == Joining::untried) return;
+    if (kinds.size() >= most) kinds.clear();
+    kinds[kind] = joining;
+  }
+
  private:
   // While the mutex is held: who waits may be gone as soon as it is free.
   void wake() {
-    if (!idle.empty() && !waiting.empty()) waiting.front()->notify_one();
+    if (!idle.empty() && !waiting.empty()) waiting.front().changed.notify_one();
   }
 };
 
@@ -281,8 +303,9 @@ PoolCore::PoolCore(const SessionPoolOptions& options) : options_(options), queue
 PoolCore::~PoolCore() = default;
 
 std::size_t PoolCore::take() {
+  std::list<Waiter> turn(1);
   std::unique_lock lock(queue_->mutex);
-  return queue_->take(lock);
+  return queue_->take(lock, turn);
 }
 
 void PoolCore::give(std::size_t session) {
@@ -306,9 +329,9 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& signatur
   const std::string kind = kind_of(signature, own);
   Queue& queue = *queue_;
   std::unique_lock lock(queue.mutex);
-  Joining& joining = queue.kinds[kind];
+  const Joining known = queue.of(kind);
   const auto joined = std::ranges::find_if(queue.open, [&](const Group& group) {
-    return joining != Joining::never && group.kind == kind && group.rows + own.rows() <= options_.batch;
+    return known != Joining::never && group.kind == kind && group.rows + own.rows() <= options_.batch;
   });
   if (joined != queue.open.end()) {
     joined->calls.push_back(&own);
@@ -317,19 +340,19 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& signatur
     own.changed.wait(lock, [&] { return own.done; });
   } else {
     const auto group = queue.open.insert(queue.open.end(), {kind, own.rows(), {&own}});
-    if (options_.wait_us != 0 && joining != Joining::never) {
+    if (options_.wait_us != 0 && known != Joining::never) {
       constexpr std::int64_t longest = 86'400'000'000;  // a day: further ahead clocks may overflow
       own.changed.wait_for(lock, std::chrono::microseconds(std::min(options_.wait_us, longest)),
                            [&] { return group->rows >= options_.batch; });
     }
-    const std::size_t session = queue.take(lock);
+    const std::size_t session = queue.take(lock, own.turn);
     std::list<Group> closed;
     closed.splice(closed.end(), queue.open, group);
-    const Joining known = joining;
+    const Joining before = queue.of(kind);
     lock.unlock();
-    const Joining found = run_all(session, *group, known, options_.batch);
+    const Joining found = run_all(session, *group, before, options_.batch);
     lock.lock();
-    if (joining == known) joining = found;
+    if (found != before) queue.learn(kind, found);
     for (Call* call : group->calls) {
       call->done = true;
       call->changed.notify_one();

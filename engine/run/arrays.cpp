@@ -50,6 +50,15 @@ core::Array contiguous(const core::Array& array) {
   return copy;
 }
 
+std::vector<std::byte> host_bytes(const core::Array& array) {
+  const core::Array dense = contiguous(array);
+  const std::size_t width = size_of(dense.dtype);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(dense.view.count()) * width);
+  const std::size_t start = static_cast<std::size_t>(dense.view.offset) * width;
+  if (!bytes.empty()) dense.buffer->device()->copy_out(bytes.data(), dense.buffer->at(start), bytes.size());
+  return bytes;
+}
+
 core::Array to_device(const core::Array& array, core::Device& device) {
   core::Device& home = *array.buffer->device();
   if (&home == &device) return array;

@@ -2,6 +2,9 @@
 // Copies of whole arrays: contiguous, to another device, to the host.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "core/device/device.hpp"
 #include "core/value/storage.hpp"
 
@@ -20,6 +23,9 @@ core::Array contiguous(const core::Array& array);
 
 /// The array itself if it lies on the device, else a dense copy there.
 core::Array to_device(const core::Array& array, core::Device& device);
+
+/// The elements in row-major order, on the host.
+std::vector<std::byte> host_bytes(const core::Array& array);
 
 /// Copies the elements of one array to another of the same shape and type, on one device.
 void copy_elements(const core::Array& from, const core::Array& to);

@@ -37,16 +37,9 @@ Tally& tally() {
   return all;
 }
 
-std::vector<std::byte> bytes_of(const core::Array& array) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(array.view.count()) * size_of(array.dtype));
-  const std::size_t start = static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
-  if (!bytes.empty()) array.buffer->device()->copy_out(bytes.data(), array.buffer->at(start), bytes.size());
-  return bytes;
-}
-
 core::Array copy_of(core::Device& device, const core::Array& array) {
   core::Array copy = new_array(device, array.dtype, array.view.shape);
-  const std::vector<std::byte> bytes = bytes_of(array);
+  const std::vector<std::byte> bytes = host_bytes(array);
   if (!bytes.empty()) device.copy_in(copy.buffer->at(0), bytes.data(), bytes.size());
   return copy;
 }
@@ -91,7 +84,7 @@ void Session::run_beside_reference() {
     throw GraphError(core::text("verify: a run allocated ", unplanned_ - before, " buffers that were not planned"));
   }
   const auto compare = [&](const core::Array& own, const core::Array& other, const char* what, std::size_t index) {
-    if (bytes_of(own) == bytes_of(other)) return;
+    if (host_bytes(own) == host_bytes(other)) return;
     throw GraphError(core::text("verify: ", what, " ", index, " of shape ", own.view.shape,
                                 " has other bits than without reuse of memory; planned by ", plan.plan().strategy));
   };

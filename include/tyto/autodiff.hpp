@@ -73,7 +73,7 @@ const Tensor<M>& loss_of(const std::pair<Tensor<M>, B>& result) {
 }
 template <class T>
 Tensor<Any> loss_of(const T&) {
-  static_assert(detail::never<T>,
+  static_assert(detail::always_false<T>,
                 "a function whose gradient is taken returns a tensor, or a tuple or pair with one first");
   return {};
 }

@@ -26,11 +26,4 @@ namespace tyto TYTO_API {
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
 
-/// Refused: of a condition of C++, `c ? a : b` decides.
-template <class M, class... More>
-Tensor<M> where(bool, const Tensor<M>& a, const More&...) {
-  static_assert(detail::never<M>, "where: the condition is a tensor of bools; of a bool of C++, `c ? a : b` decides");
-  return a;
-}
-
 }  // namespace TYTO_API

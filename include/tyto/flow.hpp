@@ -234,7 +234,7 @@ auto cond(const Tensor<P>& condition, F then, G otherwise, const T&... operands)
 /// Says that the condition is a tensor.
 template <class F, class G, class... T>
 void cond(bool, F, G, const T&...) {
-  static_assert(detail::never<F>, "cond: the condition is a tensor of one bool; of a bool of C++, `if` decides");
+  static_assert(detail::always_false<F>, "cond: the condition is a tensor of one bool; of a bool of C++, `if` decides");
 }
 
 /// `arms[index](operands...)`; an index beyond the ends chooses the first or the last.
@@ -257,7 +257,7 @@ auto switch_case(const Tensor<I>& index, std::vector<F> arms, const T&... operan
 /// Says that the index is a tensor.
 template <class F, class... T>
 void switch_case(std::int64_t, std::vector<F>, const T&...) {
-  static_assert(detail::never<F>,
+  static_assert(detail::always_false<F>,
                 "switch_case: the index is an integer tensor; of a number of C++, arms[i](...) is the result");
 }
 
@@ -337,7 +337,7 @@ requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of
 template <class C, class F, class X>
 requires(!std::is_convertible_v<F, std::int64_t> && detail::is_structure<X>) void scan(const Tensor<C>&, F, const X&,
                                                                                        const LoopOptions& = {}) {
-  static_assert(detail::never<F>, "scan(f, init, xs): the function comes first");
+  static_assert(detail::always_false<F>, "scan(f, init, xs): the function comes first");
 }
 
 /// The same until the third thing that `f` yields, one bool, holds: that row is the last. Yields the carries, the

@@ -38,7 +38,7 @@ namespace tyto TYTO_API {
 namespace detail {
 /// What no template argument makes true: an assertion of it fails where the template is used.
 template <class>
-inline constexpr bool never = false;
+inline constexpr bool always_false = false;
 }  // namespace detail
 
 /// Every line is computed at once.
@@ -164,12 +164,12 @@ template <class Mode>
 class BesideAny {
   template <class M>
   static Tensor<Mode> other_mode(const Tensor<Mode>& a) {
-    static_assert(never<M>, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode");
+    static_assert(always_false<M>, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode");
     return a;
   }
   template <class T>
   static Tensor<Mode> vector_operand(const Tensor<Mode>& a) {
-    static_assert(never<T>, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");
+    static_assert(always_false<T>, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");
     return a;
   }
 #define TYTO_BESIDE_ANY(symbol)                                                    \
@@ -498,19 +498,19 @@ class Tensor : detail::BesideAny<Mode> {
   /// Not of a const name.
   template <class T = Mode>
   void operator+=(const Tensor&) const& {
-    static_assert(detail::never<T>, "the name on the left is const");
+    static_assert(detail::always_false<T>, "the name on the left is const");
   }
   template <class T = Mode>
   void operator-=(const Tensor&) const& {
-    static_assert(detail::never<T>, "the name on the left is const");
+    static_assert(detail::always_false<T>, "the name on the left is const");
   }
   template <class T = Mode>
   void operator*=(const Tensor&) const& {
-    static_assert(detail::never<T>, "the name on the left is const");
+    static_assert(detail::always_false<T>, "the name on the left is const");
   }
   template <class T = Mode>
   void operator/=(const Tensor&) const& {
-    static_assert(detail::never<T>, "the name on the left is const");
+    static_assert(detail::always_false<T>, "the name on the left is const");
   }
 
   /// Engine's own: the value behind the handle.

@@ -194,7 +194,7 @@ class AttentionKernel final : public core::Kernel {
   std::int64_t key_block_ = 0, blocks_ = 0, query_block_ = 0, query_blocks_ = 0;
   std::int64_t pitch_ = 0;                            // of rows of scores
   std::int64_t packed_keys_ = 0, packed_values_ = 0;  // elements of a block
-  bool dots_ = false;                                 // few queries: keys and values are read where they lie
+  bool dots_ = false;                                 // scores are dot products of rows that are not packed
   int threads_ = 1;
   WorkspaceLayout own_;  // of one thread
   std::size_t keys_ = 0, values_ = 0, copied_ = 0, copied_queries_ = 0, weights_ = 0, result_ = 0, added_ = 0,
