@@ -55,11 +55,12 @@ struct Launcher {
   std::string_view mpi;          // as `--mpi` and tyto::distributed::backends() have it
   std::string_view programs[2];  // by the names that tell it from others
   std::string_view package;
+  std::string_view rank;  // the variable of each process that it starts
 };
 
 constexpr Launcher launchers[] = {
-    {"openmpi", {"mpirun.openmpi", "orterun"}, "openmpi-bin"},
-    {"mpich", {"mpiexec.hydra", "mpirun.mpich"}, "mpich"},
+    {"openmpi", {"mpirun.openmpi", "orterun"}, "openmpi-bin", "OMPI_COMM_WORLD_RANK"},
+    {"mpich", {"mpiexec.hydra", "mpirun.mpich"}, "mpich", "PMI_RANK"},
 };
 
 std::string program_of(const Launcher& launcher) {
@@ -178,6 +179,15 @@ std::vector<pid_t> descendants(pid_t root) {
   return found;
 }
 
+/// Whether the environment that the process began with has this variable.
+bool has_variable(pid_t process, std::string_view name) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/environ");
+  for (std::string entry; std::getline(in, entry, '\0');) {
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) return true;
+  }
+  return false;
+}
+
 /// Signals that end a run for good or have it pause, which come one by one to who asks for the next. The launcher,
 /// which is in a group of its own, is told each by tyto alone, whether tyto or all that a terminal started were sent
 /// it.
@@ -186,7 +196,7 @@ class Signals {
   Signals() {
     children_before_ = signal(SIGCHLD, SIG_DFL);  // else the status is lost
     sigemptyset(&set_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD}) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGCHLD}) {
       struct sigaction now {};
       sigaction(number, nullptr, &now);
       const bool stays_ignored = number == SIGHUP || number == SIGTSTP;  // under nohup, and without job control
@@ -199,7 +209,7 @@ class Signals {
     sigwait(&set_, &number);
     return number;
   }
-  /// As tyto found them, for a program that takes its place.
+  /// As tyto found them, for a program that it starts.
   void restore() const {
     if (children_before_ == SIG_IGN) signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &before_, nullptr);
@@ -216,12 +226,24 @@ void tell_all(pid_t launcher, int to_launcher, int to_others) {
   for (const pid_t process : descendants(launcher)) kill(process, to_others);
 }
 
+/// Asks the processes to end, which finish their step and save where they train: Open MPI's launcher would kill them
+/// after a second. Where none is on this machine, or it is the second time, the launcher ends them.
+void ask_to_end(pid_t launcher, std::string_view rank_variable, int number, bool is_first) {
+  bool asked = false;
+  if (is_first && (number == SIGINT || number == SIGTERM)) {
+    for (const pid_t process : descendants(launcher)) {
+      if (has_variable(process, rank_variable)) asked = kill(process, number) == 0 || asked;
+    }
+  }
+  if (!asked) kill(launcher, number);
+}
+
 struct Ended {
   int status;
   bool for_good;  // because tyto was told to end
 };
 
-Ended run_once(const Signals& signals, const Words& words) {
+Ended run_once(const Signals& signals, const Launcher& launcher, const Words& words) {
   const pid_t tyto = getpid();
   const pid_t child = fork();
   const int error = errno;
@@ -244,13 +266,16 @@ Ended run_once(const Signals& signals, const Words& words) {
       raise(SIGSTOP);
     } else if (number == SIGCONT) {
       tell_all(child, SIGCONT, SIGCONT);
-    } else {
-      ended_by = number;
+    } else if (number == SIGUSR1 || number == SIGUSR2) {
       kill(child, number);
+    } else {
+      ask_to_end(child, launcher.rank, number, ended_by == 0);
+      ended_by = number;
     }
   }
-  if (ended_by != 0) return {killed + ended_by, true};
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status), false};
+  const int own = WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status);
+  // Launchers have statuses of their own for processes that a signal ended.
+  return {ended_by != 0 && own != done ? killed + ended_by : own, ended_by != 0};
 }
 
 int launch(const Arguments& arguments) {
@@ -269,13 +294,12 @@ int launch(const Arguments& arguments) {
   }
   std::cout << std::flush;
   const std::int64_t restarts = arguments.number("--restarts", 0).value_or(0);
-  if (restarts == 0) become(words);
   const Signals signals;
-  Ended ended = run_once(signals, words);
+  Ended ended = run_once(signals, launcher, words);
   for (std::int64_t i = 1; ended.status != done && !ended.for_good && i <= restarts; ++i) {
     std::cerr << "tyto: the processes ended with status " << ended.status << "; restart " << i << " of " << restarts
               << "\n";
-    ended = run_once(signals, words);
+    ended = run_once(signals, launcher, words);
   }
   return ended.status;
 }

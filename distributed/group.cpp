@@ -11,6 +11,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "core/device/agreements.hpp"
 #include "core/device/process_group.hpp"
 #include "core/system/backtrace.hpp"
 #include "core/system/process.hpp"
@@ -128,14 +129,9 @@ void Group::barrier() const {
 Group Group::split(int colour, int key) const {
   if (colour < 0) throw ValueError(core::text("Group::split: a colour is no less than 0, not ", colour));
   (void)core::processes_of_call("Group::split");
-  core::CollectiveCalls calls;
-  calls.add("Group::split", {number_});
-  core::agree(calls);
-  core::ProcessGroup& whole = core::process_group(number_);
   // One number above those that any of them knows: all sort their groups alike.
-  std::int64_t number = core::next_process_group();
-  whole.all_reduce(reinterpret_cast<std::byte*>(&number), 1, DType::i64, core::Reduction::max);
-  core::add_process_group(number, whole.split(colour, key));
+  const std::int64_t number = core::largest_of_all("Group::split", core::next_process_group(), number_);
+  core::add_process_group(number, core::process_group(number_).split(colour, key));
   return Group(connection_, number);
 }
 

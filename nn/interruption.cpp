@@ -17,7 +17,8 @@ constexpr std::array watched = {SIGINT, SIGTERM};
 
 // A handler may touch nothing else.
 std::atomic<int> came = 0;
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<bool> comes_again = false;  // what came elsewhere
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 struct Shared {
   std::mutex mutex;
@@ -33,7 +34,7 @@ Shared& shared() {
 
 void note(int signal) {
   int none = 0;
-  if (came.compare_exchange_strong(none, signal)) return;
+  if (came.compare_exchange_strong(none, signal) || comes_again.exchange(false)) return;
   // The default ends the process as soon as this handler returns: a signal is blocked while it is handled.
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -56,7 +57,7 @@ Interruption::~Interruption() {
   const std::lock_guard lock(all.mutex);
   if (--all.living > 0) return;
   for (std::size_t i = 0; i < watched.size(); ++i) {
-    if (all.ours[i]) core::release_signal(watched[i], note);
+    if (all.ours[i] && !comes_again) core::release_signal(watched[i], note);
     all.ours[i] = false;
   }
   if (const int signal = came; listens_ && signal != 0 && !all.answered) {
@@ -72,6 +73,15 @@ int Interruption::signal() const {
   const std::lock_guard lock(all.mutex);
   all.answered = true;
   return signal;
+}
+
+void Interruption::came_elsewhere(int signal) const {
+  Shared& all = shared();
+  const std::lock_guard lock(all.mutex);
+  all.answered = true;
+  comes_again = true;
+  int none = 0;
+  if (!came.compare_exchange_strong(none, signal)) comes_again = false;
 }
 
 }  // namespace tyto::nn::detail

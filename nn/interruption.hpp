@@ -16,6 +16,8 @@ class Interruption {
 
   /// The signal that came meanwhile; 0: none. Who asks for it answers for it.
   int signal() const;
+  /// Another process had this one, which ends the training of all. Where it comes here as well it is no second one.
+  void came_elsewhere(int signal) const;
 
  private:
   bool listens_ = false;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/device/agreements.hpp"
 #include "core/device/process_group.hpp"
 #include "core/system/process.hpp"
 #include "core/value/text.hpp"
@@ -52,17 +53,26 @@ struct TrainingCourse::State {
   bool stopped = false;
   std::vector<Value> kept;  // of options.keep, before the step
   std::optional<Interruption> interruption;
+  int signal = 0;  // that ends the training
+  /// Whether no other process waits for this one: steps do nothing together. A group is none before its first step.
+  bool is_alone = core::process_group().size() == 1;
+  std::uint64_t agreements_before = 0;  // the step
+  std::int64_t steps_before = 0;        // of the run
 
   /// Puts them back.
   void restore();
   void save();
+  int own_signal() const { return interruption ? interruption->signal() : 0; }
+  /// Lets all processes that train together end after the same step: that after which the first of them is to.
+  void agree_on_end();
 
   TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
 };
 
-TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t steps_to_come)
+TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t steps_before, std::int64_t steps_to_come)
     : state_(std::make_unique<State>()) {
   state_->options = options;
+  state_->steps_before = steps_before;
   if (options.save.checkpoint == nullptr && !options.save.file.empty()) {
     throw ValueError(core::text("train: options.save names the file ", options.save.file, ", but no checkpoint"));
   }
@@ -72,7 +82,7 @@ TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t step
 TrainingCourse::~TrainingCourse() = default;
 
 bool TrainingCourse::goes_on(std::int64_t epoch) const {
-  if (state_->interruption && state_->interruption->signal() != 0) return false;
+  if (state_->signal != 0 || (state_->is_alone && state_->own_signal() != 0)) return false;
   return !state_->stopped && state_->report.steps < state_->options.steps && epoch < state_->options.epochs;
 }
 
@@ -81,6 +91,19 @@ void TrainingCourse::State::restore() {
   for (const NamedList<Tensor<Any>>& list : options.keep) {
     for (const Named<Tensor<Any>>& each : list) assign(each.value, Tensor<Any>(kept[next++]));
   }
+}
+
+void TrainingCourse::State::agree_on_end() {
+  if (is_alone || report.steps == 0) {
+    if (is_alone) signal = own_signal();
+    return;
+  }
+  // A signal is more than that a process stops by itself.
+  const std::int64_t first = core::largest_of_all("nn::train after a step", 2 * own_signal() + (stopped ? 1 : 0),
+                                                  core::process_group_number());
+  stopped = stopped || first == 1;
+  signal = static_cast<int>(first / 2);
+  if (signal != 0 && interruption) interruption->came_elsewhere(signal);
 }
 
 void TrainingCourse::State::save() {
@@ -92,6 +115,7 @@ void TrainingCourse::State::save() {
 // A state that is held is copied before it is written.
 void TrainingCourse::begin_step() {
   State& state = *state_;
+  state.agreements_before = core::agreements();
   state.kept.clear();
   if (!state.options.stop_on_nan) return;
   for (const NamedList<Tensor<Any>>& list : state.options.keep) {
@@ -101,6 +125,7 @@ void TrainingCourse::begin_step() {
 
 void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   State& state = *state_;
+  state.is_alone = core::agreements() == state.agreements_before;
   if (std::isnan(loss) && state.options.stop_on_nan) {
     if (state.line) state.line->clear();
     state.restore();
@@ -116,12 +141,16 @@ void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   if (state.history().add_loss(loss)) add_row(epoch);
   const StepReport now{epoch, state.report.steps, loss};
   if (state.options.after_step && !state.options.after_step(now)) state.stopped = true;
+  state.agree_on_end();
   // The last of all, since a run goes on from it. Where the call ends is saved by finish(): rows and epochs may follow.
-  if (state.options.save.every > 0 && state.report.steps % state.options.save.every == 0) state.save();
+  const std::int64_t every = state.options.save.every, done = state.steps_before + state.report.steps;
+  if (every > 0 && done % every == 0 && state.signal == 0 && !state.stopped) state.save();
 }
 
 void TrainingCourse::end_epoch(std::int64_t epoch) {
-  if (state_->history().ends_with_epoch()) add_row(epoch);
+  if (!state_->history().ends_with_epoch()) return;
+  add_row(epoch);
+  state_->agree_on_end();
 }
 
 void TrainingCourse::add_row(std::int64_t epoch) {
@@ -144,7 +173,9 @@ TrainingReport TrainingCourse::finish() {
   TrainingReport report = state_->report;
   report.seconds = seconds_now() - state_->start;
   state_->save();
-  if (state_->interruption) report.interrupted_by = state_->interruption->signal();
+  // One that came meanwhile.
+  if (state_->signal == 0) state_->agree_on_end();
+  report.interrupted_by = state_->signal;
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/device/agreements.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
@@ -49,6 +50,7 @@ std::map<std::int64_t, std::shared_ptr<ProcessGroup>>& parts() {
 }
 
 std::atomic<std::int64_t> current = 0;
+std::atomic<std::uint64_t> agreed = 0;
 
 std::atomic<bool> called_alone = false;
 std::once_flag first_is_noted;
@@ -115,8 +117,20 @@ std::int64_t next_process_group() { return parts().empty() ? 1 : parts().rbegin(
 void agree(const CollectiveCalls& calls) {
   for (const CollectiveCalls::With& each : calls.parties()) {
     ProcessGroup& group = process_group(each.party.group);
-    if (group.size() > 1 && !each.calls.empty()) group.agree(each);
+    if (group.size() == 1 || each.calls.empty()) continue;
+    ++agreed;
+    group.agree(each);
   }
+}
+
+std::uint64_t agreements() { return agreed; }
+
+std::int64_t largest_of_all(std::string_view call, std::int64_t number, std::int64_t group) {
+  CollectiveCalls calls;
+  calls.add(std::string(call), {group});
+  agree(calls);
+  process_group(group).all_reduce(reinterpret_cast<std::byte*>(&number), 1, DType::i64, Reduction::max);
+  return number;
 }
 
 std::int64_t enter_process_group(std::int64_t number) { return current.exchange(number); }

@@ -122,8 +122,7 @@ int run(const Options& options) {
                                               {.epochs = options.epochs,
                                                .steps = options.steps,
                                                .after_step = after_step,
-                                               .save = {&checkpoint, options.checkpoint, options.save_every},
-                                               .interruptible = group.size() == 1});
+                                               .save = {&checkpoint, options.checkpoint, options.save_every}});
   if (const int code = report_end(report, options.checkpoint); code != 0) return code;
 
   if (report.steps > 0) print_plan<Tensor>(step);

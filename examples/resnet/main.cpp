@@ -132,8 +132,7 @@ int run(const Options& options) {
                                                .steps = options.steps,
                                                .validate = validate,
                                                .history = &history,
-                                               .save = {&checkpoint, options.checkpoint, options.save_every},
-                                               .interruptible = group.size() == 1});
+                                               .save = {&checkpoint, options.checkpoint, options.save_every}});
   if (const int code = report_end(report, options.checkpoint); code != 0) return code;
   if (report.steps > 0) print_plan<Tensor>(step);
   return 0;

@@ -74,23 +74,33 @@ TEST_CASE("launch starts all again when one fails, as often as it is told") {
   }
 }
 
-TEST_CASE("launch with restarts passes on what is to end it, and starts nothing again") {
+TEST_CASE("launch passes on what is to end it, and starts nothing again") {
   for (const char* mpi : {"openmpi", "mpich"}) {
     if (!is_there(mpi)) continue;
     const struct {
       const char* name;
       int status;
       const char* receiver;  // a service manager, timeout and a terminal tell the whole process group
-    } signals[] = {{"TERM", 143, "$launcher"}, {"INT", 130, "$launcher"},  {"TERM", 143, "-$launcher"},
-                   {"INT", 130, "-$launcher"}, {"HUP", 129, "-$launcher"}, {"KILL", 137, "-$launcher"}};
-    for (const auto& [name, status, receiver] : signals) {
+      const char* restarts;
+    } signals[] = {{"TERM", 143, "$launcher", " --restarts 3"},
+                   {"INT", 130, "$launcher", " --restarts 3"},
+                   {"TERM", 143, "-$launcher", " --restarts 3"},
+                   {"INT", 130, "-$launcher", " --restarts 3"},
+                   {"HUP", 129, "-$launcher", " --restarts 3"},
+                   {"KILL", 137, "-$launcher", " --restarts 3"},
+                   {"TERM", 143, "$launcher", ""},
+                   {"INT", 130, "-$launcher", ""},
+                   {"HUP", 129, "$launcher", ""},
+                   {"KILL", 137, "-$launcher", ""}};
+    for (const auto& [name, status, receiver, restarts] : signals) {
       CAPTURE(mpi);
       CAPTURE(std::string(name));
       CAPTURE(std::string(receiver));
+      CAPTURE(std::string(restarts));
       const Workplace place;
       const std::string pid = place.path("pid"), out = place.path("out");
-      place.write("stop.sh", "set -m\n\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) +
-                                 " -n 1 --restarts 3 sh -c 'echo $$ > " + pid + ".part; mv " + pid + ".part " + pid +
+      place.write("stop.sh", "set -m\n\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) + " -n 1" + restarts +
+                                 " sh -c 'echo $$ > " + pid + ".part; mv " + pid + ".part " + pid +
                                  "; exec sleep 100' > " + out +
                                  " 2>&1 &\n"
                                  "launcher=$!\n"
@@ -113,16 +123,41 @@ TEST_CASE("launch with restarts passes on what is to end it, and starts nothing 
   }
 }
 
-TEST_CASE("launch with restarts stops its processes with it, as Ctrl-Z does, and goes on with them") {
+TEST_CASE("launch asks the processes themselves to end, and waits for them") {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
+    CAPTURE(mpi);
+    const Workplace place;
+    // Longer than Open MPI's launcher leaves to those that it ends.
+    place.write("rank.sh",
+                "trap 'trap \"\" TERM; sleep 3; touch done.$$; exit 143' TERM\ntouch pid.$$\n"
+                "for i in $(seq 500); do sleep 0.1; done\n");
+    place.write("stop.sh", "set -m\ncd " + place.path("") + "\n\"$PROGRAM_UNDER_TEST\" launch --mpi " +
+                               std::string(mpi) +
+                               " -n 2 sh rank.sh > out 2>&1 &\nlauncher=$!\n"
+                               "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\nkill -TERM $launcher\n"
+                               "wait $launcher\necho status $?, $(ls | grep -c done) done\n");
+    std::FILE* pipe = popen(("bash " + place.path("stop.sh") + " 2>&1").c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    std::string told;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
+    pclose(pipe);
+    CHECK(contains(told, "status 143, 2 done\n"));
+  }
+}
+
+TEST_CASE("launch stops its processes with it, as Ctrl-Z does, and goes on with them") {
   for (const char* mpi : {"openmpi", "mpich"}) {
     if (!is_there(mpi)) continue;
     for (const char* receiver : {"$launcher", "-$launcher"}) {
+      const char* const restarts = receiver[0] == '-' ? "" : " --restarts 3";
       CAPTURE(mpi);
       CAPTURE(std::string(receiver));
       const Workplace place;
       place.write("stop.sh",
                   "set -m\ncd " + place.path("") + "\n\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) +
-                      " -n 2 --restarts 3 sh -c 'touch pid.$$; exec sleep 100' > out 2>&1 &\n"
+                      " -n 2" + restarts +
+                      " sh -c 'touch pid.$$; exec sleep 100' > out 2>&1 &\n"
                       "launcher=$!\n"
                       "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\n"
                       "state() { sed 's/.*) \\(.\\).*/\\1/' /proc/$1/stat; }\n"

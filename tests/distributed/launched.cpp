@@ -37,13 +37,18 @@ std::string given(const char* variable) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment) {
+std::string command_of_case(const std::string& mpi, int processes, const std::string& name,
+                            const std::string& environment) {
   const std::string self = given("DISTRIBUTED_TEST");
   REQUIRE_MESSAGE(!self.empty(), "DISTRIBUTED_TEST names this program; ctest sets it");
-  // Whoever waits for ever is ended, with status 124.
   // MPI keeps memory to its end, which is none of ours.
-  return run(environment + " ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TYTO_THREADS=1 timeout 100 " +
-             launch(mpi) + " -n " + std::to_string(processes) + " '" + self + "' --no-skip --test-case='" + name + "'");
+  return "env " + environment + " ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TYTO_THREADS=1 " +
+         launch(mpi) + " -n " + std::to_string(processes) + " '" + self + "' --no-skip --test-case='" + name + "'";
+}
+
+Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment) {
+  // Whoever waits for ever is ended, with status 124.
+  return run("timeout 100 " + command_of_case(mpi, processes, name, environment));
 }
 
 void with_each_mpi(const std::function<void(const std::string& mpi)>& test) {

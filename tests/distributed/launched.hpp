@@ -15,6 +15,10 @@ struct Ran {
 /// Runs a test case, which plain runs skip, in `processes` processes of an MPI ("openmpi", "mpich").
 Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment = "");
 
+/// The same as a command of the shell, for who does more than wait for it.
+std::string command_of_case(const std::string& mpi, int processes, const std::string& name,
+                            const std::string& environment = "");
+
 /// Calls `test` for each MPI that there is. Says so where there is none.
 void with_each_mpi(const std::function<void(const std::string& mpi)>& test);
 

@@ -24,11 +24,21 @@ struct Table {
 
 class Example {
  public:
-  explicit Example(const std::string& name) : name_(name), program_(testing::built_beside(name)) {
-    if (!is_built()) MESSAGE("skipped: the example ", name_, " is not built");
+  /// Started by `tyto launch` where it is to be several processes.
+  explicit Example(const std::string& name, int processes = 1)
+      : program_(testing::built_beside(name)), is_there_(std::filesystem::exists(program_)) {
+    if (!is_there_) MESSAGE("skipped: the example ", name, " is not built");
+    if (processes == 1) return;
+    const std::string tyto = testing::built_beside("tyto").string();
+    const testing::Ran known = testing::run_to_end({tyto, "launch", "--print", "true"}, path("output"));
+    if (!known.succeeded) MESSAGE("skipped: ", known.output);
+    is_there_ = is_there_ && known.succeeded;
+    // MPI keeps memory to its end, which is none of ours.
+    launcher_ = "env ASAN_OPTIONS=detect_leaks=0 '" + tyto + "' launch -n " + std::to_string(processes) + " ";
   }
 
-  bool is_built() const { return std::filesystem::exists(program_); }
+  bool is_built() const { return is_there_; }
+  bool is_launched() const { return !launcher_.empty(); }
   std::string path(const std::string& file) const { return folder_ / file; }
   std::string text(const std::string& file) const { return testing::text_of(folder_ / file); }
 
@@ -77,11 +87,12 @@ class Example {
  private:
   /// Through the shell, which knows how to take quoted words apart; it gives its place to the program.
   std::vector<std::string> command(const std::string& arguments) const {
-    return {"/bin/sh", "-c", "exec '" + program_.string() + "' " + arguments};
+    return {"/bin/sh", "-c", "exec " + launcher_ + "'" + program_.string() + "' " + arguments};
   }
 
-  std::string name_;
   std::filesystem::path program_;
+  bool is_there_;
+  std::string launcher_;
   testing::TemporaryFolder folder_;
 };
 

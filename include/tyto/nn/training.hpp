@@ -57,7 +57,7 @@ struct EarlyStop {
 struct SavedRun {
   const Checkpoint* checkpoint = nullptr;  ///< all that the run needs
   std::string file = {};                   ///< empty: nothing is written
-  std::int64_t every = 0;                  ///< steps of the call between two writings; 0: at its end alone
+  std::int64_t every = 0;                  ///< steps between two writings, by the batches; 0: at its end alone
 };
 
 /// Options of `train`.
@@ -84,7 +84,7 @@ struct TrainingOptions {
   bool stop_on_nan = true;
   /// The first SIGINT (Ctrl-C) or SIGTERM ends training after the current step, and TrainingReport::interrupted_by
   /// names it; the second ends the program at once. Signals that the program ignores or handles itself stay its own.
-  /// For processes that train together it must be false: one of them would leave the others waiting.
+  /// Processes that train together end after the same step, whichever of them it came to; so do they where one stops.
   bool interruptible = true;
   /// States that get their values from before the step back when its loss is NaN: those of the model and of the
   /// descent. They are held twice while a step runs.
@@ -114,7 +114,8 @@ std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int6
 /// One call of train() without its data and its step: what is counted, shown, noted and decided.
 class TYTO_API TrainingCourse {
  public:
-  TrainingCourse(const TrainingOptions& options, std::int64_t steps_to_come);
+  /// Steps of the run, as its batches stand.
+  TrainingCourse(const TrainingOptions& options, std::int64_t steps_before, std::int64_t steps_to_come);
   ~TrainingCourse();
   TrainingCourse(const TrainingCourse&) = delete;
   TrainingCourse& operator=(const TrainingCourse&) = delete;
@@ -137,8 +138,9 @@ class TYTO_API TrainingCourse {
 /// the batches stand.
 template <class F, class T>
 TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& options = {}) {
-  detail::TrainingCourse course(options, detail::steps_left(batches.position().epoch, batches.batches_left(),
-                                                            batches.batches_per_epoch(), options));
+  const std::int64_t epochs = batches.position().epoch, left = batches.batches_left(),
+                     all = batches.batches_per_epoch();
+  detail::TrainingCourse course(options, (epochs + 1) * all - left, detail::steps_left(epochs, left, all, options));
   while (course.goes_on(batches.position().epoch)) {
     const std::int64_t epoch = batches.position().epoch;
     const auto batch = batches.next();
