@@ -13,18 +13,23 @@ namespace nn {
 
 namespace detail {
 
+// A norm of zero gives an infinite quotient, of which the factor takes the 1.
+Tensor<Any> clipping_factor(const Tensor<Any>& norm, double limit) { return minimum(limit / norm, 1.0); }
+
 namespace {
 void check_limit(const char* function, double limit) {
   if (!(limit > 0)) throw ValueError(core::text(function, ": the limit ", limit, " must be positive"));
 }
-// A norm of zero gives an infinite quotient, of which the factor takes the 1.
-Tensor<Any> factor(const Tensor<Any>& norm, double limit) { return minimum(limit / norm, 1.0); }
-
 Tensor<Any> clipped(const Tensor<Any>& gradient, double limit) {
   if (const auto found = core::in_f32(&clipped, gradient, limit)) return *found;
-  return gradient * factor(l2_norm(gradient), limit);
+  return gradient * clipping_factor(l2_norm(gradient), limit);
 }
 }  // namespace
+
+double checked_norm_limit(double limit) {
+  check_limit("clip_by_global_norm", limit);
+  return limit;
+}
 
 std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients, double limit) {
   check_limit("clip_by_value", limit);
@@ -49,7 +54,7 @@ std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gra
     const Tensor<Any> squares = l2_norm_sqr(gradient);
     total = !total.defined() ? squares : total + squares;
   }
-  const Tensor<Any> scale = factor(sqrt(total), limit);
+  const Tensor<Any> scale = clipping_factor(sqrt(total), limit);
   std::vector<Tensor<Any>> out;
   for (std::size_t i = 0; i < wide.size(); ++i) {
     out.emplace_back(core::narrowed(wide[i] * cast(scale, wide[i].dtype()), gradients[i].dtype()));

@@ -13,6 +13,7 @@
 #include "tyto/autodiff.hpp"
 #include "tyto/distributed.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/nn/clipping.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -181,8 +182,14 @@ NamedList<Descent::KeptState> Descent::kept_states(const NamedList<Tensor<Any>>&
   return list;
 }
 
-void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
-                    const std::vector<Tensor<Any>>& gradients, std::vector<Update>* instead) {
+void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters, const Gradients& given,
+                    std::vector<Update>* instead) {
+  if (shard_least_ && !given.are_parts) {
+    throw GraphError(core::text(name(),
+                                ": processes keep parts of its states (shard), for which update() sums gradients "
+                                "itself: give it distributed::weighed(gradients, samples), not average(...)"));
+  }
+  const std::vector<Tensor<Any>>& gradients = given.values;
   if (parameters.empty() && gradients.empty()) {
     throw ValueError(core::text(name(), ": the list of parameters is empty; a layer's are those of its members()"));
   }
@@ -245,8 +252,8 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     if (rule.counted) states.back() = states.back() + 1.0;
     const Tensor<Any> count = rule.counted ? states.back() : Tensor<Any>();
     const Tensor<Any> own_rate = rate.ndim() == 0 && rate.dtype() == type ? rate : cast(rate, type);
-    const std::span<Tensor<Any>> given(states.data(), states.size() - (rule.counted ? 1 : 0));
-    const Tensor<Any> change = rule.change({parameter, gradient, given, count, own_rate});
+    const std::span<Tensor<Any>> own_states(states.data(), states.size() - (rule.counted ? 1 : 0));
+    const Tensor<Any> change = rule.change({parameter, gradient, own_states, count, own_rate});
     for (std::size_t k = 0; k < states.size(); ++k) give(own[k], states[k]);
     return change;
   };
@@ -254,9 +261,32 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     const NameScope named(rules_[rule].name);
     give(parameters[i], cast(parameter - change, parameters[i].dtype()));
   };
+  // Of gradients over processes: of the own part of a parameter's, or of all of it.
+  const bool are_summed = given.are_parts && core::process_group().size() > 1;
+  const auto part = [&](std::size_t i) { return trained_[found[i]].part; };
+  std::vector<Tensor<Any>> sums = gradients;
+  const auto take_sum = [&](std::size_t i) {
+    if (!are_summed) return;
+    const Tensor<Any> own = cast(gradients[i], statistics_type(parameters[i].dtype()));
+    sums[i] = part(i) != 0 ? sum_of_own_part(own, part(i)) : distributed::all_reduce(own);
+  };
+  // As a backward pass yields gradients.
+  const auto take_sums = [&](bool of_parts) {
+    for (std::size_t i = parameters.size(); i-- > 0;) {
+      if ((part(i) != 0) == of_parts) take_sum(i);
+    }
+  };
+  if (given.norm_limit) {
+    take_sums(true);
+    take_sums(false);
+    sums = are_summed ? clipped_sums(
+                            sums, [&](std::size_t i) { return part(i) != 0; }, *given.norm_limit)
+                      : detail::clip_by_global_norm(gradients, *given.norm_limit);
+  }
   if (is_joint()) {
+    if (!given.norm_limit) take_sums(false);
     const DType type = rate_type(parameters);
-    const Tensor<Any> change = change_of(0, joint_states_, as_vector(parameters, type), as_vector(gradients, type));
+    const Tensor<Any> change = change_of(0, joint_states_, as_vector(parameters, type), as_vector(sums, type));
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const std::int64_t end = begin + parameters[i].size();
@@ -264,26 +294,21 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
       subtract(i, 0, cast(parameters[i], type), own);
     }
   }
-  // As a backward pass yields gradients, so that those of large parameters can go.
-  const bool sharded = shard_least_ && core::process_group().size() > 1;
-  for (std::size_t i = parameters.size(); sharded && i-- > 0;) {
+  // One after the other, so that the gradients of large parameters can go.
+  for (std::size_t i = parameters.size(); i-- > 0;) {
+    if (part(i) == 0) continue;
+    if (!given.norm_limit) take_sum(i);
     const Trained& own = trained_[found[i]];
-    if (own.part == 0) continue;
     const DType type = statistics_type(parameters[i].dtype());
     const NameScope named(rules_[own.rule].name);
     const Tensor<Any> parameter = cast(own_part(parameters[i], own.part), type);
-    const Tensor<Any> gradient = sum_of_own_part(cast(gradients[i], type), own.part);
-    const Tensor<Any> next = parameter - change_of(own.rule, own.states, parameter, gradient);
+    const Tensor<Any> next = parameter - change_of(own.rule, own.states, parameter, sums[i]);
     give(parameters[i], joined_parts(cast(next, parameters[i].dtype()), parameters[i].shape()));
   }
-  std::vector<Tensor<Any>> sums = gradients;
-  for (std::size_t i = parameters.size(); sharded && i-- > 0;) {
-    if (trained_[found[i]].part != 0) continue;
-    sums[i] = distributed::all_reduce(cast(gradients[i], statistics_type(parameters[i].dtype())));
-  }
+  if (!given.norm_limit && !is_joint()) take_sums(false);
   for (std::size_t i = 0; i < parameters.size() && !is_joint(); ++i) {
+    if (part(i) != 0) continue;
     const Trained& own = trained_[found[i]];
-    if (own.part != 0) continue;
     const DType type = statistics_type(parameters[i].dtype());
     const Tensor<Any> parameter = cast(parameters[i], type);
     subtract(i, own.rule, parameter, change_of(own.rule, own.states, parameter, cast(sums[i], type)));

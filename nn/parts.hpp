@@ -2,6 +2,9 @@
 // What processes keep a part of: flat, in parts of one length, the last ones filled up with zeros.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
@@ -13,6 +16,9 @@ Tensor<Any> own_part(const Tensor<Any>& whole, std::int64_t part);
 Tensor<Any> sum_of_own_part(const Tensor<Any>& whole, std::int64_t part);
 /// The whole, of this shape, of the parts of all.
 Tensor<Any> joined_parts(const Tensor<Any>& part, const Shape& shape);
+/// Sums that all have, and the own parts of others, by one factor, so that together they are no longer than the limit.
+std::vector<Tensor<Any>> clipped_sums(std::vector<Tensor<Any>> sums, const std::function<bool(std::size_t)>& is_part,
+                                      double limit);
 
 }  // namespace nn
 }  // namespace TYTO_API

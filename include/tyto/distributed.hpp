@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -132,10 +133,19 @@ Tensor<M> average(const Tensor<M>& x, std::int64_t samples);
 template <class M>
 std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
-/// Each times this process's share of the samples of all: what they sum to over processes is their average. For an
-/// optimizer that shards its states (nn::Descent::shard).
+/// What sums to gradients over processes. The optimizer takes the sums, of which it may need a part alone
+/// (nn::Descent::shard).
 template <class M>
-std::vector<Tensor<M>> weighed(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
+struct Weighed {
+  std::vector<Tensor<M>> parts;           ///< this process's, one for each gradient
+  std::optional<double> norm_limit = {};  ///< of all sums together, as nn::clip_by_global_norm asks for it
+};
+
+/// Each times this process's share of the samples of all: what they sum to over processes is their average.
+///
+///     sharded.update(model.parameters(), tyto::distributed::weighed(gradients, x.shape()[0]));
+template <class M>
+Weighed<M> weighed(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
 /// Gives every state the value that it has on the process `root`, at once.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);

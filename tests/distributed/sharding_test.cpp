@@ -7,6 +7,8 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <type_traits>
 #include <tyto/distributed.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -24,14 +26,18 @@ using Any = tyto::Tensor<tyto::Any>;
 using Eager = tyto::Tensor<tyto::Eager>;
 using Lazy = tyto::Tensor<tyto::Lazy>;
 
+/// How gradients become an update: `joint` is of whole states, by what sums to gradients all the same.
+enum class How { plain, joint, clipped, scaled };
+
 /// Parameters of 55, 11 and 11 elements, which no number of processes divides; those of `least` elements are sharded.
-/// The gradients are clipped, if at all, on all processes alike.
 template <class T>
 class Training {
  public:
-  Training(const d::Group& group, nn::Descent descent, std::int64_t least, DType dtype = DType::f64)
+  Training(const d::Group& group, nn::Descent descent, std::int64_t least, How how = How::plain,
+           DType dtype = DType::f64)
       : descent_(least == 0 ? std::move(descent) : std::move(descent).shard(least)),
         is_sharded_(least != 0),
+        how_(how),
         batches_(data(5, dtype), data(1, dtype), {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()}) {
     const auto draw = [&](const tyto::Shape& shape, std::uint64_t number) {
       parameters_.push_back(T::variable(T::normal(shape, {.dtype = dtype, .key = tyto::Key{7, 0}.split(number)}), "p"));
@@ -73,22 +79,34 @@ class Training {
 
   nn::Descent descent_;
   bool is_sharded_;
+  How how_;
+  nn::LossScale scale_;
   std::vector<T> parameters_;
   tyto::NamedList<Any> named_;
   nn::Batches<T> batches_;
   nn::Checkpoint checkpoint_;
+  template <class Gradients>
+  void update(const Gradients& gradients) {
+    // Less than the norms are.
+    const auto clipped = [](const auto& each) { return nn::clip_by_global_norm(each, 0.5); };
+    if (how_ == How::clipped) descent_.update(parameters_, clipped(gradients));
+    else if (how_ == How::scaled) scale_.step(descent_, parameters_, gradients, clipped);
+    else descent_.update(parameters_, gradients);
+  }
   struct Step {
     Training* training;
     T operator()(T x, T t) const {
       std::vector<T>& parameters = training->parameters_;
       const auto objective = [&](T inputs, T targets) {
-        return mean(square(matmul(tanh(matmul(inputs, parameters[0]) + parameters[1]), parameters[2]) - targets));
+        const T loss =
+            mean(square(matmul(tanh(matmul(inputs, parameters[0]) + parameters[1]), parameters[2]) - targets));
+        return training->how_ == How::scaled ? training->scale_.scaled(loss) : loss;
       };
       auto [loss, gradients] = tyto::value_and_grad(objective, parameters)(x, t);
       const std::int64_t samples = x.shape()[0];
-      training->descent_.update(
-          parameters, training->is_sharded_ ? d::weighed(gradients, samples) : d::average(gradients, samples));
-      return d::average(loss, samples);
+      if (training->is_sharded_ || training->how_ == How::joint) training->update(d::weighed(gradients, samples));
+      else training->update(d::average(gradients, samples));
+      return d::average(training->how_ == How::scaled ? training->scale_.unscaled(loss) : loss, samples);
     }
   };
   decltype(tyto::compile(Step{})) step_ = tyto::compile(Step{this});
@@ -96,14 +114,20 @@ class Training {
 
 /// Of an elementwise rule with a number among its states, and of one that looks at whole parameters.
 nn::Descent rule(const std::string& name) {
-  return name == "nadam"  ? nn::nadam({.rate = 0.01})
-         : name == "adam" ? nn::adam({.rate = 0.01})
-                          : nn::lamb({.rate = 0.01});
+  return name == "nadam"   ? nn::nadam({.rate = 0.01})
+         : name == "lamb"  ? nn::lamb({.rate = 0.01})
+         : name == "sgd"   ? nn::sgd({.rate = 0.01, .momentum = 0.9})
+         : name == "joint" ? nn::lbfgs({.rate = 0.1})
+                           : nn::adam({.rate = 0.01});
+}
+
+How how(const std::string& name) {
+  return name == "joint" ? How::joint : name == "sgd" ? How::clipped : name == "scaled" ? How::scaled : How::plain;
 }
 
 template <class T>
 std::vector<double> trained(const d::Group& group, const std::string& name, std::int64_t least) {
-  Training<T> training(group, rule(name), least);
+  Training<T> training(group, rule(name), least, how(name));
   std::vector<double> values;
   for (int i = 0; i < 20; ++i) values.push_back(training.step());
   for (const double value : training.values()) values.push_back(value);
@@ -145,7 +169,14 @@ TEST_CASE("rank: sharded" * doctest::skip(true)) {
     check_losses<Eager>(group, "adam", 1);
     check_losses<Lazy>(group, "nadam", 1);
     check_losses<Lazy>(group, "lamb", 1);
+    check_losses<Eager>(group, "sgd", 12);
+    check_losses<Eager>(group, "scaled", 1);
   }
+  // Limits of the norm of gradients that are sums, in parts and whole ones; steps and shapes of SGD follow the factor.
+  check_losses<Lazy>(group, "sgd", 1);
+  check_losses<Lazy>(group, "sgd", 12);
+  check_losses<Lazy>(group, "scaled", 12);
+  check_losses<Lazy>(group, "joint", 0);
   // Two states of all 77 elements, three counts, and that of all updates; or of a part of each parameter.
   Training<Lazy> whole(group, rule("adam"), 0), sharded(group, rule("adam"), 1), large(group, rule("adam"), 12);
   const auto part = [n](std::int64_t size) { return (size + n - 1) / n; };
@@ -166,15 +197,19 @@ TEST_CASE("rank: sharded" * doctest::skip(true)) {
 
 TEST_CASE("states in parts take a share of the memory, and losses are as with whole ones") {
   const tyto::testing::TemporaryFolder folder;
-  for (const std::string name : {"adam", "nadam", "lamb"}) {
+  for (const std::string name : {"adam", "nadam", "lamb", "sgd", "scaled", "joint"}) {
     {
       std::ofstream out(folder / name);
       out.precision(17);
       for (const double value : trained<Lazy>(d::start(), name, 0)) out << value << '\n';
     }
     // In a group of one nothing is cut.
-    CHECK(difference(read(folder / name), trained<Lazy>(d::start(), name, 1)) == 0);
+    if (name != "joint") CHECK(difference(read(folder / name), trained<Lazy>(d::start(), name, 1)) == 0);
   }
+  // The limit of the norm is one.
+  Training<Lazy> free(d::start(), rule("sgd"), 0, How::plain), limited(d::start(), rule("sgd"), 0, How::clipped);
+  CHECK(free.step() == limited.step());
+  CHECK(difference(free.values(), limited.values()) > 1e-3);
   with_each_mpi([&](const std::string& mpi) {
     for (const int processes : {2, 3, 4}) {
       CAPTURE(processes);
@@ -216,6 +251,49 @@ TEST_CASE("a checkpoint of states in parts goes on with any number of processes"
     }
     CHECK(difference(expected, read(folder / "losses0")) < 1e-12);
   });
+}
+
+TEST_CASE("rank: not finite" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const Eager w = Eager::variable(Eager{1.0, 2.0, 3.0}, "w");
+  nn::Descent descent = nn::sgd({.rate = 1.0}).shard(1);
+  nn::LossScale scale({.first = 4});
+  const auto step = [&](double gradient) {
+    scale.step(descent, std::vector<Eager>{w}, d::weighed(std::vector<Eager>{Eager::full({3}, gradient)}, 1));
+  };
+  // One process alone has a gradient that is not finite: none updates, and all have the same scale.
+  step(group.rank() == 1 ? std::numeric_limits<double>::infinity() : 4.0);
+  CHECK(w.to_vector<float>() == std::vector<float>{1, 2, 3});
+  CHECK(descent.count() == 0);
+  CHECK(scale.current() == 2);
+  step(2.0 * (1 + group.rank()));  // over the scale, of both processes
+  CHECK(w.to_vector<float>() == std::vector<float>{-0.5, 0.5, 1.5});
+  CHECK(descent.count() == 1);
+  group.barrier();
+}
+
+TEST_CASE("where one process has gradients that are not finite none updates") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: not finite");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+TEST_CASE("gradients that were summed already are refused where states are in parts") {
+  nn::Descent descent = nn::sgd({.rate = 0.1}).shard();
+  const std::vector<Eager> w{Eager::variable(Eager{1.0, 2.0}, "w")}, g{Eager{1.0, 1.0}};
+  const char* const told =
+      "sgd: processes keep parts of its states (shard), for which update() sums gradients itself: give it "
+      "distributed::weighed(gradients, samples), not average(...)";
+  CHECK_THROWS_WITH_AS(descent.update(w, d::average(g, 1)), told, tyto::GraphError);
+  CHECK_THROWS_WITH_AS(descent.update(w, nn::clip_by_global_norm(g, 1.0)), told, tyto::GraphError);
+  nn::LossScale scale;
+  CHECK_THROWS_WITH_AS(scale.step(descent, w, g), told, tyto::GraphError);
+  CHECK_THROWS_AS((void)nn::clip_by_global_norm(d::weighed(g, 1), 0), tyto::ValueError);
+  descent.update(w, d::weighed(g, 1));
+  CHECK(w[0].to_vector<float>() == std::vector<float>{0.9F, 1.9F});
+  // `auto sharded = sgd.shard()` of a name is none, and one that is thrown away a warning.
+  static_assert(!std::is_constructible_v<nn::Descent, nn::Descent&>);
 }
 
 TEST_CASE("what cannot be sharded is refused") {

@@ -208,7 +208,7 @@ TEST_CASE_TEMPLATE("L-BFGS takes PyTorch's steps over all parameters together", 
   CHECK(states.size() == 8);
   CHECK(states[1].name == "lbfgs.steps");
   CHECK(states[1].value.shape() == Shape{4, 6});
-  CHECK_THROWS_WITH_AS(lbfgs().use(sgd(), std::vector{weights}), "lbfgs: lbfgs is of all parameters together",
+  CHECK_THROWS_WITH_AS((void)lbfgs().use(sgd(), std::vector{weights}), "lbfgs: lbfgs is of all parameters together",
                        ValueError);
   CHECK_THROWS_WITH_AS(descent.update(std::vector{weights}, std::vector{weights + 0}),
                        "lbfgs: is of all parameters together, which must be those of the first update: 2; given are 1, "

@@ -2,8 +2,10 @@
 // Gradients kept within limits: by value, by norm, and by the norm of all of them.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
+#include "tyto/distributed.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto {
@@ -13,6 +15,9 @@ namespace detail {
 std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients, double limit);
 std::vector<Tensor<Any>> clip_by_norm(const std::vector<Tensor<Any>>& gradients, double limit);
 std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gradients, double limit);
+/// What gradients of this norm are multiplied by.
+Tensor<Any> clipping_factor(const Tensor<Any>& norm, double limit);
+TYTO_API double checked_norm_limit(double limit);
 
 template <class M>
 std::vector<Tensor<M>> clipped(std::vector<Tensor<Any>> (*how)(const std::vector<Tensor<Any>>&, double),
@@ -39,6 +44,12 @@ std::vector<Tensor<M>> clip_by_norm(const std::vector<Tensor<M>>& gradients, dou
 template <class M>
 std::vector<Tensor<M>> clip_by_global_norm(const std::vector<Tensor<M>>& gradients, double limit) {
   return detail::clipped(detail::clip_by_global_norm, gradients, limit);
+}
+/// The same of sums over processes, which an update takes and limits.
+template <class M>
+distributed::Weighed<M> clip_by_global_norm(distributed::Weighed<M> gradients, double limit) {
+  gradients.norm_limit = std::min(gradients.norm_limit.value_or(limit), detail::checked_norm_limit(limit));
+  return gradients;
 }
 
 }  // namespace TYTO_API

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tyto/distributed.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/named.hpp"
 #include "tyto/nn/rates.hpp"
@@ -51,6 +52,27 @@ struct DescentRule {
   bool elementwise = false;      ///< whether an element changes by what belongs to it alone, wherever it stands
 };
 
+/// What an update goes by: gradients, or what sums to them over processes, whose sums it takes.
+struct Gradients {
+  template <class M>
+  Gradients(const std::vector<Tensor<M>>& whole) : values(modeless(whole)) {}
+  template <class M>
+  Gradients(const distributed::Weighed<M>& given)
+      : values(modeless(given.parts)), are_parts(true), norm_limit(given.norm_limit) {}
+
+  std::vector<Tensor<Any>> values;        ///< one for each parameter
+  bool are_parts = false;                 ///< whether they are this process's, to be summed
+  std::optional<double> norm_limit = {};  ///< of all sums together
+
+  /// The same tensors.
+  template <class M>
+  static std::vector<Tensor<Any>> modeless(const std::vector<Tensor<M>>& tensors) {
+    std::vector<Tensor<Any>> list;
+    for (const Tensor<M>& each : tensors) list.emplace_back(each.value());
+    return list;
+  }
+};
+
 /// A rule with its optimiser state, whose tensors are states like the parameters: compiled steps update them in place,
 /// and checkpoints hold them. Counts of updates are among them, so that a compiled step corrects its bias by the true
 /// count and takes the rate that is due.
@@ -70,42 +92,41 @@ class TYTO_API Descent {
   ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), head.parameters());
   template <class P>
   Descent& use(Descent other, const std::vector<Tensor<P>>& parameters) & {
-    add_group(std::move(other), modeless(parameters));
+    add_group(std::move(other), Gradients::modeless(parameters));
     return *this;
   }
   template <class P>
-  Descent use(Descent other, const std::vector<Tensor<P>>& parameters) && {
+  [[nodiscard]] Descent use(Descent other, const std::vector<Tensor<P>>& parameters) && {
     return std::move(use(std::move(other), parameters));
   }
 
   /// In a group of processes, each keeps the states of its part of every parameter of `least` elements or more whose
   /// rule is elementwise, updates that part, and gets the others' (ZeRO-1). update() then takes what
-  /// distributed::weighed() yields, and sums it over processes: not what average() yields. LossScale and
-  /// clip_by_global_norm would look at one process's gradients, and are not used with it. Before the first update only.
+  /// distributed::weighed() yields, alone or by way of clip_by_global_norm and LossScale::step, and throws GraphError
+  /// for gradients that were summed before. Before the first update only.
   ///
   ///     nn::Descent descent = nn::adam({.rate = 0.001}).shard();
   Descent& shard(std::int64_t least = 1 << 14) &;
-  Descent shard(std::int64_t least = 1 << 14) && { return std::move(shard(least)); }
+  [[nodiscard]] Descent shard(std::int64_t least = 1 << 14) && { return std::move(shard(least)); }
 
   /// Assigns every parameter its next value. A parameter that was not there before, unfrozen say, begins with states of
   /// its own; one that is left out keeps them until it comes back. Rules of all parameters together want the same ones.
   /// Throws ValueError for an empty list, and GraphError for gradients that hang on a placeholder: see updates().
-  template <class P, class G>
-  void update(const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
+  template <class P>
+  void update(const std::vector<Tensor<P>>& parameters, const Gradients& gradients) {
     update_where(Tensor<Any>(), parameters, gradients);
   }
   /// The same where `condition`, one truth value, is true; where it is false nothing changes, the count neither.
-  template <class C, class P, class G>
-  void update_where(const Tensor<C>& condition, const std::vector<Tensor<P>>& parameters,
-                    const std::vector<Tensor<G>>& gradients) {
-    apply(Tensor<Any>(condition.value()), modeless(parameters), modeless(gradients), nullptr);
+  template <class C, class P>
+  void update_where(const Tensor<C>& condition, const std::vector<Tensor<P>>& parameters, const Gradients& gradients) {
+    apply(Tensor<Any>(condition.value()), Gradients::modeless(parameters), gradients, nullptr);
   }
   /// The next values, for an explicit graph that assigns them at the end of each run: `.updates =
   /// descent.updates(model.parameters(), gradients)` of its GraphSpec.
-  template <class P, class G>
-  std::vector<Update> updates(const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients) {
+  template <class P>
+  std::vector<Update> updates(const std::vector<Tensor<P>>& parameters, const Gradients& gradients) {
     std::vector<Update> list;
-    apply(Tensor<Any>(), modeless(parameters), modeless(gradients), &list);
+    apply(Tensor<Any>(), Gradients::modeless(parameters), gradients, &list);
     return list;
   }
 
@@ -125,16 +146,10 @@ class TYTO_API Descent {
   const std::string& name() const { return rules_[0].name; }
 
  private:
-  template <class M>
-  static std::vector<Tensor<Any>> modeless(const std::vector<Tensor<M>>& tensors) {
-    std::vector<Tensor<Any>> list;
-    for (const Tensor<M>& each : tensors) list.emplace_back(each.value());
-    return list;
-  }
   void add_group(Descent other, const std::vector<Tensor<Any>>& parameters);
   std::size_t rule_of(const Tensor<Any>& parameter) const;
-  void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters,
-             const std::vector<Tensor<Any>>& gradients, std::vector<Update>* instead);
+  void apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters, const Gradients& given,
+             std::vector<Update>* instead);
   bool is_joint() const { return rules_[0].joint; }
 
   /// A parameter, and its state tensors, numbers and, of a counted rule, the count. `rule` is its number: rules move

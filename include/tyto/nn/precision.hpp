@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tyto/distributed.hpp"
 #include "tyto/nn/descent.hpp"
 #include "tyto/nn/modes.hpp"
 
@@ -67,12 +68,16 @@ class TYTO_API LossScale {
   template <class P, class G, class F = std::identity>
   void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const std::vector<Tensor<G>>& gradients,
             F&& change = {}) {
-    std::vector<Tensor<Any>> values;
-    for (const Tensor<G>& gradient : gradients) values.push_back(over_scale(detail::modeless(gradient)));
-    const Tensor<Any> finite = all_finite(values);
-    const std::vector<Tensor<Any>> changed = change(values);
-    descent.update_where(finite, parameters, changed);
-    adjust(finite);
+    const std::vector<Tensor<Any>> values = over_scale(gradients);
+    step_where(all_finite(values), descent, parameters, change(values));
+  }
+  /// The same by what sums to the gradients over processes: where all are finite on all of them.
+  template <class P, class G, class F = std::identity>
+  void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const distributed::Weighed<G>& gradients,
+            F&& change = {}) {
+    const distributed::Weighed<Any> values{over_scale(gradients.parts), gradients.norm_limit};
+    const Tensor<Any> finite = distributed::all_reduce(all_finite(values.parts), distributed::Reduce::min);
+    step_where(finite, descent, parameters, change(values));
   }
 
   /// The scale as it is now.
@@ -83,6 +88,18 @@ class TYTO_API LossScale {
  private:
   Tensor<Any> times_scale(const Tensor<Any>& x) const;
   Tensor<Any> over_scale(const Tensor<Any>& x) const;
+  template <class G>
+  std::vector<Tensor<Any>> over_scale(const std::vector<Tensor<G>>& gradients) const {
+    std::vector<Tensor<Any>> values;
+    for (const Tensor<G>& gradient : gradients) values.push_back(over_scale(detail::modeless(gradient)));
+    return values;
+  }
+  template <class P>
+  void step_where(const Tensor<Any>& finite, Descent& descent, const std::vector<Tensor<P>>& parameters,
+                  const Gradients& changed) {
+    descent.update_where(finite, parameters, changed);
+    adjust(finite);
+  }
   static Tensor<Any> all_finite(const std::vector<Tensor<Any>>& gradients);
   void adjust(const Tensor<Any>& finite);
 
