@@ -2,6 +2,7 @@
 // Messages between two processes, and groups of some of them: values and gradients against closed forms.
 #include <doctest/doctest.h>
 
+#include <stdexcept>
 #include <string>
 #include <tyto/distributed.hpp>
 #include <tyto/tyto.hpp>
@@ -249,6 +250,47 @@ TEST_CASE("rank: messages that differ" * doctest::skip(true)) {
 TEST_CASE("messages that differ on their two ends are refused by who receives them") {
   with_each_mpi([](const std::string& mpi) {
     const Ran ran = run_case(mpi, 2, "rank: messages that differ");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+TEST_CASE("rank: messages after an exception" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 20});
+  const int rank = group.rank();
+  bool fails = false;
+  const auto failing = [&](const Lazy& x) {
+    return tyto::delay<tyto::Lazy>(x.shape(), x.dtype(),
+                                   [&](const std::vector<Eager>& given) {
+                                     if (fails) throw std::runtime_error("of the program");
+                                     return given[0];
+                                   },
+                                   {x});
+  };
+  // What is to come is told before the first step: then one of the two throws, before its second message.
+  auto step = tyto::compile([&](Lazy x) {
+    if (rank == 0) return d::send(failing(d::send(x, 1)) * 10.0, 1);
+    const Lazy first = d::recv(x, 0);
+    return first * 1000.0 + d::recv(failing(first), 0);
+  });
+  const auto run = [&](double number) { return values(step(Lazy(number)))[0]; };
+  CHECK(run(1) == (rank == 0 ? 10 : 1010));
+  for (const int thrower : {1, 0, 1}) {
+    CAPTURE(thrower);
+    fails = rank == thrower;
+    // The other one has sent all, or would wait for ever and throws as well.
+    if (thrower == 0 && rank == 1) fails = true;
+    if (fails) CHECK_THROWS_WITH_AS(run(2), doctest::Contains("of the program"), std::exception);
+    else CHECK(run(2) == 20);
+    fails = false;
+    CHECK(run(3) == (rank == 0 ? 30 : 3030));
+    CHECK(run(4) == (rank == 0 ? 40 : 4040));
+  }
+  group.barrier();
+}
+
+TEST_CASE("a message of a run that threw is not taken for one of the next run") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: messages after an exception");
     CHECK_MESSAGE(ran.status == 0, ran.output);
   });
 }
