@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <limits>
 
 #include "core/device/agreements.hpp"
@@ -54,8 +55,9 @@ struct TrainingCourse::State {
   std::vector<Value> kept;  // of options.keep, before the step
   std::optional<Interruption> interruption;
   int signal = 0;  // that ends the training
-  /// Whether no other process waits for this one: steps do nothing together. A group is none before its first step.
+  /// Whether no other process waits for this one, as steps do nothing together. In a group the first one tells.
   bool is_alone = core::process_group().size() == 1;
+  bool has_stepped = false;
   std::uint64_t agreements_before = 0;  // the step
   std::int64_t steps_before = 0;        // of the run
 
@@ -63,8 +65,12 @@ struct TrainingCourse::State {
   void restore();
   void save();
   int own_signal() const { return interruption ? interruption->signal() : 0; }
-  /// Lets all processes that train together end after the same step: that after which the first of them is to.
-  void agree_on_end();
+  /// Lets all processes that train together end where the first of them is to, or throws something, which goes on here.
+  /// With `own`, the signal that came to this one.
+  void agree_on_end(int own, const std::exception_ptr& thrown = nullptr);
+  /// Does what a process does for itself, then agrees.
+  template <class Work>
+  void alone_then_agree(const Work& work, bool with_signal);
 
   TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
 };
@@ -93,17 +99,35 @@ void TrainingCourse::State::restore() {
   }
 }
 
-void TrainingCourse::State::agree_on_end() {
-  if (is_alone || report.steps == 0) {
-    if (is_alone) signal = own_signal();
+void TrainingCourse::State::agree_on_end(int own, const std::exception_ptr& thrown) {
+  if (is_alone || !has_stepped) {
+    if (thrown) std::rethrow_exception(thrown);
+    if (is_alone) signal = own;
     return;
   }
-  // A signal is more than that a process stops by itself.
-  const std::int64_t first = core::largest_of_all("nn::train after a step", 2 * own_signal() + (stopped ? 1 : 0),
-                                                  core::process_group_number());
+  // An exception is more than a signal, and that more than that a process stops by itself.
+  constexpr std::int64_t exception = 1 << 16;
+  const std::int64_t brought = thrown ? exception + core::process_group().rank() : 2 * own + (stopped ? 1 : 0);
+  const std::int64_t first = core::largest_of_all("nn::train after a step", brought, core::process_group_number());
+  if (thrown) std::rethrow_exception(thrown);
+  if (first >= exception) {
+    throw GraphError(core::text("train: rank ", first - exception,
+                                " threw an exception after this step, which ends the training of all"));
+  }
   stopped = stopped || first == 1;
   signal = static_cast<int>(first / 2);
   if (signal != 0 && interruption) interruption->came_elsewhere(signal);
+}
+
+template <class Work>
+void TrainingCourse::State::alone_then_agree(const Work& work, bool with_signal) {
+  std::exception_ptr thrown;
+  try {
+    work();
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  agree_on_end(with_signal && !thrown ? own_signal() : 0, thrown);
 }
 
 void TrainingCourse::State::save() {
@@ -126,6 +150,15 @@ void TrainingCourse::begin_step() {
 void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   State& state = *state_;
   state.is_alone = core::agreements() == state.agreements_before;
+  state.has_stepped = true;
+  state.alone_then_agree([&] { note_step(epoch, loss); }, true);
+  // The last of all, since a run goes on from it. Where the call ends is saved by finish(): rows and epochs may follow.
+  const std::int64_t every = state.options.save.every, done = state.steps_before + state.report.steps;
+  if (every > 0 && done % every == 0 && state.signal == 0 && !state.stopped) state.save();
+}
+
+void TrainingCourse::note_step(std::int64_t epoch, double loss) {
+  State& state = *state_;
   if (std::isnan(loss) && state.options.stop_on_nan) {
     if (state.line) state.line->clear();
     state.restore();
@@ -141,16 +174,12 @@ void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   if (state.history().add_loss(loss)) add_row(epoch);
   const StepReport now{epoch, state.report.steps, loss};
   if (state.options.after_step && !state.options.after_step(now)) state.stopped = true;
-  state.agree_on_end();
-  // The last of all, since a run goes on from it. Where the call ends is saved by finish(): rows and epochs may follow.
-  const std::int64_t every = state.options.save.every, done = state.steps_before + state.report.steps;
-  if (every > 0 && done % every == 0 && state.signal == 0 && !state.stopped) state.save();
 }
 
 void TrainingCourse::end_epoch(std::int64_t epoch) {
   if (!state_->history().ends_with_epoch()) return;
-  add_row(epoch);
-  state_->agree_on_end();
+  // A signal has them end after a step, so that positions and rows do not depend on its moment.
+  state_->alone_then_agree([&] { add_row(epoch); }, false);
 }
 
 void TrainingCourse::add_row(std::int64_t epoch) {
@@ -174,7 +203,7 @@ TrainingReport TrainingCourse::finish() {
   report.seconds = seconds_now() - state_->start;
   state_->save();
   // One that came meanwhile.
-  if (state_->signal == 0) state_->agree_on_end();
+  if (state_->signal == 0) state_->agree_on_end(state_->own_signal());
   report.interrupted_by = state_->signal;
   return report;
 }

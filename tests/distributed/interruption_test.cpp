@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <tyto/distributed.hpp>
 #include <tyto/nn.hpp>
@@ -177,6 +178,53 @@ TEST_CASE("a process that stops or is interrupted has all others end after the s
   with_each_mpi([](const std::string& mpi) {
     const Ran ran = run_case(mpi, 2, "rank: interrupted alone");
     CHECK_MESSAGE(ran.status == (mpi == "mpich" ? SIGTERM : 128 + SIGTERM), ran.output);
+  });
+}
+
+TEST_CASE("rank: fails after a step" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 20});
+  const std::string other = group.is_first() ? "1" : "0";
+  Training training(group);
+  nn::TrainingOptions options{.steps = 20};
+  const auto fails = [&](int rank, std::int64_t step) {
+    options.after_step = [&, rank, step](const nn::StepReport& now) {
+      if (group.rank() == rank && now.steps == step) throw std::runtime_error("the disk is full");
+      return true;
+    };
+    std::string told;
+    try {
+      (void)training.train(options);
+    } catch (const tyto::GraphError& error) {
+      told = error.what();
+    } catch (const std::runtime_error& error) {
+      told = std::string("own: ") + error.what();
+    }
+    return told;
+  };
+  const std::string exception = " threw an exception after this step, which ends the training of all";
+  for (const int rank : {0, 1}) {
+    CHECK(fails(rank, 3) == (group.rank() == rank ? "own: the disk is full" : "train: rank " + other + exception));
+  }
+  CHECK(fails(0, 1) == (group.rank() == 0 ? "own: the disk is full" : "train: rank 0" + exception));
+  CHECK(training.steps_done() == 7);
+  // What rank 0 cannot write is told to all at once, in the middle and at the end.
+  for (const int every : {2, 0}) {
+    CAPTURE(every);
+    options = {.steps = 4, .save = {&training.checkpoint(), file("no folder") + "/checkpoint", every}};
+    CHECK_THROWS_AS((void)training.train(options), tyto::IoError);
+    CHECK(training.steps_done() == (every == 2 ? 8 : 12));
+  }
+  // They go on together.
+  options = {.steps = 5};
+  CHECK(training.train(options).steps == 5);
+  group.barrier();
+}
+
+TEST_CASE("what one process throws after a step, and what cannot be saved, ends the training of all at once") {
+  with_each_mpi([](const std::string& mpi) {
+    const tyto::testing::TemporaryFolder folder;
+    const Ran ran = run_case(mpi, 2, "rank: fails after a step", "FOLDER='" + std::string(folder / "") + "'");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <tyto/autodiff.hpp>
@@ -126,6 +127,28 @@ TEST_CASE_TEMPLATE("train saves every so many steps and at its end, and nothing 
   options.save.file.clear();
   CHECK(train(step, batches, options).steps == 5);
   CHECK(saved() == 7);
+}
+
+TEST_CASE("the steps between two savings are those of the run, of which a call makes some") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "run.npz";
+  Batches<Host> batches(Host::zeros({5, 1}), Host::zeros({5, 1}), {.size = 1, .shuffle = false});
+  const auto step = [](const Host&, const Host&) { return Host(1.0); };
+  Checkpoint checkpoint;
+  checkpoint.add("batches", batches);
+  std::vector<std::int64_t> saved;  // steps of the run when the file was last written
+  std::int64_t done = 0;
+  TrainingOptions options{.epochs = 4, .steps = 4, .progress = false, .save = {&checkpoint, path, 3}};
+  options.after_step = [&](const StepReport&) {
+    if (std::filesystem::remove(path)) saved.push_back(done);
+    ++done;
+    return true;
+  };
+  for (int call = 0; call < 3; ++call) {
+    train(step, batches, options);
+    CHECK(std::filesystem::remove(path));  // that of its end
+  }
+  CHECK(saved == std::vector<std::int64_t>{3, 6, 9});
 }
 
 TEST_CASE("the checkpoint at the end has the row of the last epoch") {

@@ -128,6 +128,7 @@ class TYTO_API TrainingCourse {
 
  private:
   struct State;
+  void note_step(std::int64_t epoch, double loss);
   void add_row(std::int64_t epoch);
 
   std::unique_ptr<State> state_;
