@@ -51,6 +51,11 @@ Ran run_case(const std::string& mpi, int processes, const std::string& name, con
   return run("timeout 100 " + command_of_case(mpi, processes, name, environment));
 }
 
+bool ended_with(const std::string& mpi, const Ran& ran, int status) {
+  constexpr int killed = 9;
+  return ran.status == status || (mpi == "mpich" && ran.status == killed);
+}
+
 void with_each_mpi(const std::function<void(const std::string& mpi)>& test) {
   for (const char* mpi : {"openmpi", "mpich"}) {
     const Ran known = run(launch(mpi) + " --print true");
