@@ -4,30 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "devices/cpu/linalg/complex_parts.hpp"
 #include "devices/cpu/linalg/matrix_kernel.hpp"
 
 namespace tyto::cpu::linalg {
-
-/// Hands out matrices from a worker's workspace.
-template <class T>
-class WorkspaceParts {
- public:
-  explicit WorkspaceParts(T* workspace) : next_(workspace) {}
-  Parts<T> matrix(Index rows, Index columns) {
-    T* const first = next_;
-    next_ += 2 * rows * columns;
-    return dense_parts(first, rows, columns);
-  }
-  /// What is left of it.
-  T* rest() const { return next_; }
-
- private:
-  T* next_;
-};
 
 template <class T>
 void read_parts(const Stack& stack, const core::Address& address, Index index, const Parts<T>& to) noexcept {
@@ -49,13 +31,6 @@ void write_parts(const Parts<T>& from, const core::Address& address, Index index
       to[1] = conjugated ? -from.im(row, column) : from.im(row, column);
     }
   }
-}
-
-/// What cannot be computed is NaN: `count` complex numbers.
-template <class T>
-void write_nan(const core::Address& address, Index index, Index count) noexcept {
-  std::fill_n(reinterpret_cast<T*>(address.pointer()) + 2 * index * count, 2 * count,
-              std::numeric_limits<T>::quiet_NaN());
 }
 
 /// The exponent of the largest element, by which all are brought near one, so that squares neither overflow nor vanish;

@@ -38,7 +38,7 @@ std::int64_t complex_qr_workspace(std::int64_t rows, std::int64_t columns) noexc
 }
 
 template <class T>
-void decompose_complex_qr(const KernelContext<T>& context, Parts<T> a, Parts<T> q, T* workspace) noexcept {
+void decompose_qr(const KernelContext<T>& context, Parts<T> a, Parts<T> q, T* workspace) noexcept {
   const Index rows = a.re.rows, columns = a.re.columns, length = std::max(rows, q.re.columns);
   const ReflectionWorkspace<T> tools(workspace, length);
   const Vector<T> taus{workspace + ReflectionWorkspace<T>::vectors * length,
@@ -62,10 +62,8 @@ std::int64_t hermitian_workspace(std::int64_t size, bool vectors) noexcept {
 }
 
 template <class T>
-bool decompose_hermitian(const KernelContext<T>& context, Parts<T> a, const Parts<T>& vectors, T* values,
-                         T* workspace) noexcept {
+bool decompose_symmetric(const KernelContext<T>& context, Parts<T> a, bool wanted, T* values, T* workspace) noexcept {
   const Index n = a.re.rows;
-  const bool wanted = vectors.re.first != nullptr;
   const ReflectionWorkspace<T> tools(workspace, n);
   workspace += ReflectionWorkspace<T>::vectors * n;
   const Vector<T> taus{workspace, workspace + n};
@@ -94,10 +92,10 @@ bool decompose_hermitian(const KernelContext<T>& context, Parts<T> a, const Part
   }
   if (!decompose_symmetric(context, diagonals, wanted, values, workspace)) return false;
   if (!wanted) return true;
-  std::fill_n(vectors.re.first, n * n, T(0));
-  std::fill_n(vectors.im.first, n * n, T(0));
-  add_product<T>(context, q.re, diagonals, vectors.re);
-  add_product<T>(context, q.im, diagonals, vectors.im);
+  std::fill_n(a.re.first, n * n, T(0));
+  std::fill_n(a.im.first, n * n, T(0));
+  add_product<T>(context, q.re, diagonals, a.re);
+  add_product<T>(context, q.im, diagonals, a.im);
   return true;
 }
 
@@ -109,8 +107,8 @@ std::int64_t complex_singular_workspace(std::int64_t rows, std::int64_t columns,
 }
 
 template <class T>
-bool decompose_complex_singular(const KernelContext<T>& context, Parts<T> a, T* values, const Parts<T>& u,
-                                const Parts<T>& v_adjoint, T* workspace) noexcept {
+bool decompose_singular(const KernelContext<T>& context, Parts<T> a, T* values, const Parts<T>& u,
+                        const Parts<T>& v_adjoint, T* workspace) noexcept {
   const Index rows = a.re.rows, n = a.re.columns;
   const bool wanted = u.re.first != nullptr;
   const ReflectionWorkspace<T> tools(workspace, std::max(rows, n));
@@ -173,11 +171,11 @@ bool decompose_complex_singular(const KernelContext<T>& context, Parts<T> a, T* 
   return true;
 }
 
-#define TYTO_FOR_BOTH(T)                                                                                            \
-  template void decompose_complex_qr(const KernelContext<T>&, Parts<T>, Parts<T>, T*) noexcept;                     \
-  template bool decompose_hermitian(const KernelContext<T>&, Parts<T>, const Parts<T>&, T*, T*) noexcept;           \
-  template bool decompose_complex_singular(const KernelContext<T>&, Parts<T>, T*, const Parts<T>&, const Parts<T>&, \
-                                           T*) noexcept;
+#define TYTO_FOR_BOTH(T)                                                                                    \
+  template void decompose_qr(const KernelContext<T>&, Parts<T>, Parts<T>, T*) noexcept;                     \
+  template bool decompose_symmetric(const KernelContext<T>&, Parts<T>, bool, T*, T*) noexcept;              \
+  template bool decompose_singular(const KernelContext<T>&, Parts<T>, T*, const Parts<T>&, const Parts<T>&, \
+                                   T*) noexcept;
 TYTO_FOR_BOTH(float)
 TYTO_FOR_BOTH(double)
 #undef TYTO_FOR_BOTH

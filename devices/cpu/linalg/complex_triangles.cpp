@@ -46,8 +46,8 @@ void factorise_columns(const KernelContext<T>& context, const Parts<T>& a, Index
   if (past - first > few) {
     const Index middle = first + (past - first) / 2, left = middle - first, right = past - middle;
     factorise_columns(context, a, first, middle, pivots);
-    solve_complex_triangular(context, part(a, first, first, left, left), Triangle::lower, true,
-                             part(a, first, middle, left, right));
+    solve_triangular(context, part(a, first, first, left, left), Triangle::lower, true,
+                     part(a, first, middle, left, right));
     add_complex_product(context, part(a, middle, first, rows - middle, left), part(a, first, middle, left, right),
                         part(a, middle, middle, rows - middle, right), Sign::minus);
     return factorise_columns(context, a, middle, past, pivots);
@@ -93,12 +93,12 @@ void divide_by_adjoint(const KernelContext<T>& context, const Parts<T>& l, const
 }  // namespace
 
 template <class T>
-std::int64_t factorise_complex_lu(const KernelContext<T>& context, Parts<T> a, std::int64_t* pivots) noexcept {
+std::int64_t factorise_lu(const KernelContext<T>& context, Parts<T> a, std::int64_t* pivots) noexcept {
   const Index rows = a.re.rows, columns = a.re.columns, square = std::min(rows, columns);
   factorise_columns(context, a, 0, square, pivots);
   if (columns > square) {
-    solve_complex_triangular(context, part(a, 0, 0, square, square), Triangle::lower, true,
-                             part(a, 0, square, square, columns - square));
+    solve_triangular(context, part(a, 0, 0, square, square), Triangle::lower, true,
+                     part(a, 0, square, square, columns - square));
   }
   for (Index k = 0; k < square; ++k) {
     if (a.re(k, k) == 0 && a.im(k, k) == 0) return k + 1;
@@ -107,15 +107,15 @@ std::int64_t factorise_complex_lu(const KernelContext<T>& context, Parts<T> a, s
 }
 
 template <class T>
-std::int64_t factorise_complex_cholesky(const KernelContext<T>& context, Parts<T> a) noexcept {
+std::int64_t factorise_cholesky(const KernelContext<T>& context, Parts<T> a) noexcept {
   const Index size = a.re.rows;
   if (size > few) {
     const Index half = size / 2, rest = size - half;
     const Parts<T> corner = part(a, half, half, rest, rest), below = part(a, half, 0, rest, half);
-    if (const Index bad = factorise_complex_cholesky(context, part(a, 0, 0, half, half)); bad != 0) return bad;
+    if (const Index bad = factorise_cholesky(context, part(a, 0, 0, half, half)); bad != 0) return bad;
     divide_by_adjoint(context, part(a, 0, 0, half, half), below);
     add_complex_product(context, below, transposed(below), corner, Sign::minus, {false, true});
-    const Index bad = factorise_complex_cholesky(context, corner);
+    const Index bad = factorise_cholesky(context, corner);
     return bad == 0 ? 0 : half + bad;
   }
   for (Index j = 0; j < size; ++j) {
@@ -133,18 +133,18 @@ std::int64_t factorise_complex_cholesky(const KernelContext<T>& context, Parts<T
 }
 
 template <class T>
-void solve_complex_triangular(const KernelContext<T>& context, const Parts<T>& t, Triangle triangle, bool unit,
-                              const Parts<T>& b) noexcept {
+void solve_triangular(const KernelContext<T>& context, const Parts<T>& t, Triangle triangle, bool unit,
+                      const Parts<T>& b) noexcept {
   const Index size = t.re.rows, columns = b.re.columns;
   const bool lower = triangle == Triangle::lower;
   if (size > few) {
     const Index half = size / 2, rest = size - half;
     const Parts<T> above = part(b, 0, 0, half, columns), below = part(b, half, 0, rest, columns);
     const Parts<T> first = part(t, 0, 0, half, half), second = part(t, half, half, rest, rest);
-    solve_complex_triangular(context, lower ? first : second, triangle, unit, lower ? above : below);
+    solve_triangular(context, lower ? first : second, triangle, unit, lower ? above : below);
     if (lower) add_complex_product(context, part(t, half, 0, rest, half), above, below, Sign::minus);
     else add_complex_product(context, part(t, 0, half, half, rest), below, above, Sign::minus);
-    return solve_complex_triangular(context, lower ? second : first, triangle, unit, lower ? below : above);
+    return solve_triangular(context, lower ? second : first, triangle, unit, lower ? below : above);
   }
   for (Index step = 0; step < size; ++step) {
     const Index row = lower ? step : size - 1 - step;
@@ -156,11 +156,10 @@ void solve_complex_triangular(const KernelContext<T>& context, const Parts<T>& t
   }
 }
 
-#define TYTO_FOR_BOTH(T)                                                                                 \
-  template std::int64_t factorise_complex_lu(const KernelContext<T>&, Parts<T>, std::int64_t*) noexcept; \
-  template std::int64_t factorise_complex_cholesky(const KernelContext<T>&, Parts<T>) noexcept;          \
-  template void solve_complex_triangular(const KernelContext<T>&, const Parts<T>&, Triangle, bool,       \
-                                         const Parts<T>&) noexcept;
+#define TYTO_FOR_BOTH(T)                                                                         \
+  template std::int64_t factorise_lu(const KernelContext<T>&, Parts<T>, std::int64_t*) noexcept; \
+  template std::int64_t factorise_cholesky(const KernelContext<T>&, Parts<T>) noexcept;          \
+  template void solve_triangular(const KernelContext<T>&, const Parts<T>&, Triangle, bool, const Parts<T>&) noexcept;
 TYTO_FOR_BOTH(float)
 TYTO_FOR_BOTH(double)
 #undef TYTO_FOR_BOTH

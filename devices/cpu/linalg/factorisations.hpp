@@ -88,43 +88,41 @@ template <class T>
 bool decompose_real_general(const KernelContext<T>& context, Matrix<T> a, T* values_re, T* values_im,
                             const Parts<T>* vectors, T* workspace) noexcept;
 
-/// As factorise_lu, of a complex matrix; pivots are largest by the sum of their parts' sizes, as LAPACK's.
+/// As of a real matrix, of a complex one; pivots are largest by the sum of their parts' sizes, as LAPACK's.
 template <class T>
-std::int64_t factorise_complex_lu(const KernelContext<T>& context, Parts<T> a, std::int64_t* pivots) noexcept;
+std::int64_t factorise_lu(const KernelContext<T>& context, Parts<T> a, std::int64_t* pivots) noexcept;
 
-/// As factorise_cholesky: a = L L^H with a real diagonal. Only the real parts of a's diagonal are read.
+/// As of a real matrix: a = L L^H with a real diagonal. Only the real parts of a's diagonal are read.
 template <class T>
-std::int64_t factorise_complex_cholesky(const KernelContext<T>& context, Parts<T> a) noexcept;
+std::int64_t factorise_cholesky(const KernelContext<T>& context, Parts<T> a) noexcept;
 
-/// As solve_triangular. Rows of b are contiguous.
+/// As of real matrices. Rows of b are contiguous.
 template <class T>
-void solve_complex_triangular(const KernelContext<T>& context, const Parts<T>& t, Triangle triangle, bool unit,
-                              const Parts<T>& b) noexcept;
+void solve_triangular(const KernelContext<T>& context, const Parts<T>& t, Triangle triangle, bool unit,
+                      const Parts<T>& b) noexcept;
 
-/// Elements of workspace for decompose_complex_qr.
+/// Elements of workspace for decompose_qr.
 std::int64_t complex_qr_workspace(std::int64_t rows, std::int64_t columns) noexcept;
 
 /// a = Q R of a matrix with no fewer rows than columns: R, whose diagonal is real, in the upper triangle of a, and the
 /// first columns of Q in q.
 template <class T>
-void decompose_complex_qr(const KernelContext<T>& context, Parts<T> a, Parts<T> q, T* workspace) noexcept;
+void decompose_qr(const KernelContext<T>& context, Parts<T> a, Parts<T> q, T* workspace) noexcept;
 
-/// Elements of workspace for decompose_hermitian.
+/// Elements of workspace for decompose_symmetric of a Hermitian matrix.
 std::int64_t hermitian_workspace(std::int64_t size, bool vectors) noexcept;
 
-/// As decompose_symmetric, of a Hermitian matrix, which is overwritten. Eigenvectors are the columns of `vectors`,
-/// which is without address where they are not wanted.
+/// As of a symmetric matrix, of a Hermitian one without gaps, of which both triangles are read.
 template <class T>
-bool decompose_hermitian(const KernelContext<T>& context, Parts<T> a, const Parts<T>& vectors, T* values,
-                         T* workspace) noexcept;
+bool decompose_symmetric(const KernelContext<T>& context, Parts<T> a, bool vectors, T* values, T* workspace) noexcept;
 
-/// Elements of workspace for decompose_complex_singular.
+/// Elements of workspace for decompose_singular of a complex matrix.
 std::int64_t complex_singular_workspace(std::int64_t rows, std::int64_t columns, std::int64_t u_columns) noexcept;
 
-/// As decompose_singular: a = U diag(values) V^H.
+/// As of a real matrix: a = U diag(values) V^H.
 template <class T>
-bool decompose_complex_singular(const KernelContext<T>& context, Parts<T> a, T* values, const Parts<T>& u,
-                                const Parts<T>& v_adjoint, T* workspace) noexcept;
+bool decompose_singular(const KernelContext<T>& context, Parts<T> a, T* values, const Parts<T>& u,
+                        const Parts<T>& v_adjoint, T* workspace) noexcept;
 
 /// Elements of workspace for exponential.
 std::int64_t exponential_workspace(std::int64_t size) noexcept;

@@ -1,56 +1,51 @@
 // SPDX-License-Identifier: MIT
-// The kernels of orthogonal factorisations, eigenvalues and singular values, and of the exponential; and the family's
-// table.
+// The kernels of orthogonal factorisations, eigenvalues and singular values, real or complex, and of the exponential;
+// and the family's table.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "core/graph/op_ids.hpp"
-#include "devices/cpu/linalg/complex_kernels.hpp"
-#include "devices/cpu/linalg/factorisations.hpp"
+#include "devices/cpu/linalg/elements.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"
-#include "devices/cpu/linalg/matrix_kernel.hpp"
 
 namespace tyto::cpu::linalg {
 
 namespace {
 
-/// The kernel for real matrices or for complex ones.
-template <KernelRef (*real)(const core::Step&), KernelRef (*complex)(const core::Step&)>
-KernelRef either(const core::Step& step) {
-  return is_complex(step.inputs[0].dtype) ? complex(step) : real(step);
-}
+constexpr KernelEntry entries[] = {{core::OpId::lu_factor, prepare_lu_factor, all_dense},
+                                   {core::OpId::lu_solve, prepare_lu_solve, all_dense},
+                                   {core::OpId::solve, prepare_solve, all_dense},
+                                   {core::OpId::inv, prepare_inv, all_dense},
+                                   {core::OpId::det, prepare_det, all_dense},
+                                   {core::OpId::cholesky, prepare_cholesky, all_dense},
+                                   {core::OpId::triangular_solve, prepare_triangular_solve, all_dense},
+                                   {core::OpId::qr, prepare_qr, all_dense},
+                                   {core::OpId::eigh, prepare_eigh, all_dense},
+                                   {core::OpId::eigvalsh, prepare_eigh, all_dense},
+                                   {core::OpId::svd, prepare_svd, all_dense},
+                                   {core::OpId::svdvals, prepare_svd, all_dense},
+                                   {core::OpId::pinv, prepare_pinv, all_dense},
+                                   {core::OpId::eig, prepare_eig, all_dense},
+                                   {core::OpId::eigvals, prepare_eig, all_dense},
+                                   {core::OpId::expm, prepare_expm, all_dense}};
 
-constexpr KernelEntry entries[] = {
-    {core::OpId::lu_factor, either<prepare_lu_factor, prepare_complex_lu_factor>, all_dense},
-    {core::OpId::lu_solve, either<prepare_lu_solve, prepare_complex_lu_solve>, all_dense},
-    {core::OpId::solve, either<prepare_solve, prepare_complex_solve>, all_dense},
-    {core::OpId::inv, either<prepare_inv, prepare_complex_inv>, all_dense},
-    {core::OpId::det, either<prepare_det, prepare_complex_det>, all_dense},
-    {core::OpId::cholesky, either<prepare_cholesky, prepare_complex_cholesky>, all_dense},
-    {core::OpId::triangular_solve, either<prepare_triangular_solve, prepare_complex_triangular_solve>, all_dense},
-    {core::OpId::qr, either<prepare_qr, prepare_complex_qr>, all_dense},
-    {core::OpId::eigh, either<prepare_eigh, prepare_complex_eigh>, all_dense},
-    {core::OpId::eigvalsh, either<prepare_eigh, prepare_complex_eigh>, all_dense},
-    {core::OpId::svd, either<prepare_svd, prepare_complex_svd>, all_dense},
-    {core::OpId::svdvals, either<prepare_svd, prepare_complex_svd>, all_dense},
-    {core::OpId::pinv, either<prepare_pinv, prepare_complex_pinv>, all_dense},
-    {core::OpId::eig, prepare_eig, all_dense},
-    {core::OpId::eigvals, prepare_eig, all_dense},
-    {core::OpId::expm, prepare_expm, all_dense}};
-
-double work_of(double factor, std::int64_t rows, std::int64_t columns) {
-  return factor * static_cast<double>(rows) * static_cast<double>(columns) *
+/// Operations on real numbers: `factor` for each element of a matrix and row or column of it.
+template <class E>
+double work_of(double factor, Index rows, Index columns) {
+  return E::products * factor * static_cast<double>(rows) * static_cast<double>(columns) *
          static_cast<double>(std::min(rows, columns));
 }
 
 /// Multiplies a matrix by a power of two that brings it near one, where products of some elements and of their inverses
-/// neither overflow nor vanish. Returns what the results are to be multiplied by, or NaN where an element is not
+/// neither overflow nor vanish. Returns the power that results are to be multiplied by; nothing where an element is not
 /// finite.
 template <class T>
-T scale_to_unit(const Matrix<T>& a) noexcept {
+std::optional<int> scale_to_unit(const Matrix<T>& a) noexcept {
   // As integers the bits of numbers without a sign are in the same order, with infinity and NaN behind all others, and
   // compilers make vectors of the comparisons.
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -64,9 +59,9 @@ T scale_to_unit(const Matrix<T>& a) noexcept {
     }
   }
   const auto largest = static_cast<double>(std::bit_cast<T>(most));
-  if (!std::isfinite(largest)) return std::numeric_limits<T>::quiet_NaN();
+  if (!std::isfinite(largest)) return {};
   constexpr double far = 1e3;
-  if (largest == 0 || (largest < far && largest > 1 / far)) return 1;
+  if (largest == 0 || (largest < far && largest > 1 / far)) return 0;
   const int exponent = std::ilogb(largest);
   const T factor = static_cast<T>(std::ldexp(1.0, -exponent));
   const bool is_one_factor = std::isnormal(factor);
@@ -76,123 +71,190 @@ T scale_to_unit(const Matrix<T>& a) noexcept {
       to[column] = is_one_factor ? to[column] * factor : std::ldexp(to[column], -exponent);
     }
   }
-  return static_cast<T>(std::ldexp(1.0, exponent));
+  return exponent;
 }
 
-/// The work on a matrix that lies as it is, or on its transpose where that has more rows.
+template <class T>
+std::optional<int> scale_to_unit(const Parts<T>& a) noexcept {
+  const std::optional<int> exponent = exponent_of(a);
+  if (exponent) scale_by(a, -*exponent);
+  return exponent;
+}
+
+/// What cannot be computed is NaN: so many real numbers of a result.
+template <class T>
+void write_nan(T* to, Index count) noexcept {
+  std::fill_n(to, count, std::numeric_limits<T>::quiet_NaN());
+}
+template <class E>
+void write_nan(const E& work, std::size_t output, Index elements) noexcept {
+  const Index count = (E::complex ? 2 : 1) * elements;
+  write_nan(work.template numbers<typename E::Real>(output, count), count);
+}
+
+/// The work on a matrix that lies as it is, or on its adjoint where that has more rows.
 struct Upright {
   bool turned;
-  std::int64_t rows;
-  std::int64_t columns;
+  Index rows, columns;
 
   explicit Upright(const Stack& a)
       : turned(a.rows < a.columns), rows(std::max(a.rows, a.columns)), columns(std::min(a.rows, a.columns)) {}
+
+  template <class T>
+  void read(const RealMatrices<T>& work, const Stack& a, const Matrix<T>& to) const {
+    work.read(a, 0, turned ? to.transposed() : to);
+  }
+  template <class T>
+  void read(const ComplexMatrices<T>& work, const Stack& a, const Parts<T>& to) const {
+    work.read(a, 0, turned ? transposed(to) : to);
+    for (Index i = 0; turned && i < rows * columns; ++i) to.im.first[i] = -to.im.first[i];
+  }
 };
+
+/// The first columns of Q, and R in the upper triangle of a.
+template <class T>
+void decompose_qr(const KernelContext<T>& context, const Matrix<T>& a, const Matrix<T>& q, T* workspace) noexcept {
+  T* const factors = std::exchange(workspace, workspace + a.columns);
+  factorise_qr(context, a, factors, workspace);
+  form_q<T>(context, a, factors, q, workspace);
+}
+
+/// Above the diagonal may stand anything: it becomes zero, or what the solver takes it for.
+template <class T>
+void clear_above(const Matrix<T>& a) noexcept {
+  for (Index row = 0; row < a.rows; ++row) std::fill(a.row(row) + row + 1, a.row(row) + a.columns, T(0));
+}
+template <class T>
+void clear_above(const Parts<T>& a) noexcept {
+  for (Index row = 0; row < a.re.rows; ++row) {
+    a.im(row, row) = 0;
+    for (Index column = row + 1; column < a.re.columns; ++column) {
+      set(a, row, column, {a.re(column, row), -a.im(column, row)});
+    }
+  }
+}
+
+/// The pseudo-inverse V S U^H, whose row i of v is multiplied by shares[i] already, of the matrix that was worked with.
+template <class T>
+void write_pseudo_inverse(RealMatrices<T>& work, bool turned, const Matrix<T>& u, const Matrix<T>& v) {
+  const auto inverse = turned ? work.result(0, u.rows, v.columns) : work.result(0, v.columns, u.rows);
+  std::fill_n(inverse.first, inverse.rows * inverse.columns, T(0));
+  if (turned) add_product<T>(work.context, u, v, inverse);
+  else add_product<T>(work.context, v.transposed(), u.transposed(), inverse);
+}
+template <class T>
+void write_pseudo_inverse(ComplexMatrices<T>& work, bool turned, const Parts<T>& u, const Parts<T>& v) {
+  const auto inverse = work.result(0, v.re.columns, u.re.rows);
+  std::fill_n(inverse.re.first, 2 * inverse.re.rows * inverse.re.columns, T(0));
+  add_complex_product(work.context, transposed(v), transposed(u), inverse, Sign::plus, {true, true});
+  if (turned) work.write_adjoint(inverse, 0);
+  else work.write(inverse, 0);
+}
 
 }  // namespace
 
 // a, no fewer rows than columns, to Q and R; Q has the columns of its result
 KernelRef prepare_qr(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
-  if (no_matrices(a)) return no_work();
-  const std::int64_t q_columns = step.outputs[0].view.shape.back();
-  return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const WorkEstimate estimate{work_of(4, a.rows, std::max(a.columns, q_columns)), std::max(a.columns, q_columns),
-                                a.rows * a.columns + a.columns + qr_workspace(a.rows, a.columns, q_columns), 0};
-    return for_each_matrix<T>(
-        a.count, estimate,
-        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
-          const auto q = Stack{0, a.count, a.rows, q_columns}.template at<T>(outputs[0], index);
-          const auto r = Stack{0, a.count, q_columns, a.columns}.template at<T>(outputs[1], index);
-          const auto factored = dense(mine.workspace, a.rows, a.columns);
-          T *factors = factored.row(a.rows), *workspace = factors + a.columns;
-          copy_matrix<T>(a.at<const T>(inputs[0], index), factored);
-          factorise_qr(mine.context, factored, factors, workspace);
-          form_q<T>(mine.context, factored, factors, q, workspace);
-          for (std::int64_t row = 0; row < r.rows; ++row) {
-            const std::int64_t below = std::min(row, r.columns);
-            std::fill_n(r.row(row), below, T(0));
-            std::copy(factored.row(row) + below, factored.row(row) + r.columns, r.row(row) + below);
-          }
-        });
+  const Index width = step.outputs[0].view.shape.back(), widest = std::max(a.columns, width);
+  return with_elements(step, [&]<class E>() {
+    const Index tools =
+        E::complex ? complex_qr_workspace(a.rows, width) : a.columns + qr_workspace(a.rows, a.columns, width);
+    const WorkEstimate estimate{work_of<E>(4, a.rows, widest), widest,
+                                E::workspace_of(a.rows * a.columns, width * (a.rows + a.columns)) + tools, 0};
+    return for_each_of<E>(a.count, estimate, [=](E work) {
+      const auto q = work.result(0, a.rows, width), r = work.result(1, width, a.columns);
+      const auto factored = work.own(a.rows, a.columns);
+      work.read(a, 0, factored);
+      decompose_qr(work.context, factored, q, work.workspace);
+      const auto take_upper = [](const auto& from, const auto& to) {
+        for (Index row = 0; row < to.rows; ++row) {
+          const Index below = std::min(row, to.columns);
+          std::fill_n(to.row(row), below, 0);
+          std::copy(from.row(row) + below, from.row(row) + to.columns, to.row(row) + below);
+        }
+      };
+      for_each_part(take_upper, factored, r);
+      work.write(q, 0);
+      work.write(r, 1);
+    });
   });
 }
 
 // a to its eigenvalues, and to its eigenvectors where there is a result for them
 KernelRef prepare_eigh(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
-  if (no_matrices(a)) return no_work();
+  const Index n = a.rows;
   const bool vectors = step.outputs.size() > 1;
-  return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const WorkEstimate estimate{work_of(vectors ? 9 : 2, a.rows, a.rows), a.rows,
-                                eigen_workspace(a.rows, vectors) + (vectors ? 0 : a.rows * a.rows), 0};
-    return for_each_matrix<T>(
-        a.count, estimate,
-        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
-          T* values = numbers<T>(outputs[0], index, a.rows);
-          const auto work = vectors ? Stack{0, a.count, a.rows, a.rows}.template at<T>(outputs[1], index)
-                                    : dense(mine.workspace, a.rows, a.rows);
-          T* workspace = vectors ? mine.workspace : work.row(a.rows);
-          // Above the diagonal may stand anything.
-          const auto from = a.at<const T>(inputs[0], index);
-          for (std::int64_t row = 0; row < a.rows; ++row) {
-            std::copy_n(from.row(row), row + 1, work.row(row));
-            std::fill(work.row(row) + row + 1, work.row(row) + a.rows, T(0));
-          }
-          const T scale = scale_to_unit(work);
-          if (scale != scale || !decompose_symmetric(mine.context, work, vectors, values, workspace)) {
-            std::fill_n(values, a.rows, std::numeric_limits<T>::quiet_NaN());
-            return fill_with_nan(work);
-          }
-          for (std::int64_t i = 0; scale != 1 && i < a.rows; ++i) values[i] *= scale;
-        });
+  return with_elements(step, [&]<class E>() {
+    const Index tools = E::complex ? hermitian_workspace(n, vectors) : eigen_workspace(n, vectors);
+    const WorkEstimate estimate{work_of<E>(vectors      ? 9
+                                           : E::complex ? 4
+                                                        : 2,
+                                           n, n),
+                                n, E::workspace_of(vectors ? 0 : n * n, vectors ? n * n : 0) + tools, 0};
+    return for_each_of<E>(a.count, estimate, [=](E work) {
+      auto* const values = work.template numbers<typename E::Real>(0, n);
+      const auto matrix = vectors ? work.result(1, n, n) : work.own(n, n);
+      work.read(a, 0, matrix);
+      clear_above(matrix);
+      const std::optional<int> exponent = scale_to_unit(matrix);
+      if (!exponent || !decompose_symmetric(work.context, matrix, vectors, values, work.workspace)) {
+        write_nan(values, n);
+        if (vectors) write_nan(work, 1, n * n);
+        return;
+      }
+      for (Index i = 0; *exponent != 0 && i < n; ++i) values[i] = std::ldexp(values[i], *exponent);
+      if (vectors) work.write(matrix, 1);
+    });
   });
 }
 
-// a to U, the singular values and V^T, or to the values alone
+// a to U, the singular values and V^H, or to the values alone
 KernelRef prepare_svd(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
-  if (no_matrices(a)) return no_work();
   const bool vectors = step.outputs.size() > 1;
   const Upright upright(a);
-  const std::int64_t u_columns = vectors ? step.outputs[0].view.shape.back() : 0;
-  const std::int64_t v_rows = vectors ? step.outputs[2].view.shape[step.outputs[2].view.rank() - 2] : 0;
-  const std::int64_t left = upright.turned ? v_rows : u_columns;
-  const std::int64_t size = upright.columns;
-  // The left vectors of the transpose are the right ones, as columns.
-  const std::int64_t turned_workspace = vectors && upright.turned ? upright.rows * left + size * size : 0;
-  return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const WorkEstimate estimate{work_of(vectors ? 20 : 4, upright.rows, size), upright.rows,
-                                upright.rows * size + turned_workspace + singular_workspace(upright.rows, size, left),
-                                0};
-    return for_each_matrix<T>(
-        a.count, estimate,
-        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
-          const auto work = dense(mine.workspace, upright.rows, size);
-          const auto from = a.at<const T>(inputs[0], index);
-          copy_matrix<T>(upright.turned ? from.transposed() : from, work);
-          T* values = numbers<T>(outputs[vectors ? 1 : 0], index, size);
-          T* workspace = work.row(upright.rows);
-          Matrix<T> u, v, lefts, rights;
-          if (vectors) {
-            u = Stack{0, a.count, a.rows, u_columns}.template at<T>(outputs[0], index);
-            v = Stack{0, a.count, v_rows, a.columns}.template at<T>(outputs[2], index);
-            lefts = upright.turned ? dense(workspace, upright.rows, left) : u;
-            rights = upright.turned ? dense(lefts.row(upright.rows), size, size) : v;
-            workspace += turned_workspace;
-          }
-          const T scale = scale_to_unit(work);
-          if (scale != scale || !decompose_singular(mine.context, work, values, lefts, rights, workspace)) {
-            std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
-            fill_with_nan(u);
-            return fill_with_nan(v);
-          }
-          for (std::int64_t i = 0; scale != 1 && i < size; ++i) values[i] *= scale;
-          if (vectors && upright.turned) {
-            copy_matrix<T>(rights.transposed(), u);
-            copy_matrix<T>(lefts.transposed(), v);
-          }
-        });
+  const Index u_columns = vectors ? step.outputs[0].view.shape.back() : 0;
+  const Index v_rows = vectors ? step.outputs[2].view.shape[step.outputs[2].view.rank() - 2] : 0;
+  const Index left = upright.turned ? v_rows : u_columns, rows = upright.rows, size = upright.columns;
+  return with_elements(step, [&]<class E>() {
+    const Index both = vectors ? rows * left + size * size : 0;
+    const Index tools =
+        E::complex ? complex_singular_workspace(rows, size, left) : singular_workspace(rows, size, left);
+    const WorkEstimate estimate{
+        work_of<E>(vectors      ? 20
+                   : E::complex ? 6
+                                : 4,
+                   rows, size),
+        rows, E::workspace_of(rows * size + (upright.turned ? both : 0), upright.turned ? 0 : both) + tools, 0};
+    return for_each_of<E>(a.count, estimate, [=](E work) {
+      const auto matrix = work.own(rows, size);
+      upright.read(work, a, matrix);
+      auto* const values = work.template numbers<typename E::Real>(vectors ? 1 : 0, size);
+      // The left vectors of the adjoint are the right ones, as columns.
+      std::remove_const_t<decltype(matrix)> lefts, rights;
+      if (vectors) {
+        lefts = upright.turned ? work.own(rows, left) : work.result(0, rows, left);
+        rights = upright.turned ? work.own(size, size) : work.result(2, size, size);
+      }
+      const std::optional<int> exponent = scale_to_unit(matrix);
+      if (!exponent || !decompose_singular(work.context, matrix, values, lefts, rights, work.workspace)) {
+        write_nan(values, size);
+        if (!vectors) return;
+        write_nan(work, 0, a.rows * u_columns);
+        return write_nan(work, 2, v_rows * a.columns);
+      }
+      for (Index i = 0; *exponent != 0 && i < size; ++i) values[i] = std::ldexp(values[i], *exponent);
+      if (!vectors) return;
+      if (upright.turned) {
+        work.write_adjoint(rights, 0);
+        work.write_adjoint(lefts, 2);
+      } else {
+        work.write(lefts, 0);
+        work.write(rights, 2);
+      }
+    });
   });
 }
 
@@ -200,41 +262,35 @@ KernelRef prepare_svd(const core::Step& step) {
 // singular values
 KernelRef prepare_pinv(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
-  if (no_matrices(a)) return no_work();
   const Upright upright(a);
-  const std::int64_t size = upright.columns, offset = step.inputs[1].view.offset;
-  return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const WorkEstimate estimate{work_of(20, upright.rows, size), upright.rows,
-                                2 * upright.rows * size + size * size + singular_workspace(upright.rows, size, size),
-                                0};
-    return for_each_matrix<T>(
-        a.count, estimate,
-        [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
-          const auto work = dense(mine.workspace, upright.rows, size),
-                     u = dense(work.row(upright.rows), upright.rows, size);
-          const auto v = dense(u.row(upright.rows), size, size);
-          const auto from = a.at<const T>(inputs[0], index);
-          copy_matrix<T>(upright.turned ? from.transposed() : from, work);
-          T* values = numbers<T>(outputs[1], index, size);
-          const auto inverse = Stack{0, a.count, a.columns, a.rows}.template at<T>(outputs[0], index);
-          const T scale = scale_to_unit(work);
-          if (scale != scale || !decompose_singular(mine.context, work, values, u, v, v.row(size))) {
-            std::fill_n(values, size, std::numeric_limits<T>::quiet_NaN());
-            return fill_with_nan(inverse);
-          }
-          const T least = size == 0 ? T(0) : numbers<const T>(inputs[1], 0)[offset] * values[0];
-          for (std::int64_t i = 0; i < size; ++i) {
-            values[i] *= scale;
-            const T share = values[i] > least * scale ? 1 / values[i] : T(0);
-            for (std::int64_t column = 0; column < size; ++column) v(i, column) *= share;
-          }
-          std::fill_n(inverse.first, a.rows * a.columns, T(0));
-          if (upright.turned) {
-            add_product<T>(mine.context, u, v, inverse);
-          } else {
-            add_product<T>(mine.context, v.transposed(), u.transposed(), inverse);
-          }
-        });
+  const Index rows = upright.rows, size = upright.columns, offset = step.inputs[1].view.offset;
+  return with_elements(step, [&]<class E>() {
+    using T = typename E::Real;
+    const Index tools =
+        E::complex ? complex_singular_workspace(rows, size, size) : singular_workspace(rows, size, size);
+    const WorkEstimate estimate{work_of<E>(20, rows, size), rows,
+                                E::workspace_of(2 * rows * size + size * size, rows * size) + tools, 0};
+    return for_each_of<E>(a.count, estimate, [=](E work) {
+      const auto matrix = work.own(rows, size), u = work.own(rows, size), v = work.own(size, size);
+      upright.read(work, a, matrix);
+      T* const values = work.template numbers<T>(1, size);
+      const std::optional<int> exponent = scale_to_unit(matrix);
+      if (!exponent || !decompose_singular(work.context, matrix, values, u, v, work.workspace)) {
+        write_nan(values, size);
+        return write_nan(work, 0, a.rows * a.columns);
+      }
+      const T least = size == 0 ? T(0) : numbers<const T>(work.inputs[1], 0)[offset] * values[0];
+      for (Index i = 0; i < size; ++i) {
+        const bool counts = values[i] > least;
+        values[i] = std::ldexp(values[i], *exponent);
+        const T share = counts ? 1 / values[i] : T(0);
+        const auto scale_row = [=](const Matrix<T>& part) {
+          for (Index column = 0; column < size; ++column) part(i, column) *= share;
+        };
+        for_each_part(scale_row, v);
+      }
+      write_pseudo_inverse(work, upright.turned, u, v);
+    });
   });
 }
 
@@ -242,7 +298,9 @@ KernelRef prepare_expm(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
   if (no_matrices(a)) return no_work();
   return with_real(step, [&]<class T>(std::type_identity<T>) {
-    const WorkEstimate estimate{work_of(20, a.rows, a.rows), a.rows, exponential_workspace(a.rows), a.rows};
+    const WorkEstimate estimate{
+        20 * static_cast<double>(a.rows) * static_cast<double>(a.rows) * static_cast<double>(a.rows), a.rows,
+        exponential_workspace(a.rows), a.rows};
     return for_each_matrix<T>(
         a.count, estimate,
         [=](Addresses inputs, Addresses outputs, std::int64_t index, const ThreadWorkspace<T>& mine) {
