@@ -157,13 +157,4 @@ Convolution prepare_convolution(const ConvolutionProblem& problem, const KernelC
   return Convolution(choose(without_unit_axes(problem), choice));
 }
 
-std::size_t Convolution::workspace_bytes() const noexcept { return workspace().bytes(); }
-std::size_t Convolution::packed_bytes() const noexcept { return packed().bytes(); }
-const WorkspaceLayout& Convolution::workspace() const noexcept { return routine_->workspace(); }
-const WorkspaceLayout& Convolution::packed() const noexcept { return routine_->packed(); }
-void Convolution::pack(const void* kernel, void* packed) const { routine_->pack(kernel, packed); }
-void Convolution::run(const ConvolutionArguments& arguments) const { routine_->run(arguments); }
-bool Convolution::takes_loop() const noexcept { return routine_->takes_loop(); }
-const char* Convolution::implementation() const noexcept { return routine_->name(); }
-
 }  // namespace tyto::cpu

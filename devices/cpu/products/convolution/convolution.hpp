@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/device/kernel_choice.hpp"
 #include "devices/cpu/products/result_loop.hpp"
+#include "devices/cpu/products/routine.hpp"
 #include "devices/cpu/products/tile/limits.hpp"
 #include "devices/cpu/products/window.hpp"
 
@@ -53,32 +53,7 @@ struct ConvolutionArguments {
   const ResultLoop* loop = nullptr;  ///< forward only, where takes_loop(): rows are positions, columns channels
 };
 
-class ConvolutionRoutine;
-class WorkspaceLayout;
-
-/// A prepared convolution. Copies share what was prepared; one may run on several threads at once with separate
-/// workspaces.
-class Convolution {
- public:
-  explicit Convolution(std::shared_ptr<const ConvolutionRoutine> routine) : routine_(std::move(routine)) {}
-
-  std::size_t workspace_bytes() const noexcept;
-  /// Bytes of the kernel in packed form; 0 unless the problem asked for it.
-  std::size_t packed_bytes() const noexcept;
-  /// How both are cut into parts.
-  const WorkspaceLayout& workspace() const noexcept;
-  const WorkspaceLayout& packed() const noexcept;
-  /// Brings a dense kernel into packed form (64-byte aligned).
-  void pack(const void* kernel, void* packed) const;
-  void run(const ConvolutionArguments& arguments) const;
-  /// Whether run() can take a loop over its dense result along.
-  bool takes_loop() const noexcept;
-  /// Which code runs: "own avx512", "onednn", ...
-  const char* implementation() const noexcept;
-
- private:
-  std::shared_ptr<const ConvolutionRoutine> routine_;
-};
+using Convolution = Prepared<ConvolutionArguments>;
 
 /// Chooses and prepares the code for a problem. Throws ValueError for a malformed problem, and DeviceError when
 /// `choice` demands an implementation that cannot do it.

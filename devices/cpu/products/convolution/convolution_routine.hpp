@@ -5,25 +5,11 @@
 #include <array>
 #include <memory>
 
-#include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
 
 namespace tyto::cpu {
 
-class ConvolutionRoutine {
- public:
-  virtual ~ConvolutionRoutine() = default;
-  const WorkspaceLayout& workspace() const noexcept { return space_; }
-  const WorkspaceLayout& packed() const noexcept { return packed_space_; }
-  virtual void pack(const void* /*kernel*/, void* /*packed*/) const {}
-  virtual void run(const ConvolutionArguments& arguments) const = 0;
-  virtual bool takes_loop() const noexcept { return false; }
-  virtual const char* name() const noexcept = 0;
-
- protected:
-  // Laid out by the constructors of those who use them.
-  WorkspaceLayout space_, packed_space_;
-};
+using ConvolutionRoutine = Routine<ConvolutionArguments>;
 
 /// A problem brought to three axes; missing outer axes have one element.
 struct Geometry {

@@ -176,6 +176,25 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
   return prepare_loop_matmul(problem, choice);
 }
 
+/// A product by the routine for the product of the transposed matrices.
+class TransposedMatmul final : public MatmulRoutine {
+ public:
+  explicit TransposedMatmul(std::unique_ptr<MatmulRoutine> routine) : routine_(std::move(routine)) {
+    space_ = routine_->workspace();
+    packed_space_ = routine_->packed();
+  }
+  void pack(const void* b, void* packed) const override { routine_->pack(b, packed); }
+  void run(const MatmulArguments& arguments) const override {
+    MatmulArguments swapped = arguments;
+    std::swap(swapped.a, swapped.b);
+    routine_->run(swapped);
+  }
+  const char* name() const noexcept override { return routine_->name(); }
+
+ private:
+  std::unique_ptr<MatmulRoutine> routine_;
+};
+
 }  // namespace
 
 bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept {
@@ -237,23 +256,9 @@ int matmul_layout_threads(const MatmulProblem& problem, double operations_per_na
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   check(problem);
   const MatmulProblem simple = simplified(problem);
-  if (is_column(simple)) return Matmul(choose(transposed(simple), choice), true);
+  if (is_column(simple)) return Matmul(std::make_unique<TransposedMatmul>(choose(transposed(simple), choice)));
   return Matmul(choose(simple, choice));
 }
-
-std::size_t Matmul::workspace_bytes() const noexcept { return workspace().bytes(); }
-std::size_t Matmul::packed_bytes() const noexcept { return packed().bytes(); }
-const WorkspaceLayout& Matmul::workspace() const noexcept { return routine_->workspace(); }
-const WorkspaceLayout& Matmul::packed() const noexcept { return routine_->packed(); }
-void Matmul::pack(const void* b, void* packed) const { routine_->pack(b, packed); }
-void Matmul::run(const MatmulArguments& arguments) const {
-  if (!swaps_) return routine_->run(arguments);
-  MatmulArguments swapped = arguments;
-  std::swap(swapped.a, swapped.b);
-  routine_->run(swapped);
-}
-bool Matmul::takes_loop() const noexcept { return !swaps_ && routine_->takes_loop(); }
-const char* Matmul::implementation() const noexcept { return routine_->name(); }
 
 bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) {
   const MatmulProblem asked = simplified(problem), dense = simplified(with_dense_result(problem));

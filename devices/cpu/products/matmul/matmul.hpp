@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/device/kernel_choice.hpp"
 #include "devices/cpu/products/result_loop.hpp"
+#include "devices/cpu/products/routine.hpp"
 #include "devices/cpu/products/tile/limits.hpp"
 
 namespace tyto::cpu {
@@ -53,35 +53,7 @@ struct MatmulArguments {
   const ResultLoop* loop = nullptr;  ///< where takes_loop()
 };
 
-/// What an implementation provides; seen by matmul's own files only.
-class MatmulRoutine;
-class WorkspaceLayout;
-
-/// A prepared product. Copies share what was prepared; one may run on several threads at once with separate workspaces.
-class Matmul {
- public:
-  /// `swaps`: the routine computes the product of the transposed matrices.
-  explicit Matmul(std::shared_ptr<const MatmulRoutine> routine, bool swaps = false)
-      : routine_(std::move(routine)), swaps_(swaps) {}
-
-  std::size_t workspace_bytes() const noexcept;
-  /// Bytes of b in packed form; 0 unless the problem asked for it.
-  std::size_t packed_bytes() const noexcept;
-  /// How both are cut into parts.
-  const WorkspaceLayout& workspace() const noexcept;
-  const WorkspaceLayout& packed() const noexcept;
-  /// Brings b, laid out as the problem says, into packed form (64-byte aligned).
-  void pack(const void* b, void* packed) const;
-  void run(const MatmulArguments& arguments) const;
-  /// Whether run() can take a loop over its dense result along.
-  bool takes_loop() const noexcept;
-  /// Which code runs: "own avx512", "onednn", ...
-  const char* implementation() const noexcept;
-
- private:
-  std::shared_ptr<const MatmulRoutine> routine_;
-  bool swaps_;
-};
+using Matmul = Prepared<MatmulArguments>;
 
 /// Chooses and prepares the code for a problem. Throws ValueError for a malformed problem, and DeviceError when
 /// `choice` demands an implementation that cannot do it.

@@ -4,26 +4,14 @@
 
 #include <memory>
 
-#include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/matmul/matmul.hpp"
 
 namespace tyto::cpu {
 
-class MatmulRoutine {
+class MatmulRoutine : public Routine<MatmulArguments> {
  public:
-  virtual ~MatmulRoutine() = default;
-  const WorkspaceLayout& workspace() const noexcept { return space_; }
-  const WorkspaceLayout& packed() const noexcept { return packed_space_; }
-  virtual void pack(const void* /*b*/, void* /*packed*/) const {}
-  virtual void run(const MatmulArguments& arguments) const = 0;
-  virtual bool takes_loop() const noexcept { return false; }
   /// Whether the order in which terms are added, and with it the bits, may depend on how far rows lie apart.
   virtual bool order_depends_on_strides() const noexcept { return false; }
-  virtual const char* name() const noexcept = 0;
-
- protected:
-  // Laid out by the constructors of those who use them.
-  WorkspaceLayout space_, packed_space_;
 };
 
 /// Visits the points of a batch: the element offsets of its three matrices.

@@ -34,8 +34,6 @@ class HalfPooling final : public PoolingRoutine {
     result_ = HalfCopy::reserve(space_, problem.backward ? plan.input_elements() : plan.output_elements());
   }
 
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
   void run(const PoolingArguments& arguments) const override {
     void* const space = arguments.workspace;
     run_team(threads_, [&](Team team) {
@@ -50,7 +48,6 @@ class HalfPooling final : public PoolingRoutine {
   DType dtype_;
   int threads_;
   std::unique_ptr<PoolingRoutine> inner_;
-  WorkspaceLayout space_;
   HalfCopy input_, gradient_, result_;
 };
 
@@ -84,8 +81,5 @@ Pooling prepare_pooling(const PoolingProblem& problem, const KernelChoice& choic
   if (is_half(problem.dtype)) return Pooling(std::make_shared<HalfPooling>(problem, choice));
   return Pooling(prepare(problem, choice));
 }
-
-std::size_t Pooling::workspace_bytes() const noexcept { return routine_->workspace_bytes(); }
-void Pooling::run(const PoolingArguments& arguments) const { routine_->run(arguments); }
 
 }  // namespace tyto::cpu

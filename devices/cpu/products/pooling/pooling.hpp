@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/products/routine.hpp"
 #include "devices/cpu/products/window.hpp"
 
 namespace tyto::cpu {
@@ -43,19 +43,7 @@ struct PoolingArguments {
   void* workspace = nullptr;  ///< workspace_bytes(), 64-byte aligned
 };
 
-class PoolingRoutine;
-
-/// A prepared pooling. Copies share what was prepared; one may run on several threads at once with separate workspaces.
-class Pooling {
- public:
-  explicit Pooling(std::shared_ptr<const PoolingRoutine> routine) : routine_(std::move(routine)) {}
-
-  std::size_t workspace_bytes() const noexcept;
-  void run(const PoolingArguments& arguments) const;
-
- private:
-  std::shared_ptr<const PoolingRoutine> routine_;
-};
+using Pooling = Prepared<PoolingArguments>;
 
 /// Throws ValueError for malformed extents and TypeError for a type that the kind does not take.
 Pooling prepare_pooling(const PoolingProblem& problem, const KernelChoice& choice = {});

@@ -10,12 +10,7 @@
 
 namespace tyto::cpu {
 
-class PoolingRoutine {
- public:
-  virtual ~PoolingRoutine() = default;
-  virtual std::size_t workspace_bytes() const noexcept { return 0; }
-  virtual void run(const PoolingArguments& arguments) const = 0;
-};
+using PoolingRoutine = Routine<PoolingArguments>;
 
 /// What the pooling kernels share: extents, threads and which coordinates meet.
 struct PoolingPlan {

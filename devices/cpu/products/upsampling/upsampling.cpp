@@ -16,12 +16,7 @@
 
 namespace tyto::cpu {
 
-class UpsamplingRoutine {
- public:
-  virtual ~UpsamplingRoutine() = default;
-  virtual std::size_t workspace_bytes() const noexcept { return 0; }
-  virtual void run(const UpsamplingArguments& arguments) const = 0;
-};
+using UpsamplingRoutine = Routine<UpsamplingArguments>;
 
 namespace {
 
@@ -175,8 +170,6 @@ class HalfUpsampling final : public UpsamplingRoutine {
     result_ = HalfCopy::reserve(space_, p.backward ? in : out);
   }
 
-  std::size_t workspace_bytes() const noexcept override { return space_.bytes(); }
-
   void run(const UpsamplingArguments& arguments) const override {
     void* const space = arguments.workspace;
     run_team(threads_, [&](Team team) { source_.load(dtype_, arguments.source, space, team); });
@@ -188,7 +181,6 @@ class HalfUpsampling final : public UpsamplingRoutine {
   DType dtype_;
   int threads_;
   WeightedUpsampling<float> inner_;
-  WorkspaceLayout space_;
   HalfCopy source_, result_;
 };
 
@@ -210,8 +202,5 @@ Upsampling prepare_upsampling(const UpsamplingProblem& p, const KernelChoice& ch
   if (p.dtype == DType::f64) return Upsampling(std::make_shared<WeightedUpsampling<double>>(p, choice));
   return Upsampling(std::make_shared<WeightedUpsampling<float>>(p, choice));
 }
-
-std::size_t Upsampling::workspace_bytes() const noexcept { return routine_->workspace_bytes(); }
-void Upsampling::run(const UpsamplingArguments& arguments) const { routine_->run(arguments); }
 
 }  // namespace tyto::cpu

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/products/routine.hpp"
 
 namespace tyto::cpu {
 
@@ -40,20 +40,7 @@ struct UpsamplingArguments {
   void* workspace = nullptr;  ///< workspace_bytes(), 64-byte aligned
 };
 
-class UpsamplingRoutine;
-
-/// A prepared up-sampling. Copies share what was prepared; one may run on several threads at once with separate
-/// workspaces.
-class Upsampling {
- public:
-  explicit Upsampling(std::shared_ptr<const UpsamplingRoutine> routine) : routine_(std::move(routine)) {}
-
-  std::size_t workspace_bytes() const noexcept;
-  void run(const UpsamplingArguments& arguments) const;
-
- private:
-  std::shared_ptr<const UpsamplingRoutine> routine_;
-};
+using Upsampling = Prepared<UpsamplingArguments>;
 
 /// Throws ValueError for malformed extents and TypeError for a type that the kind does not take.
 Upsampling prepare_upsampling(const UpsamplingProblem& problem, const KernelChoice& choice = {});
