@@ -22,8 +22,8 @@
 
 #include "core/graph/op_ids.hpp"
 #include "devices/opencl/device.hpp"
+#include "devices/opencl/families.hpp"
 #include "devices/opencl/opencl_device.hpp"
-#include "devices/opencl/products/convolution.hpp"
 #include "devices/opencl/products/matrix_product.hpp"
 
 #include <clblast_c.h>
@@ -171,10 +171,12 @@ Case convolution(Blast& blast, tyto::opencl::OpenClDevice& device, std::int64_t 
                                              {tyto::DType::f32, core::View::dense(w.shape())}};
   const core::Operand output{tyto::DType::f32, core::View::dense({images, length, length, kernels})};
   const std::size_t elements = static_cast<std::size_t>(output.view.count());
-  const auto ours = own_kernel(blast, device,
-                               tyto::opencl::convolution_launch_plan(
-                                   device.context(), {core::OpId::convolution, &windows, inputs, {&output, 1}}),
-                               x, w, elements);
+  tyto::opencl::LaunchPlan plan;
+  for (const tyto::opencl::OperatorPlan& one : tyto::opencl::convolution_plans()) {
+    if (one.op != core::OpId::convolution) continue;
+    one.append(plan, device.context(), {one.op, &windows, inputs, {&output, 1}});
+  }
+  const auto ours = own_kernel(blast, device, plan, x, w, elements);
   const cl_mem image = blast.buffer(copy(transpose(x, {0, 3, 1, 2})).to_vector<float>()),
                kernel = blast.buffer(copy(transpose(w, {3, 2, 0, 1})).to_vector<float>()),
                result = blast.buffer(std::vector<float>(elements));

@@ -11,21 +11,12 @@
 #include "core/graph/op_ids.hpp"
 #include "core/system/allocation_limit.hpp"
 #include "core/value/text.hpp"
+#include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
-#include "devices/opencl/loops/reduction.hpp"
-#include "devices/opencl/loops/scan.hpp"
-#include "devices/opencl/moves/indexed_elements.hpp"
-#include "devices/opencl/moves/moves.hpp"
-#include "devices/opencl/moves/scatter.hpp"
-#include "devices/opencl/moves/sort.hpp"
-#include "devices/opencl/moves/suppression.hpp"
-#include "devices/opencl/products/convolution.hpp"
 #include "devices/opencl/products/matrix_product.hpp"
-#include "devices/opencl/products/window_elements.hpp"
 #include "devices/opencl/runtime/custom_kernel.hpp"
 #include "devices/opencl/runtime/loop_watch.hpp"
 #include "devices/opencl/runtime/text_hash.hpp"
-#include "devices/opencl/spectra/fourier.hpp"
 #include "devices/opencl/text/kernel_text.hpp"
 #include "devices/opencl/text/mathematics.hpp"
 #include "tyto/error.hpp"
@@ -150,13 +141,6 @@ void OpenClDevice::fill(core::Address target, std::span<const std::byte> pattern
 
 namespace {
 
-bool is_matrix_product(OpId op) { return op == OpId::matmul || op == OpId::matmul_epilogue; }
-
-LaunchPlan plan_matrix_product(const Context& context, const core::Step& step) {
-  return matrix_launch_plan(context, matrix_product(step));
-}
-
-bool is_custom(OpId op) { return op == OpId::custom; }
 bool is_plain_scatter(OpId op) { return op == OpId::scatter; }
 
 bool any(OpId) { return true; }
@@ -173,11 +157,10 @@ std::uint64_t operands_of_epilogue(const core::Step& step) {
   return has_epilogue ? ~std::uint64_t{3} : 0;
 }
 
-/// Operators of one kind, and how the device runs a step of one.
+/// Operators of one kind, and what the device asks of their steps.
 struct Family {
-  bool (*has)(OpId op);
-  /// How it becomes launches; null where another library or the user prepares the kernel.
-  LaunchPlan (*plan)(const Context& context, const core::Step& step);
+  /// Null for loops, and where another library or the user prepares the kernel.
+  std::span<const OperatorPlan> (*plans)();
   /// Operators that take complex elements; null where none does.
   bool (*takes_complex)(OpId op) = nullptr;
   /// As in core::Device; null where results must be dense, at offset zero of their addresses.
@@ -189,31 +172,47 @@ struct Family {
 };
 
 constexpr Family families[] = {
-    {is_matrix_product, plan_matrix_product, nullptr, nullptr, operands_of_epilogue},
-    {is_convolution, convolution_launch_plan, nullptr, nullptr, operands_of_epilogue},
-    {is_reduction, reduction_launch_plan},
-    {is_move, move_launch_plan, any, any_result, nullptr, true},
-    {is_loop, loop_launch_plan, takes_complex, loops_over_elements},
-    {is_indexed, indexed_launch_plan, any, any_result},
-    {is_window_element, window_launch_plan, nullptr, any_result},
-    {is_scan, scan_launch_plan},
-    {is_scatter, scatter_launch_plan, is_plain_scatter},
-    {is_sort, sort_launch_plan},
-    {is_search, search_launch_plan},
-    {is_fourier, fourier_launch_plan, any, any_result},
-    {is_suppression, suppression_launch_plan},
-    {is_custom, nullptr, any},
+    {matrix_plans, nullptr, nullptr, operands_of_epilogue},
+    {convolution_plans, nullptr, nullptr, operands_of_epilogue},
+    {reduction_plans},
+    {move_plans, any, any_result, nullptr, true},
+    {indexed_plans, any, any_result},
+    {window_plans, nullptr, any_result},
+    {scan_plans},
+    {scatter_plans, is_plain_scatter},
+    {sort_plans},
+    {search_plans},
+    {fourier_plans, any, any_result},
+    {suppression_plans},
+};
+constexpr Family loop_family = {nullptr, takes_complex, loops_over_elements};
+constexpr Family custom_family = {nullptr, any};
+
+void append_loop(LaunchPlan& plan, const Context& context, const core::Step& step) {
+  plan = loop_launch_plan(context, step);
+}
+
+/// The family of an operator, null where the device has no kernel for it, and how its steps become launches.
+struct Found {
+  const Family* family = nullptr;
+  decltype(OperatorPlan::append) append = nullptr;
 };
 
-const Family* family_of(OpId op) {
-  const auto* const found = std::ranges::find_if(families, [op](const Family& family) { return family.has(op); });
-  return found == std::end(families) ? nullptr : found;
+Found find_family(OpId op) {
+  for (const Family& family : families) {
+    for (const OperatorPlan& one : family.plans()) {
+      if (one.op == op) return {&family, one.append};
+    }
+  }
+  if (is_loop(op)) return {&loop_family, append_loop};
+  if (op == OpId::custom) return {&custom_family};
+  return {};
 }
 
 }  // namespace
 
 bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<const DType> outputs) const {
-  const Family* const family = family_of(op);
+  const Family* const family = find_family(op).family;
   if (family == nullptr) return false;
   const bool complex = family->takes_complex != nullptr && family->takes_complex(op);
   const auto takes = [&](DType type) {
@@ -225,12 +224,12 @@ bool OpenClDevice::supports(OpId op, std::span<const DType> inputs, std::span<co
 }
 
 std::uint64_t OpenClDevice::requires_dense(const core::Step& step) const {
-  const Family* const family = family_of(step.op);
+  const Family* const family = find_family(step.op).family;
   return family == nullptr || family->requires_dense == nullptr ? 0 : family->requires_dense(step);
 }
 
 bool OpenClDevice::writes_strided(const core::Step& step) const {
-  const Family* const family = family_of(step.op);
+  const Family* const family = find_family(step.op).family;
   if (family != nullptr && family->writes_strided != nullptr && family->writes_strided(step)) return true;
   return std::ranges::all_of(
       step.outputs, [](const core::Operand& output) { return core::is_dense(output.view) && output.view.offset == 0; });
@@ -246,11 +245,14 @@ LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
     throw DeviceError(text(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")"));
   }
-  const Family& family = *family_of(step.op);
-  if (family.plan == nullptr) {
-    throw DeviceError(text(context_.name, ": ", core::definition(step.op).name, " is prepared in another way"));
+  LaunchPlan plan;
+  plan.name = core::definition(step.op).name;
+  if (std::ranges::all_of(step.outputs, [](const core::Operand& output) { return output.view.count() == 0; })) {
+    return plan;
   }
-  LaunchPlan plan = family.plan(context_, step);
+  const auto append = find_family(step.op).append;
+  if (append == nullptr) throw DeviceError(text(context_.name, ": ", plan.name, " is prepared in another way"));
+  append(plan, context_, step);
   if (context_.ends_loops) watch_loops(plan, step.op);
   return plan;
 }

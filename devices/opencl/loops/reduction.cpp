@@ -6,6 +6,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
+#include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/reduction_kernel.hpp"
 #include "devices/opencl/text/fold_text.hpp"
 #include "devices/opencl/text/loop_axes.hpp"
@@ -144,24 +145,7 @@ void append(LaunchPlan& plan, const Context& context, Reduction reduction) {
   plan.launches.push_back(reduction_kernel(context, last, 1));
 }
 
-}  // namespace
-
-bool is_reduction(OpId op) {
-  switch (op) {
-    case OpId::sum:
-    case OpId::prod:
-    case OpId::mean:
-    case OpId::min:
-    case OpId::max:
-    case OpId::any:
-    case OpId::all:
-    case OpId::argmin:
-    case OpId::argmax: return true;
-    default: return false;
-  }
-}
-
-LaunchPlan reduction_launch_plan(const Context& context, const core::Step& step) {
+void append_step(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand& input = step.inputs[0];
   const core::Operand& output = step.outputs[0];
   const auto [reduced, keepdims] = axes_of(*step.attributes, input.view);
@@ -172,15 +156,21 @@ LaunchPlan reduction_launch_plan(const Context& context, const core::Step& step)
   reduction.accumulator = FoldText::accumulator_of(step.op, input.dtype);
   lay_out(reduction, input.view, {&input.view, 1}, output.view, sides_of(reduced, keepdims, input.view.rank()));
   reduction.count = static_cast<double>(reduction.reduced.count());
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  if (output.view.count() == 0) return plan;
   if (step.op == OpId::argmin || step.op == OpId::argmax) {
     plan.launches.push_back(arg_reduction_kernel(context, reduction));
   } else {
     append(plan, context, std::move(reduction));
   }
-  return plan;
+}
+
+}  // namespace
+
+std::span<const OperatorPlan> reduction_plans() {
+  static constexpr OperatorPlan plans[] = {
+      {OpId::sum, append_step}, {OpId::prod, append_step},   {OpId::mean, append_step},
+      {OpId::min, append_step}, {OpId::max, append_step},    {OpId::any, append_step},
+      {OpId::all, append_step}, {OpId::argmin, append_step}, {OpId::argmax, append_step}};
+  return plans;
 }
 
 LaunchPlan computed_reduction_launch_plan(const Context& context, OpId op, const NamedLoop& elements,

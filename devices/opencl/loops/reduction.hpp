@@ -11,11 +11,6 @@
 
 namespace tyto::opencl {
 
-/// sum, prod, mean, min, max, any, all, argmin, argmax.
-bool is_reduction(core::OpId op);
-
-LaunchPlan reduction_launch_plan(const Context& context, const core::Step& step);
-
 /// A sum, prod, mean, min or max over the loop's axes of its only result, which is computed where the reduction reads
 /// it. The output has ones for the axes.
 LaunchPlan computed_reduction_launch_plan(const Context& context, core::OpId op, const NamedLoop& elements,

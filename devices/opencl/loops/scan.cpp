@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An item scans a line from its beginning to its end; in the CPU style sixteen lines side by side where they lie so.
 // The order of additions is that of the elements, on every device.
-#include "devices/opencl/loops/scan.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,19 +24,6 @@ using core::View;
 
 constexpr std::int64_t most_lines_together = 16;
 
-/// A scan, and how two of its elements are combined.
-struct Scan {
-  OpId op, fold;
-};
-
-constexpr Scan scans[] = {
-    {OpId::cumsum, OpId::sum}, {OpId::cumprod, OpId::prod}, {OpId::cummin, OpId::min}, {OpId::cummax, OpId::max}};
-
-const Scan* scan_of(OpId op) {
-  const Scan* const found = std::ranges::find(scans, op, &Scan::op);
-  return found == std::end(scans) ? nullptr : found;
-}
-
 /// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding.
 DType running_type(const Context& context, OpId fold, DType type) {
   const DType accumulator = FoldText::accumulator_of(fold, type);
@@ -51,16 +38,10 @@ std::int64_t take_axis(View& view, std::size_t axis) {
   return stride;
 }
 
-}  // namespace
-
-bool is_scan(OpId op) { return scan_of(op) != nullptr; }
-
-LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
+template <OpId fold>
+void append_scan(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const auto& attributes = std::get<core::ScanAttributes>(*step.attributes);
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
   core::Operand in = step.inputs[0], out = step.outputs[0];
-  if (out.view.count() == 0) return plan;
   const auto axis = static_cast<std::size_t>(attributes.axis);
   const std::int64_t length = in.view.shape[axis];
   std::array<std::int64_t, 2> steps{};
@@ -78,11 +59,10 @@ LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
   // Neighbouring lines run side by side where their elements are neighbours.
   const LoopAxes from("x", lines[0]), to("y", lines[1]);
   const std::int64_t width = from.length(from.rank() - 1);
-  const bool side_by_side = context.style == Style::cpu && to.inner_stride() == 1 && width > 1;
-  const std::int64_t together = side_by_side ? most_lines_together : 1, blocks = (width + together - 1) / together;
+  const bool adjoining = context.style == Style::cpu && to.inner_stride() == 1 && width > 1;
+  const std::int64_t together = adjoining ? most_lines_together : 1, blocks = (width + together - 1) / together;
   const std::int64_t tasks = lines[0].count() / width * blocks;
 
-  const OpId fold = scan_of(step.op)->fold;
   const DType running = running_type(context, fold, in.dtype);
   const FoldText rule(fold, running);
   KernelText kernel(false);
@@ -118,7 +98,16 @@ LaunchPlan scan_launch_plan(const Context& context, const core::Step& step) {
   KernelLaunch launch = kernel.finish();
   if (context.style == Style::gpu) launch.local[0] = 0;
   plan.launches.push_back(std::move(launch));
-  return plan;
+}
+
+}  // namespace
+
+std::span<const OperatorPlan> scan_plans() {
+  static constexpr OperatorPlan plans[] = {{OpId::cumsum, append_scan<OpId::sum>},
+                                           {OpId::cumprod, append_scan<OpId::prod>},
+                                           {OpId::cummin, append_scan<OpId::min>},
+                                           {OpId::cummax, append_scan<OpId::max>}};
+  return plans;
 }
 
 }  // namespace tyto::opencl

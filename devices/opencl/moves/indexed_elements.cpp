@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One line an operator: the statements that set `value`, the bits of an element, from its coordinates c0, c1, ...
-#include "devices/opencl/moves/indexed_elements.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -256,40 +256,28 @@ void check_bounds(ElementWriter& w) {
   w.line("value = number;");
 }
 
-struct IndexedOperator {
-  OpId op;
-  void (*write)(ElementWriter& writer);
-};
-
-constexpr IndexedOperator indexed_operators[] = {
-    {OpId::pad, pad},
-    {OpId::tril, tril},
-    {OpId::triu, triu},
-    {OpId::diag_embed, diag_embed},
-    {OpId::one_hot, one_hot},
-    {OpId::take, take},
-    {OpId::take_along_axis, take_along_axis},
-    {OpId::gather, gather},
-    {OpId::check_bounds, check_bounds},
-};
-
-const IndexedOperator* indexed_operator(OpId op) {
-  const IndexedOperator* const found = std::ranges::find(indexed_operators, op, &IndexedOperator::op);
-  return found == std::end(indexed_operators) ? nullptr : found;
+template <void (*write)(ElementWriter&)>
+void append_indexed(LaunchPlan& plan, const Context& context, const core::Step& step) {
+  ElementWriter writer(context, step);
+  write(writer);
+  plan.launches.push_back(writer.finish());
 }
 
 }  // namespace
 
-bool is_indexed(OpId op) { return indexed_operator(op) != nullptr; }
-
-LaunchPlan indexed_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  if (step.outputs[0].view.count() == 0) return plan;
-  ElementWriter writer(context, step);
-  indexed_operator(step.op)->write(writer);
-  plan.launches.push_back(writer.finish());
-  return plan;
+std::span<const OperatorPlan> indexed_plans() {
+  static constexpr OperatorPlan plans[] = {
+      {OpId::pad, append_indexed<pad>},
+      {OpId::tril, append_indexed<tril>},
+      {OpId::triu, append_indexed<triu>},
+      {OpId::diag_embed, append_indexed<diag_embed>},
+      {OpId::one_hot, append_indexed<one_hot>},
+      {OpId::take, append_indexed<take>},
+      {OpId::take_along_axis, append_indexed<take_along_axis>},
+      {OpId::gather, append_indexed<gather>},
+      {OpId::check_bounds, append_indexed<check_bounds>},
+  };
+  return plans;
 }
 
 }  // namespace tyto::opencl

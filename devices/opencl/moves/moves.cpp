@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
+#include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
 #include "devices/opencl/text/complex_pairs.hpp"
 
@@ -110,32 +111,22 @@ std::vector<Copy> roll_copies(const core::Step& step) {
   return copies;
 }
 
-struct Move {
-  OpId op;
-  std::vector<Copy> (*copies)(const core::Step& step);
-};
-
-constexpr Move moves[] = {
-    {OpId::copy, copy_copies}, {OpId::set_slice, set_slice_copies}, {OpId::concat, concat_copies},
-    {OpId::tile, tile_copies}, {OpId::repeat, repeat_copies},       {OpId::roll, roll_copies},
-};
-
-const Move* move_of(OpId op) {
-  const Move* const found = std::ranges::find(moves, op, &Move::op);
-  return found == std::end(moves) ? nullptr : found;
+template <std::vector<Copy> (*copies)(const core::Step&)>
+void append_copies(LaunchPlan& plan, const Context& context, const core::Step& step) {
+  for (const Copy& copy : copies(step)) {
+    append_copy(plan, context, copy.input, copy.from, {step.outputs[0].dtype, copy.to});
+  }
 }
 
 }  // namespace
 
-bool is_move(OpId op) { return move_of(op) != nullptr; }
-
-LaunchPlan move_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  for (const Copy& copy : move_of(step.op)->copies(step)) {
-    append_copy(plan, context, copy.input, copy.from, {step.outputs[0].dtype, copy.to});
-  }
-  return plan;
+std::span<const OperatorPlan> move_plans() {
+  static constexpr OperatorPlan plans[] = {
+      {OpId::copy, append_copies<copy_copies>},     {OpId::set_slice, append_copies<set_slice_copies>},
+      {OpId::concat, append_copies<concat_copies>}, {OpId::tile, append_copies<tile_copies>},
+      {OpId::repeat, append_copies<repeat_copies>}, {OpId::roll, append_copies<roll_copies>},
+  };
+  return plans;
 }
 
 void append_copy(LaunchPlan& plan, const Context& context, std::size_t input, const core::View& from,

@@ -8,9 +8,6 @@
 
 namespace tyto::opencl {
 
-bool is_move(core::OpId op);
-LaunchPlan move_launch_plan(const Context& context, const core::Step& step);
-
 /// Appends the launch that copies input `input` from one view to another of the same shape in the result. It is left
 /// out where both are the same elements.
 void append_copy(LaunchPlan& plan, const Context& context, std::size_t input, const core::View& from,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Positions are put in order by where they write, and whoever meets the first of several that write to one place does
 // them all, one after the other: the last one wins, sums and products have one order, without an atomic operation.
-#include "devices/opencl/moves/scatter.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -28,22 +28,6 @@ using core::View;
 using Role = MemoryArgument::Role;
 
 constexpr std::size_t first_index = 2;  // inputs: what is written to, what is written, and the index tensors
-
-/// A scatter, and how it combines what is there with what is written. `copy` stands for the latter alone.
-struct Scatter {
-  OpId op, combination;
-};
-
-constexpr Scatter scatters[] = {{OpId::scatter, OpId::copy},
-                                {OpId::scatter_add, OpId::add},
-                                {OpId::scatter_multiply, OpId::multiply},
-                                {OpId::scatter_min, OpId::minimum},
-                                {OpId::scatter_max, OpId::maximum}};
-
-const Scatter* scatter_of(OpId op) {
-  const Scatter* const found = std::ranges::find(scatters, op, &Scatter::op);
-  return found == std::end(scatters) ? nullptr : found;
-}
 
 /// Keys are the places in the dense result where what a position writes begins.
 Keys places(const core::Step& step, const std::vector<StridedMemory>& indices) {
@@ -80,7 +64,8 @@ Keys places(const core::Step& step, const std::vector<StridedMemory>& indices) {
 }
 
 /// For each position that is the first of its place, and each element of what it writes.
-KernelLaunch write_kernel(const Context& context, const core::Step& step, const Ordered& ordered, std::int64_t count) {
+KernelLaunch write_kernel(const Context& context, const core::Step& step, const Ordered& ordered, std::int64_t count,
+                          OpId combination) {
   const core::Operand &values = step.inputs[1], &out = step.outputs[0];
   const std::size_t chosen = step.inputs[first_index].view.shape.size(), axes = step.inputs.size() - first_index;
   const View outer = axes_between(values.view, 0, chosen);
@@ -117,7 +102,6 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   }
   kernel.line(text("      const ", type,
                    " next = ", load(values.dtype, "values", text(line.place(at), " + ", from.place(within))), ";"));
-  const OpId combination = scatter_of(step.op)->combination;
   // What goes to one place is combined in f32 where elements are of half precision, and rounded once.
   const bool is_half = out.dtype == DType::f16 || out.dtype == DType::bf16;
   const DType combined_in = is_half ? DType::f32 : out.dtype;
@@ -130,30 +114,34 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   return loop.close(kernel);
 }
 
-}  // namespace
-
-bool is_scatter(OpId op) { return scatter_of(op) != nullptr; }
-
-// Complex elements are written as their parts, which is all that happens to them.
-LaunchPlan scatter_launch_plan(const Context& context, const core::Step& given) {
+/// `combination`: of what is there with what is written; `copy` stands for the latter alone. Complex elements are
+/// written as their parts, which is all that happens to them.
+template <OpId combination>
+void append_scatter(LaunchPlan& plan, const Context& context, const core::Step& given) {
   std::vector<core::Operand> inputs(given.inputs.begin(), given.inputs.end());
   for (std::size_t i = 0; i < first_index; ++i) inputs[i] = as_pairs(inputs[i]);
   const core::Operand output = as_pairs(given.outputs[0]);
   const core::Step step{given.op, given.attributes, inputs, {&output, 1}};
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  const View& out = step.outputs[0].view;
-  if (out.count() == 0) return plan;
   append_copy(plan, context, 0, step.inputs[0].view, step.outputs[0]);
   const std::int64_t count = step.inputs[first_index].view.count();
-  if (count == 0 || step.inputs[1].view.count() == 0) return plan;
+  if (count == 0 || step.inputs[1].view.count() == 0) return;
   std::vector<StridedMemory> indices;
   for (std::size_t i = first_index; i < step.inputs.size(); ++i) {
     indices.emplace_back(text("index", i - first_index), step.inputs[i].view);
   }
   const Ordered ordered = append_ordering(plan, context, places(step, indices));
-  plan.launches.push_back(write_kernel(context, step, ordered, count));
-  return plan;
+  plan.launches.push_back(write_kernel(context, step, ordered, count, combination));
+}
+
+}  // namespace
+
+std::span<const OperatorPlan> scatter_plans() {
+  static constexpr OperatorPlan plans[] = {{OpId::scatter, append_scatter<OpId::copy>},
+                                           {OpId::scatter_add, append_scatter<OpId::add>},
+                                           {OpId::scatter_multiply, append_scatter<OpId::multiply>},
+                                           {OpId::scatter_min, append_scatter<OpId::minimum>},
+                                           {OpId::scatter_max, append_scatter<OpId::maximum>}};
+  return plans;
 }
 
 }  // namespace tyto::opencl

@@ -5,8 +5,8 @@
 #include "core/graph/attributes.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
+#include "devices/opencl/families.hpp"
 #include "devices/opencl/moves/ordering.hpp"
-#include "devices/opencl/moves/sort.hpp"
 #include "devices/opencl/runtime/faults.hpp"
 #include "devices/opencl/text/coordinate_loop.hpp"
 #include "devices/opencl/text/kernel_text.hpp"
@@ -40,9 +40,8 @@ std::string search(DType type, bool after) {
       "key; low = before ? low + half_left + 1 : low; left = before ? left - half_left - 1 : half_left; }");
 }
 
-LaunchPlan plan_searchsorted(const Context& context, const core::Step& step, LaunchPlan plan) {
+void append_searchsorted(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand &line = step.inputs[0], &values = step.inputs[1], &out = step.outputs[0];
-  if (out.view.count() == 0) return plan;
   KernelText kernel(false);
   const CoordinateLoop loop(context, out.view.shape, 16);
   declare_line(kernel, line, 0);
@@ -60,7 +59,6 @@ LaunchPlan plan_searchsorted(const Context& context, const core::Step& step, Lau
   kernel.line(text("    ", search(type, std::get<core::SearchAttributes>(*step.attributes).right)));
   kernel.line(text("    out[", to.place(at), "] = low;"));
   plan.launches.push_back(loop.close(kernel));
-  return plan;
 }
 
 KernelLaunch check_edges(const Context& context, const core::Operand& edges) {
@@ -75,11 +73,10 @@ KernelLaunch check_edges(const Context& context, const core::Operand& edges) {
 }
 
 // Every item counts for itself; integers add up the same in any order.
-LaunchPlan plan_histogram(const Context& context, const core::Step& step, LaunchPlan plan) {
+void append_histogram(LaunchPlan& plan, const Context& context, const core::Step& step) {
   constexpr std::int64_t values_an_item = 1024, most_counts = 1 << 20;
   const core::Operand &values = step.inputs[0], &edges = step.inputs[1], &out = step.outputs[0];
   const std::int64_t bins = edges.view.shape[0] - 1, count = values.view.count();
-  if (bins < 1) return plan;
   const std::int64_t wanted = context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : 4096;
   const std::int64_t most = std::max<std::int64_t>(std::min(wanted, most_counts / bins), 1);
   const std::int64_t items = std::clamp<std::int64_t>(count / values_an_item, 1, most);
@@ -133,18 +130,14 @@ LaunchPlan plan_histogram(const Context& context, const core::Step& step, Launch
   total.line("    for (long item = 0; item < items; ++item) sum += counts[item * bins + i];");
   total.line("    out[i] = sum;");
   plan.launches.push_back(loop.close(total));
-  return plan;
 }
 
 }  // namespace
 
-bool is_search(OpId op) { return op == OpId::searchsorted || op == OpId::histogram; }
-
-LaunchPlan search_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  return step.op == OpId::histogram ? plan_histogram(context, step, std::move(plan))
-                                    : plan_searchsorted(context, step, std::move(plan));
+std::span<const OperatorPlan> search_plans() {
+  static constexpr OperatorPlan plans[] = {{OpId::searchsorted, append_searchsorted},
+                                           {OpId::histogram, append_histogram}};
+  return plans;
 }
 
 }  // namespace tyto::opencl

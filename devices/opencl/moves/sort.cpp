@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sorting along an axis: keys are put in order, and what is wanted of each line is read by their positions.
-#include "devices/opencl/moves/sort.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <optional>
 
@@ -70,7 +70,7 @@ void declare_lines(KernelText& kernel, const LoopAxes& axes, std::string_view st
   kernel.number(step, by);
 }
 
-LaunchPlan plan_sort(const Context& context, const core::Step& step, LaunchPlan plan) {
+void append_sort(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const Wanted wanted = wanted_of(step);
   const core::Operand& in = step.inputs[0];
   const Lines from = lines_along(in.view, wanted.axis);
@@ -79,7 +79,7 @@ LaunchPlan plan_sort(const Context& context, const core::Step& step, LaunchPlan 
   keys.lines = from.view.count();
   keys.length = in.view.rank() == 0 ? 1 : in.view.shape[static_cast<std::size_t>(wanted.axis)];
   keys.wide = has_wide_keys(in.dtype);
-  if (keys.lines * keys.length == 0 || wanted.count == 0) return plan;
+  if (keys.lines * keys.length == 0 || wanted.count == 0) return;
   keys.declare = [&](KernelText& kernel) {
     kernel.memory(Role::input, 0, in, "in");
     declare_lines(kernel, from_axes, "in_step", from.step);
@@ -114,14 +114,12 @@ LaunchPlan plan_sort(const Context& context, const core::Step& step, LaunchPlan 
     }
     plan.launches.push_back(std::move(launch));
   }
-  return plan;
 }
 
 // The order that sorts a 64-bit word for each element.
-LaunchPlan plan_permutation(const Context& context, const core::Step& step, LaunchPlan plan) {
+void append_permutation(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand &key = step.inputs[0], &out = step.outputs[0];
   const std::int64_t count = out.view.count();
-  if (count == 0) return plan;
   Keys keys;
   keys.lines = 1;
   keys.length = count;
@@ -142,20 +140,16 @@ LaunchPlan plan_permutation(const Context& context, const core::Step& step, Laun
   loop.open(kernel);
   kernel.line("    out[i] = positions[i];");
   plan.launches.push_back(loop.close(kernel));
-  return plan;
 }
 
 }  // namespace
 
-bool is_sort(OpId op) {
-  return op == OpId::sort || op == OpId::argsort || op == OpId::topk || op == OpId::random_permutation;
-}
-
-LaunchPlan sort_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  return step.op == OpId::random_permutation ? plan_permutation(context, step, std::move(plan))
-                                             : plan_sort(context, step, std::move(plan));
+std::span<const OperatorPlan> sort_plans() {
+  static constexpr OperatorPlan plans[] = {{OpId::sort, append_sort},
+                                           {OpId::argsort, append_sort},
+                                           {OpId::topk, append_sort},
+                                           {OpId::random_permutation, append_permutation}};
+  return plans;
 }
 
 }  // namespace tyto::opencl

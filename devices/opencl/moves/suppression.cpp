@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Boxes are put in the order of their scores. Then one team goes through them: each that is left is kept, and all of
 // the team together strike out those behind it that overlap it too much.
-#include "devices/opencl/moves/suppression.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -93,13 +93,7 @@ KernelLaunch keep_kernel(const Context& context, const core::Step& step, const O
   return team.close(kernel);
 }
 
-}  // namespace
-
-bool is_suppression(OpId op) { return op == OpId::nms; }
-
-LaunchPlan suppression_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
+void append_suppression(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand& scores = step.inputs[1];
   Keys keys;
   keys.lines = 1;
@@ -114,7 +108,13 @@ LaunchPlan suppression_launch_plan(const Context& context, const core::Step& ste
   const Ordered order = keys.length == 0 ? Ordered(keys, 0, 0) : append_ordering(plan, context, keys);
   const std::size_t struck = plan.reserve(static_cast<std::size_t>(std::max<std::int64_t>(keys.length, 1)));
   plan.launches.push_back(keep_kernel(context, step, order, struck));
-  return plan;
+}
+
+}  // namespace
+
+std::span<const OperatorPlan> suppression_plans() {
+  static constexpr OperatorPlan plans[] = {{OpId::nms, append_suppression}};
+  return plans;
 }
 
 }  // namespace tyto::opencl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Patches are read where the image lies, as a matrix whose rows and columns run along several axes. Where windows reach
 // beyond the image, it is laid out with zeros around it.
-#include "devices/opencl/products/convolution.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -339,32 +339,16 @@ void plan_kernel_gradient(LaunchPlan& plan, const Context& context, const core::
   plan.launches.push_back(sum_of_parts(context, result, at, parts));
 }
 
-struct Pass {
-  OpId op;
-  void (*plan)(LaunchPlan& plan, const Context& context, const core::Step& step);
-};
-
-constexpr Pass passes[] = {
-    {OpId::convolution, plan_forward},
-    {OpId::convolution_epilogue, plan_forward},
-    {OpId::convolution_input_gradient, plan_input_gradient},
-    {OpId::convolution_kernel_gradient, plan_kernel_gradient},
-};
-
-const Pass* pass_of(OpId op) {
-  const Pass* const found = std::ranges::find(passes, op, &Pass::op);
-  return found == std::end(passes) ? nullptr : found;
-}
-
 }  // namespace
 
-bool is_convolution(OpId op) { return pass_of(op) != nullptr; }
-
-LaunchPlan convolution_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  if (step.outputs[0].view.count() > 0) pass_of(step.op)->plan(plan, context, step);
-  return plan;
+std::span<const OperatorPlan> convolution_plans() {
+  static constexpr OperatorPlan plans[] = {
+      {OpId::convolution, plan_forward},
+      {OpId::convolution_epilogue, plan_forward},
+      {OpId::convolution_input_gradient, plan_input_gradient},
+      {OpId::convolution_kernel_gradient, plan_kernel_gradient},
+  };
+  return plans;
 }
 
 }  // namespace tyto::opencl

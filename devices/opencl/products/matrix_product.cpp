@@ -7,6 +7,7 @@
 
 #include "core/graph/attributes.hpp"
 #include "core/graph/op_ids.hpp"
+#include "devices/opencl/families.hpp"
 #include "devices/opencl/products/product_kernels.hpp"
 #include "devices/opencl/text/element_types.hpp"
 #include "devices/opencl/text/loop_axes.hpp"
@@ -119,6 +120,20 @@ LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& produ
   plan.name = product.name;
   append_product(plan, context, product);
   return plan;
+}
+
+namespace {
+
+void append_matrix_product(LaunchPlan& plan, const Context& context, const core::Step& step) {
+  plan = matrix_launch_plan(context, matrix_product(step));
+}
+
+}  // namespace
+
+std::span<const OperatorPlan> matrix_plans() {
+  static constexpr OperatorPlan plans[] = {{core::OpId::matmul, append_matrix_product},
+                                           {core::OpId::matmul_epilogue, append_matrix_product}};
+  return plans;
 }
 
 }  // namespace tyto::opencl

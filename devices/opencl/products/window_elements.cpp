@@ -3,7 +3,7 @@
 // looks for the windows that it lies under, so that nothing is written twice and sums have one order. On processors an
 // element is a vector of neighbouring channels where they fill it; the statements are the same, as they choose without
 // branches.
-#include "devices/opencl/products/window_elements.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -345,40 +345,29 @@ std::string upsample_bilinear_gradient(WindowWriter& w) {
   return weighted_sum(w, "o", [&](std::size_t a) { return bilinear_weight(w, a, w.at(a), text("o", a)); });
 }
 
-struct WindowLine {
-  OpId op;
-  std::string (*write)(WindowWriter& writer);  // returns the element's value
-};
-
-constexpr WindowLine window_lines[] = {
-    {OpId::max_pool, max_pool},
-    {OpId::max_pool_gradient, max_pool_gradient},
-    {OpId::max_pool_pick, max_pool_pick},
-    {OpId::average_pool, average_pool},
-    {OpId::average_pool_gradient, average_pool_gradient},
-    {OpId::upsample_nearest, upsample_nearest},
-    {OpId::upsample_nearest_gradient, upsample_nearest_gradient},
-    {OpId::upsample_bilinear, upsample_bilinear},
-    {OpId::upsample_bilinear_gradient, upsample_bilinear_gradient},
-};
-
-const WindowLine* window_line_of(OpId op) {
-  const WindowLine* const found = std::ranges::find(window_lines, op, &WindowLine::op);
-  return found == std::end(window_lines) ? nullptr : found;
+/// `write` returns the element's value.
+template <std::string (*write)(WindowWriter&)>
+void append_window(LaunchPlan& plan, const Context& context, const core::Step& step) {
+  WindowWriter writer(context, step);
+  const std::string value = write(writer);
+  plan.launches.push_back(writer.finish(value));
 }
 
 }  // namespace
 
-bool is_window_element(OpId op) { return window_line_of(op) != nullptr; }
-
-LaunchPlan window_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  if (step.outputs[0].view.count() == 0) return plan;
-  WindowWriter writer(context, step);
-  const std::string value = window_line_of(step.op)->write(writer);
-  plan.launches.push_back(writer.finish(value));
-  return plan;
+std::span<const OperatorPlan> window_plans() {
+  static constexpr OperatorPlan plans[] = {
+      {OpId::max_pool, append_window<max_pool>},
+      {OpId::max_pool_gradient, append_window<max_pool_gradient>},
+      {OpId::max_pool_pick, append_window<max_pool_pick>},
+      {OpId::average_pool, append_window<average_pool>},
+      {OpId::average_pool_gradient, append_window<average_pool_gradient>},
+      {OpId::upsample_nearest, append_window<upsample_nearest>},
+      {OpId::upsample_nearest_gradient, append_window<upsample_nearest_gradient>},
+      {OpId::upsample_bilinear, append_window<upsample_bilinear>},
+      {OpId::upsample_bilinear_gradient, append_window<upsample_bilinear_gradient>},
+  };
+  return plans;
 }
 
 }  // namespace tyto::opencl

@@ -5,7 +5,7 @@
 // A complex point j of lane l has its real part at 2 j lanes + l of an array and its imaginary part one row of lanes
 // on. Transforms in the other direction exchange both parts before and after. Real lines of even length are transformed
 // as complex ones of half of it: X_k = (Z_k + conj Z_m-k) / 2 - i root_k (Z_k - conj Z_m-k) / 2, and back.
-#include "devices/opencl/spectra/fourier.hpp"
+#include "devices/opencl/families.hpp"
 
 #include <algorithm>
 
@@ -317,15 +317,16 @@ class FourierKernel {
   KernelText kernel_{false};
 };
 
+void append_transform(LaunchPlan& plan, const Context& context, const core::Step& step) {
+  plan.launches.push_back(FourierKernel(context, step).generate(plan));
+}
+
 }  // namespace
 
-bool is_fourier(OpId op) { return op == OpId::fft || op == OpId::rfft || op == OpId::irfft; }
-
-LaunchPlan fourier_launch_plan(const Context& context, const core::Step& step) {
-  LaunchPlan plan;
-  plan.name = core::definition(step.op).name;
-  if (step.outputs[0].view.count() != 0) plan.launches.push_back(FourierKernel(context, step).generate(plan));
-  return plan;
+std::span<const OperatorPlan> fourier_plans() {
+  static constexpr OperatorPlan plans[] = {
+      {OpId::fft, append_transform}, {OpId::rfft, append_transform}, {OpId::irfft, append_transform}};
+  return plans;
 }
 
 }  // namespace tyto::opencl
