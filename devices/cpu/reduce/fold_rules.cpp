@@ -2,6 +2,7 @@
 // The rules of each fold, for each element type.
 #include "devices/cpu/reduce/fold_rules.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -25,30 +26,65 @@ T rounded(double value) {
   }
 }
 
-// One component, joined by Op.
-template <class P, class Op>
-void join_single(void* first, void*, std::int64_t, const void* other, const void*, std::int64_t, std::int64_t width) {
+struct Nothing {};
+
+/// A partial result, whose components lie in arrays of their own.
+template <class A, class B = Nothing>
+struct Partial {
+  static constexpr bool has_second = !std::is_same_v<B, Nothing>;
+
+  A first;
+  B second = {};
+
+  static Partial at(const void* firsts, const void* seconds, std::int64_t j) {
+    Partial partial{static_cast<const A*>(firsts)[j]};
+    if constexpr (has_second) partial.second = static_cast<const B*>(seconds)[j];
+    return partial;
+  }
+  void put(void* firsts, void* seconds, std::int64_t j) const {
+    static_cast<A*>(firsts)[j] = first;
+    if constexpr (has_second) static_cast<B*>(seconds)[j] = second;
+  }
+  static void set_sizes(FoldRules& rules) {
+    rules.first_size = sizeof(A);
+    if constexpr (has_second) rules.second_size = sizeof(B);
+  }
+};
+
+/// A fold R says how one partial result begins, and how it joins another that comes after it: R::start(), R::join(mine,
+/// other, elements of mine, elements of other).
+template <class R>
+void start_columns(void* first, void* second, std::int64_t width) {
+  for (std::int64_t j = 0; j < width; ++j) R::start().put(first, second, j);
+}
+template <class R>
+void join_columns(void* first, void* second, std::int64_t count, const void* other_first, const void* other_second,
+                  std::int64_t other_count, std::int64_t width) {
+  using P = typename R::P;
+  const double before = static_cast<double>(count), behind = static_cast<double>(other_count);
   for (std::int64_t j = 0; j < width; ++j) {
-    P& mine = static_cast<P*>(first)[j];
-    mine = Op::apply(mine, static_cast<const P*>(other)[j]);
+    const P joined = R::join(P::at(first, second, j), P::at(other_first, other_second, j), before, behind);
+    joined.put(first, second, j);
   }
 }
 
-struct Plus {
-  template <class P>
-  static P apply(P a, P b) {
-    return a + b;
-  }
-};
-struct Times {
-  template <class P>
-  static P apply(P a, P b) {
-    return a * b;
-  }
-};
-struct Either {
-  static std::uint8_t apply(std::uint8_t a, std::uint8_t b) { return a | b; }
-};
+/// Its rules, where Finished()(partial, extent) makes an element of a partial result.
+template <class R, class Out, class Finished>
+FoldRules rules_of(Finished) {
+  using P = typename R::P;
+  FoldRules rules;
+  P::set_sizes(rules);
+  rules.start = start_columns<R>;
+  rules.join = join_columns<R>;
+  rules.finish = [](const void* first, const void* second, std::int64_t width, FoldExtent extent, void* to,
+                    std::int64_t stride) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      static_cast<Out*>(to)[j * stride] = Finished()(P::at(first, second, j), extent);
+    }
+  };
+  return rules;
+}
+
 struct Lower {
   template <class P>
   static bool beats(P b, P a) {
@@ -70,184 +106,119 @@ struct Higher {
                                                 : std::numeric_limits<P>::lowest();
   }
 };
-template <class Order>
-struct Extreme {
-  template <class P>
-  static P apply(P a, P b) {
-    return Order::beats(b, a) || b != b ? b : a;
-  }
+template <class Order, class V>
+V extreme(V a, V b) {
+  return Order::beats(b, a) || b != b ? b : a;
+}
+
+template <class T, bool product>
+struct SumFold {
+  using P = Partial<SumPartial<T>>;
+  static P start() { return {SumPartial<T>(product)}; }
+  static P join(P a, P b, double, double) { return {product ? a.first * b.first : a.first + b.first}; }
 };
 
-template <class T, bool Product>
+template <class T, bool product>
 FoldRules sum_rules(Finish finish, DType out) {
-  using P = SumPartial<T>;
-  FoldRules rules;
-  rules.first_size = sizeof(P);
-  rules.start = [](void* first, void*, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) static_cast<P*>(first)[j] = Product ? P(1) : P(0);
-  };
-  rules.join = join_single<P, std::conditional_t<Product, Times, Plus>>;
+  using R = SumFold<T, product>;
+  using P = typename R::P;
   if (finish == Finish::mean) {
-    rules.finish = [](const void* first, const void*, std::int64_t width, FoldExtent extent, void* to,
-                      std::int64_t stride) {
-      const double count = static_cast<double>(extent.count);
-      for (std::int64_t j = 0; j < width; ++j) {
-        static_cast<T*>(to)[j * stride] = rounded<T>(static_cast<double>(static_cast<const P*>(first)[j]) / count);
-      }
-    };
-    return rules;
+    return rules_of<R, T>([](P sum, FoldExtent extent) {
+      return rounded<T>(static_cast<double>(sum.first) / static_cast<double>(extent.count));
+    });
   }
   // Integers are summed to i64, the floating-point types to themselves; the type rule decides, the width follows it.
-  with_element(out, [&]<class U>(std::type_identity<U>) {
-    rules.finish = [](const void* first, const void*, std::int64_t width, FoldExtent, void* to, std::int64_t stride) {
-      for (std::int64_t j = 0; j < width; ++j) {
-        const P value = static_cast<const P*>(first)[j];
-        if constexpr (std::is_floating_point_v<Compute<U>>) {
-          static_cast<U*>(to)[j * stride] = rounded<U>(static_cast<double>(value));
-        } else {
-          static_cast<U*>(to)[j * stride] = static_cast<U>(value);
-        }
-      }
-    };
+  return with_element(out, []<class U>(std::type_identity<U>) {
+    return rules_of<R, U>([](P sum, FoldExtent) {
+      if constexpr (std::is_floating_point_v<Compute<U>>) return rounded<U>(static_cast<double>(sum.first));
+      else return static_cast<U>(sum.first);
+    });
   });
-  return rules;
 }
 
 template <class T, class Order>
+struct ExtremeFold {
+  using P = Partial<Compute<T>>;
+  static P start() { return {Order::template worst<Compute<T>>()}; }
+  static P join(P a, P b, double, double) { return {extreme<Order>(a.first, b.first)}; }
+};
+
+/// The extreme and its place; -1 where nothing beat the worst value there is.
+template <class T, class Order>
+struct FirstExtremeFold {
+  using P = Partial<Compute<T>, std::int64_t>;
+  static P start() { return {Order::template worst<Compute<T>>(), -1}; }
+  static P join(P a, P b, double, double) {
+    const bool stays = a.first != a.first || !(Order::beats(b.first, a.first) || b.first != b.first);
+    return stays ? a : b;
+  }
+};
+
+template <class T, class Order>
 FoldRules extreme_rules() {
-  using P = Compute<T>;
-  FoldRules rules;
-  rules.first_size = sizeof(P);
-  rules.start = [](void* first, void*, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) static_cast<P*>(first)[j] = Order::template worst<P>();
-  };
-  rules.join = join_single<P, Extreme<Order>>;
-  rules.finish = [](const void* first, const void*, std::int64_t width, FoldExtent, void* to, std::int64_t stride) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      static_cast<T*>(to)[j * stride] = StoreElement<T>::from(static_cast<const P*>(first)[j]);
-    }
-  };
-  return rules;
+  using R = ExtremeFold<T, Order>;
+  return rules_of<R, T>([](typename R::P p, FoldExtent) { return StoreElement<T>::from(p.first); });
 }
 
 template <class T, class Order>
 FoldRules first_extreme_rules() {
-  using P = Compute<T>;
-  FoldRules rules;
-  rules.first_size = sizeof(P);
-  rules.second_size = sizeof(std::int64_t);
-  rules.start = [](void* first, void* second, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      static_cast<P*>(first)[j] = Order::template worst<P>();
-      static_cast<std::int64_t*>(second)[j] = -1;
-    }
-  };
-  rules.join = [](void* first, void* second, std::int64_t, const void* other_first, const void* other_second,
-                  std::int64_t, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      P& mine = static_cast<P*>(first)[j];
-      const P other = static_cast<const P*>(other_first)[j];
-      if (mine != mine || !(Order::beats(other, mine) || other != other)) continue;
-      mine = other;
-      static_cast<std::int64_t*>(second)[j] = static_cast<const std::int64_t*>(other_second)[j];
-    }
-  };
-  rules.finish = [](const void*, const void* second, std::int64_t width, FoldExtent, void* to, std::int64_t stride) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      // Nothing beat the worst value there is: every element equals it, the first included.
-      const std::int64_t index = static_cast<const std::int64_t*>(second)[j];
-      static_cast<std::int64_t*>(to)[j * stride] = index < 0 ? 0 : index;
-    }
-  };
+  using R = FirstExtremeFold<T, Order>;
+  // Where nothing beat the worst value every element equals it, the first included.
+  return rules_of<R, std::int64_t>([](typename R::P p, FoldExtent) { return p.second < 0 ? 0 : p.second; });
+}
+
+struct TruthFold {
+  using P = Partial<std::uint8_t>;
+  static P start() { return {0}; }
+  static P join(P a, P b, double, double) { return {static_cast<std::uint8_t>(a.first | b.first)}; }
+};
+
+FoldRules truth_rules(bool all) {
+  using P = TruthFold::P;
+  FoldRules rules = all ? rules_of<TruthFold, std::uint8_t>([](P p, FoldExtent) { return std::uint8_t(p.first == 0); })
+                        : rules_of<TruthFold, std::uint8_t>([](P p, FoldExtent) { return std::uint8_t(p.first != 0); });
+  rules.short_circuits = true;
   return rules;
 }
 
-FoldRules truth_rules(bool all) {
-  FoldRules rules;
-  rules.first_size = 1;
-  rules.short_circuits = true;
-  rules.start = [](void* first, void*, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) static_cast<std::uint8_t*>(first)[j] = 0;
-  };
-  rules.join = join_single<std::uint8_t, Either>;
-  rules.finish = all ? [](const void* first, const void*, std::int64_t width, FoldExtent, void* to, std::int64_t stride) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      static_cast<std::uint8_t*>(to)[j * stride] = static_cast<const std::uint8_t*>(first)[j] == 0 ? 1 : 0;
-    }
+/// The mean and the sum of squared deviations from it.
+struct MomentsFold {
+  using P = Partial<double, double>;
+  static P start() { return {0, 0}; }
+  static P join(P a, P b, double before, double behind) {
+    const double share = behind / (before + behind), difference = b.first - a.first;
+    return {a.first + difference * share, a.second + (b.second + difference * difference * before * share)};
   }
-  : [](const void* first, const void*, std::int64_t width, FoldExtent, void* to, std::int64_t stride) {
-      for (std::int64_t j = 0; j < width; ++j) {
-        static_cast<std::uint8_t*>(to)[j * stride] = static_cast<const std::uint8_t*>(first)[j] != 0 ? 1 : 0;
-      }
-    };
-  return rules;
-}
+};
 
 template <class T>
 FoldRules moment_rules() {
-  FoldRules rules;
-  rules.first_size = rules.second_size = sizeof(double);
-  rules.start = [](void* first, void* second, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) static_cast<double*>(first)[j] = static_cast<double*>(second)[j] = 0;
-  };
-  rules.join = [](void* first, void* second, std::int64_t count, const void* other_first, const void* other_second,
-                  std::int64_t other_count, std::int64_t width) {
-    const double a = static_cast<double>(count), b = static_cast<double>(other_count), share = b / (a + b);
-    for (std::int64_t j = 0; j < width; ++j) {
-      double& mean = static_cast<double*>(first)[j];
-      const double difference = static_cast<const double*>(other_first)[j] - mean;
-      mean += difference * share;
-      static_cast<double*>(second)[j] +=
-          static_cast<const double*>(other_second)[j] + difference * difference * a * share;
-    }
-  };
-  rules.finish = [](const void*, const void* second, std::int64_t width, FoldExtent extent, void* to,
-                    std::int64_t stride) {
+  return rules_of<MomentsFold, T>([](MomentsFold::P p, FoldExtent extent) {
     // As NumPy: too few elements give NaN or infinity, whichever the quotient is.
     const double divisor = std::max(static_cast<double>(extent.count - extent.ddof), 0.0);
-    const double empty = std::numeric_limits<double>::quiet_NaN();
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double squares = static_cast<const double*>(second)[j];
-      static_cast<T*>(to)[j * stride] = rounded<T>(extent.count == 0 ? empty : squares / divisor);
-    }
-  };
-  return rules;
+    return rounded<T>(extent.count == 0 ? std::numeric_limits<double>::quiet_NaN() : p.second / divisor);
+  });
 }
 
 double reference_of(double largest) { return std::isfinite(largest) ? largest : 0.0; }
 
+/// The largest element and the sum of exponentials.
+struct ExponentialsFold {
+  using P = Partial<double, double>;
+  static P start() { return {-std::numeric_limits<double>::infinity(), 0}; }
+  static P join(P a, P b, double, double) {
+    const double peak = extreme<Higher>(a.first, b.first), reference = reference_of(peak);
+    // An empty sum must not meet an infinite factor.
+    const double mine = a.second == 0 ? 0 : a.second * std::exp(reference_of(a.first) - reference);
+    return {peak, mine + (b.second == 0 ? 0 : b.second * std::exp(reference_of(b.first) - reference))};
+  }
+};
+
 template <class T>
 FoldRules exponential_rules() {
-  FoldRules rules;
-  rules.first_size = rules.second_size = sizeof(double);
-  rules.start = [](void* first, void* second, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      static_cast<double*>(first)[j] = -std::numeric_limits<double>::infinity();
-      static_cast<double*>(second)[j] = 0;
-    }
-  };
-  rules.join = [](void* first, void* second, std::int64_t, const void* other_first, const void* other_second,
-                  std::int64_t, std::int64_t width) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      double& largest = static_cast<double*>(first)[j];
-      double& sum = static_cast<double*>(second)[j];
-      const double other = static_cast<const double*>(other_first)[j];
-      const double other_sum = static_cast<const double*>(other_second)[j];
-      const double peak = Extreme<Higher>::apply(largest, other), reference = reference_of(peak);
-      // An empty sum must not meet an infinite factor.
-      const double mine = sum == 0 ? 0 : sum * std::exp(reference_of(largest) - reference);
-      sum = mine + (other_sum == 0 ? 0 : other_sum * std::exp(reference_of(other) - reference));
-      largest = peak;
-    }
-  };
-  rules.finish = [](const void* first, const void* second, std::int64_t width, FoldExtent, void* to,
-                    std::int64_t stride) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      const double largest = static_cast<const double*>(first)[j], sum = static_cast<const double*>(second)[j];
-      static_cast<T*>(to)[j * stride] = rounded<T>(std::isfinite(largest) ? std::log(sum) + largest : largest);
-    }
-  };
-  return rules;
+  return rules_of<ExponentialsFold, T>([](ExponentialsFold::P p, FoldExtent) {
+    return rounded<T>(std::isfinite(p.first) ? std::log(p.second) + p.first : p.first);
+  });
 }
 
 }  // namespace
