@@ -139,14 +139,9 @@ T Categorical<T>::cdf(const T& x) const {
   return core::probability_at(x, sum(where(below, softmax(logits), 0.0), -1));
 }
 
-#define TYTO_INSTANTIATE_DISTRIBUTIONS(M) \
-  template struct Zipf<Tensor<M>>;        \
-  template struct LogSeries<Tensor<M>>;   \
-  template struct Categorical<Tensor<M>>;
-TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
-#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+TYTO_INSTANTIATE_DISTRIBUTION(Zipf)
+TYTO_INSTANTIATE_DISTRIBUTION(LogSeries)
+TYTO_INSTANTIATE_DISTRIBUTION(Categorical)
 
 }  // namespace distributions
 }  // namespace TYTO_API

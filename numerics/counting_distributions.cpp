@@ -178,17 +178,12 @@ TYTO_WIDE_CDF(Hypergeometric) {
   return clip(where(lower, tail, 1.0 - tail), 0.0, 1.0);
 }
 
-#define TYTO_INSTANTIATE_DISTRIBUTIONS(M)      \
-  template struct Bernoulli<Tensor<M>>;        \
-  template struct Binomial<Tensor<M>>;         \
-  template struct Geometric<Tensor<M>>;        \
-  template struct NegativeBinomial<Tensor<M>>; \
-  template struct Poisson<Tensor<M>>;          \
-  template struct Hypergeometric<Tensor<M>>;
-TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
-#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+TYTO_INSTANTIATE_DISTRIBUTION(Bernoulli)
+TYTO_INSTANTIATE_DISTRIBUTION(Binomial)
+TYTO_INSTANTIATE_DISTRIBUTION(Geometric)
+TYTO_INSTANTIATE_DISTRIBUTION(NegativeBinomial)
+TYTO_INSTANTIATE_DISTRIBUTION(Poisson)
+TYTO_INSTANTIATE_DISTRIBUTION(Hypergeometric)
 
 }  // namespace distributions
 }  // namespace TYTO_API

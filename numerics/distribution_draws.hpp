@@ -185,6 +185,35 @@ T probability_at(const T& x, const T& found) {
   return is_floating(x.dtype()) ? where(isfinite(x), found, clip(x, 0.0, 1.0)) : found;
 }
 
+/// A function of x that a distribution has by the formula F, which is computed in the operands' own type.
+template <class D, class F>
+AnyTensor density(const D& distribution, const AnyTensor& x, F) {
+  return in_own_type(x, parameters_of(distribution), [](const AnyTensor& y, std::span<const AnyTensor> given) {
+    return density_at(y, F()(made_of<D>(given), y));
+  });
+}
+template <class D, class F>
+AnyTensor probability(const D& distribution, const AnyTensor& x, F) {
+  return in_own_type(x, parameters_of(distribution), [](const AnyTensor& y, std::span<const AnyTensor> given) {
+    return probability_at(y, F()(made_of<D>(given), y));
+  });
+}
+template <class D, class F>
+AnyTensor vector_density(const D& distribution, const AnyTensor& x, F formula) {
+  return vector_density_at(x, formula(made_of<D>(typed_as(x, parameters_of(distribution))), x));
+}
+/// The same in f64.
+template <class D, class F>
+AnyTensor wide_density(const D& distribution, const AnyTensor& x, F) {
+  return in_wide_by_plan(
+      x, distribution, +[](const D& given, const AnyTensor& y) { return density_at(y, F()(given, y)); });
+}
+template <class D, class F>
+AnyTensor wide_probability(const D& distribution, const AnyTensor& x, F) {
+  return in_wide(
+      x, distribution, +[](const D& given, const AnyTensor& y) { return probability_at(y, F()(given, y)); });
+}
+
 /// Draws number `index` of those that one sample takes, of a key of their own if one is given.
 inline DrawOptions split_options(const DrawOptions& options, std::uint64_t index) {
   return options.key ? DrawOptions{.key = options.key->split(index)} : options;
@@ -248,76 +277,24 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const
-#define TYTO_LOG_PROB(Name)                                                                            \
-  template <class T>                                                                                   \
-  static T log_density(const Name<T>&, const T& x);                                                    \
-  template <class T>                                                                                   \
-  T Name<T>::log_prob(const T& x) const {                                                              \
-    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) {               \
-      using A = core::AnyTensor;                                                                       \
-      return core::in_own_type(at, core::parameters_of(of), [](const A& y, std::span<const A> given) { \
-        return core::density_at(y, log_density(core::made_of<Name<A>>(given), y));                     \
-      });                                                                                              \
-    });                                                                                                \
-  }                                                                                                    \
-  template <class T>                                                                                   \
-  static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_CDF(Name)                                                                                 \
-  template <class T>                                                                                   \
-  static T probability_below(const Name<T>&, const T& x);                                              \
-  template <class T>                                                                                   \
-  T Name<T>::cdf(const T& x) const {                                                                   \
-    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) {                    \
-      using A = core::AnyTensor;                                                                       \
-      return core::in_own_type(at, core::parameters_of(of), [](const A& y, std::span<const A> given) { \
-        return core::probability_at(y, probability_below(core::made_of<Name<A>>(given), y));           \
-      });                                                                                              \
-    });                                                                                                \
-  }                                                                                                    \
-  template <class T>                                                                                   \
-  static T probability_below(const Name<T>& distribution, const T& x)
-// The same in f64.
-#define TYTO_WIDE_LOG_PROB(Name)                                                         \
-  template <class T>                                                                     \
-  static T log_density(const Name<T>&, const T& x);                                      \
-  template <class T>                                                                     \
-  static T log_density_anywhere(const Name<T>& distribution, const T& x) {               \
-    return core::density_at(x, log_density(distribution, x));                            \
-  }                                                                                      \
-  template <class T>                                                                     \
-  T Name<T>::log_prob(const T& x) const {                                                \
-    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
-      return core::in_wide_by_plan(at, of, &log_density_anywhere<core::AnyTensor>);      \
-    });                                                                                  \
-  }                                                                                      \
-  template <class T>                                                                     \
-  static T log_density(const Name<T>& distribution, const T& x)
-#define TYTO_WIDE_CDF(Name)                                                         \
-  template <class T>                                                                \
-  static T probability_below(const Name<T>&, const T& x);                           \
-  template <class T>                                                                \
-  static T probability_anywhere(const Name<T>& distribution, const T& x) {          \
-    return core::probability_at(x, probability_below(distribution, x));             \
-  }                                                                                 \
-  template <class T>                                                                \
-  T Name<T>::cdf(const T& x) const {                                                \
-    return core::once(#Name "::cdf", *this, x, [](const auto& of, const auto& at) { \
-      return core::in_wide(at, of, &probability_anywhere<core::AnyTensor>);         \
-    });                                                                             \
-  }                                                                                 \
-  template <class T>                                                                \
-  static T probability_below(const Name<T>& distribution, const T& x)
-// The same of vectors.
-#define TYTO_VECTOR_LOG_PROB(Name)                                                       \
-  template <class T>                                                                     \
-  static T log_density(const Name<T>&, const T& x);                                      \
-  template <class T>                                                                     \
-  T Name<T>::log_prob(const T& x) const {                                                \
-    return core::once(#Name "::log_prob", *this, x, [](const auto& of, const auto& at) { \
-      using D = std::remove_cvref_t<decltype(of)>;                                       \
-      const auto typed = core::typed_as(at, core::parameters_of(of));                    \
-      return core::vector_density_at(at, log_density(core::made_of<D>(typed), at));      \
-    });                                                                                  \
-  }                                                                                      \
-  template <class T>                                                                     \
-  static T log_density(const Name<T>& distribution, const T& x)
+#define TYTO_OF_X(Name, member, formula, computed)                                                 \
+  template <class T>                                                                               \
+  static T formula(const Name<T>&, const T& x);                                                    \
+  template <class T>                                                                               \
+  T Name<T>::member(const T& x) const {                                                            \
+    return core::once(#Name "::" #member, *this, x, [](const auto& of, const auto& at) {           \
+      return computed(of, at, [](const auto& given, const auto& y) { return formula(given, y); }); \
+    });                                                                                            \
+  }                                                                                                \
+  template <class T>                                                                               \
+  static T formula(const Name<T>& distribution, const T& x)
+#define TYTO_LOG_PROB(Name) TYTO_OF_X(Name, log_prob, log_density, core::density)
+#define TYTO_CDF(Name) TYTO_OF_X(Name, cdf, probability_below, core::probability)
+#define TYTO_WIDE_LOG_PROB(Name) TYTO_OF_X(Name, log_prob, log_density, core::wide_density)
+#define TYTO_WIDE_CDF(Name) TYTO_OF_X(Name, cdf, probability_below, core::wide_probability)
+#define TYTO_VECTOR_LOG_PROB(Name) TYTO_OF_X(Name, log_prob, log_density, core::vector_density)
+
+#define TYTO_INSTANTIATE_DISTRIBUTION(Name) \
+  template struct Name<Tensor<Eager>>;      \
+  template struct Name<Tensor<Lazy>>;       \
+  template struct Name<Tensor<Any>>;

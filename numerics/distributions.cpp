@@ -408,31 +408,26 @@ TYTO_CDF(Wald) {
   return where(inside, found, 0.0).astype(core::common_float(x, mean, scale));
 }
 
-#define TYTO_INSTANTIATE_DISTRIBUTIONS(M) \
-  template struct Normal<Tensor<M>>;      \
-  template struct LogNormal<Tensor<M>>;   \
-  template struct HalfNormal<Tensor<M>>;  \
-  template struct Uniform<Tensor<M>>;     \
-  template struct Exponential<Tensor<M>>; \
-  template struct Laplace<Tensor<M>>;     \
-  template struct Logistic<Tensor<M>>;    \
-  template struct Gumbel<Tensor<M>>;      \
-  template struct Cauchy<Tensor<M>>;      \
-  template struct Weibull<Tensor<M>>;     \
-  template struct Pareto<Tensor<M>>;      \
-  template struct Gamma<Tensor<M>>;       \
-  template struct ChiSquared<Tensor<M>>;  \
-  template struct Beta<Tensor<M>>;        \
-  template struct StudentT<Tensor<M>>;    \
-  template struct FisherF<Tensor<M>>;     \
-  template struct Rayleigh<Tensor<M>>;    \
-  template struct Power<Tensor<M>>;       \
-  template struct Triangular<Tensor<M>>;  \
-  template struct Wald<Tensor<M>>;
-TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
-#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+TYTO_INSTANTIATE_DISTRIBUTION(Normal)
+TYTO_INSTANTIATE_DISTRIBUTION(LogNormal)
+TYTO_INSTANTIATE_DISTRIBUTION(HalfNormal)
+TYTO_INSTANTIATE_DISTRIBUTION(Uniform)
+TYTO_INSTANTIATE_DISTRIBUTION(Exponential)
+TYTO_INSTANTIATE_DISTRIBUTION(Laplace)
+TYTO_INSTANTIATE_DISTRIBUTION(Logistic)
+TYTO_INSTANTIATE_DISTRIBUTION(Gumbel)
+TYTO_INSTANTIATE_DISTRIBUTION(Cauchy)
+TYTO_INSTANTIATE_DISTRIBUTION(Weibull)
+TYTO_INSTANTIATE_DISTRIBUTION(Pareto)
+TYTO_INSTANTIATE_DISTRIBUTION(Gamma)
+TYTO_INSTANTIATE_DISTRIBUTION(ChiSquared)
+TYTO_INSTANTIATE_DISTRIBUTION(Beta)
+TYTO_INSTANTIATE_DISTRIBUTION(StudentT)
+TYTO_INSTANTIATE_DISTRIBUTION(FisherF)
+TYTO_INSTANTIATE_DISTRIBUTION(Rayleigh)
+TYTO_INSTANTIATE_DISTRIBUTION(Power)
+TYTO_INSTANTIATE_DISTRIBUTION(Triangular)
+TYTO_INSTANTIATE_DISTRIBUTION(Wald)
 
 }  // namespace distributions
 }  // namespace TYTO_API

@@ -217,14 +217,9 @@ TYTO_CDF(NoncentralF) {
       .astype(common_float(x, numerator, denominator, noncentrality));
 }
 
-#define TYTO_INSTANTIATE_DISTRIBUTIONS(M)          \
-  template struct VonMises<Tensor<M>>;             \
-  template struct NoncentralChiSquared<Tensor<M>>; \
-  template struct NoncentralF<Tensor<M>>;
-TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
-#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+TYTO_INSTANTIATE_DISTRIBUTION(VonMises)
+TYTO_INSTANTIATE_DISTRIBUTION(NoncentralChiSquared)
+TYTO_INSTANTIATE_DISTRIBUTION(NoncentralF)
 
 }  // namespace distributions
 }  // namespace TYTO_API

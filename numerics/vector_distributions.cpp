@@ -163,15 +163,10 @@ TYTO_VECTOR_LOG_PROB(MultivariateNormal) {
   return constant - 0.5 * sum(square(solved), -1) - sum(log(linalg::diagonal(factor)), -1);
 }
 
-#define TYTO_INSTANTIATE_DISTRIBUTIONS(M)                \
-  template struct Multinomial<Tensor<M>>;                \
-  template struct MultivariateHypergeometric<Tensor<M>>; \
-  template struct Dirichlet<Tensor<M>>;                  \
-  template struct MultivariateNormal<Tensor<M>>;
-TYTO_INSTANTIATE_DISTRIBUTIONS(Eager)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Lazy)
-TYTO_INSTANTIATE_DISTRIBUTIONS(Any)
-#undef TYTO_INSTANTIATE_DISTRIBUTIONS
+TYTO_INSTANTIATE_DISTRIBUTION(Multinomial)
+TYTO_INSTANTIATE_DISTRIBUTION(MultivariateHypergeometric)
+TYTO_INSTANTIATE_DISTRIBUTION(Dirichlet)
+TYTO_INSTANTIATE_DISTRIBUTION(MultivariateNormal)
 
 }  // namespace distributions
 }  // namespace TYTO_API
