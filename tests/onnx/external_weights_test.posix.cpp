@@ -17,15 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using E = Tensor<Eager>;
 
-GraphParts adding(const Message& weights) {
-  return {.nodes = {node("Add", {"x", "w"}, {"y"})},
-          .inputs = {value("x", {"n"})},
-          .outputs = {value("y", {"n"})},
-          .initialisers = {weights}};
-}
-
-void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
 /// Two numbers, 1 and 2.
 void write_weights(const std::string& path) { write(path, std::string("\0\0\x80\x3f\0\0\0\x40", 8)); }
 
@@ -36,15 +27,6 @@ void write_model(const std::string& path, std::string_view location) {
 std::vector<float> sum_of(const std::string& path) {
   OnnxModel<E> read_model = read_onnx<E>(path);
   return read_model({{"x", E{10.0, 20.0}}})["y"].to_vector<float>();
-}
-
-std::string refused_file(const std::string& path) {
-  try {
-    read_onnx<E>(path);
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace

@@ -123,13 +123,7 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
     m.single(4, number);
     return m;
   };
-  const auto tensor_attribute = [](const Message& tensor) {
-    Message m;
-    m.text(1, "value");
-    m.message(5, tensor);
-    m.integer(20, 4);
-    return m;
-  };
+  const auto value_of = [](const Message& tensor) { return tensor_attribute("value", tensor); };
   const auto half_of = [&](std::vector<Message> nodes, std::vector<Message> more = {}) {
     nodes.push_back(node("Mul", {"x", "half"}, {"y"}));
     more.push_back(raw_tensor<float>("half", {1}, {0.5f}));
@@ -148,11 +142,10 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
     CAPTURE(weight);
     const float want = weight == 1 ? 0x1p-127f : 0;
     CHECK(half_of({}, {listed("w", weight)}) == want);
-    CHECK(half_of({node("Constant", {}, {"w"}, {tensor_attribute(listed("", weight))})}) == want);
+    CHECK(half_of({node("Constant", {}, {"w"}, {value_of(listed("", weight))})}) == want);
     CHECK(half_of({node("Constant", {}, {"w"}, {attribute("value_float", weight)})}) == want);
-    const GraphParts constant{
-        .nodes = {node("Constant", {}, {"w"}, {tensor_attribute(raw_tensor<float>("", {1}, {weight}))})},
-        .outputs = {value("w", {"1"})}};
+    const GraphParts constant{.nodes = {node("Constant", {}, {"w"}, {value_of(raw_tensor<float>("", {1}, {weight}))})},
+                              .outputs = {value("w", {"1"})}};
     CHECK(half_of(branch(constant)) == want);
     const GraphParts stored{.nodes = {node("Identity", {"w"}, {"v"})},
                             .outputs = {value("v", {"1"})},
@@ -164,8 +157,8 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
     write("w.bin", std::string(reinterpret_cast<const char*>(numbers), sizeof numbers));
     const auto elsewhere = [](std::string_view name) { return external_tensor(name, {1}, "w.bin", {{"offset", "4"}}); };
     CHECK(half_of({}, {elsewhere("w")}) == want);
-    CHECK(half_of({node("Constant", {}, {"w"}, {tensor_attribute(elsewhere(""))})}) == want);
-    const GraphParts constant_elsewhere{.nodes = {node("Constant", {}, {"w"}, {tensor_attribute(elsewhere(""))})},
+    CHECK(half_of({node("Constant", {}, {"w"}, {value_of(elsewhere(""))})}) == want);
+    const GraphParts constant_elsewhere{.nodes = {node("Constant", {}, {"w"}, {value_of(elsewhere(""))})},
                                         .outputs = {value("w", {"1"})}};
     CHECK(half_of(branch(constant_elsewhere)) == want);
     const GraphParts stored_elsewhere{
@@ -177,10 +170,7 @@ TEST_CASE("subnormal weights are found wherever a file holds them") {
 BOTH_MODES("a branch that never runs may hold a constant of a file that is not there") {
   using T = Tensor<Mode>;
   const testing::TemporaryFolder folder;
-  Message tensor;
-  tensor.text(1, "value");
-  tensor.message(5, external_tensor("", {1}, "none.bin"));
-  tensor.integer(20, 4);
+  const Message tensor = tensor_attribute("value", external_tensor("", {1}, "none.bin"));
   const Message one = graph({.nodes = {node("Neg", {"x"}, {"then_y"})}, .outputs = {value("then_y", {"1"})}});
   const Message other =
       graph({.nodes = {node("Constant", {}, {"else_y"}, {tensor})}, .outputs = {value("else_y", {"1"})}});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,47 +17,47 @@ namespace tyto::onnx_tests {
 
 using Message = onnx::ProtobufWriter;
 
-inline Message attribute(std::string_view name, std::int64_t value) {
+/// An attribute: its name, what `fill` writes, and its kind.
+template <class Fill>
+Message attribute_of_kind(std::string_view name, std::int64_t kind, const Fill& fill) {
   Message m;
   m.text(1, name);
-  m.integer(3, value);
-  m.integer(20, 2);
-  return m;
-}
-inline Message attribute(std::string_view name, float value) {
-  Message m;
-  m.text(1, name);
-  m.single(2, value);
-  m.integer(20, 1);
-  return m;
-}
-inline Message attribute(std::string_view name, const std::vector<std::int64_t>& values) {
-  Message m;
-  m.text(1, name);
-  for (const std::int64_t value : values) m.integer(8, value);
-  m.integer(20, 7);
-  return m;
-}
-inline Message text_attribute(std::string_view name, std::string_view text) {
-  Message m;
-  m.text(1, name);
-  m.text(4, text);
-  m.integer(20, 3);
-  return m;
-}
-inline Message graph_attribute(std::string_view name, const Message& graph) {
-  Message m;
-  m.text(1, name);
-  m.message(6, graph);
-  m.integer(20, 5);
-  return m;
-}
-inline Message reference_attribute(std::string_view name, std::string_view of, std::int64_t kind) {
-  Message m;
-  m.text(1, name);
-  m.text(21, of);
+  fill(m);
   m.integer(20, kind);
   return m;
+}
+inline Message attribute(std::string_view name, std::int64_t value) {
+  return attribute_of_kind(name, 2, [&](Message& m) { m.integer(3, value); });
+}
+inline Message attribute(std::string_view name, float value) {
+  return attribute_of_kind(name, 1, [&](Message& m) { m.single(2, value); });
+}
+inline Message attribute(std::string_view name, const std::vector<std::int64_t>& values) {
+  return attribute_of_kind(name, 7, [&](Message& m) {
+    for (const std::int64_t value : values) m.integer(8, value);
+  });
+}
+inline Message numbers(std::string_view name, const std::vector<float>& values) {
+  return attribute_of_kind(name, 6, [&](Message& m) {
+    for (const float value : values) m.single(7, value);
+  });
+}
+inline Message texts(std::string_view name, const std::vector<std::string>& words) {
+  return attribute_of_kind(name, 8, [&](Message& m) {
+    for (const std::string& word : words) m.text(9, word);
+  });
+}
+inline Message text_attribute(std::string_view name, std::string_view text) {
+  return attribute_of_kind(name, 3, [&](Message& m) { m.text(4, text); });
+}
+inline Message tensor_attribute(std::string_view name, const Message& tensor) {
+  return attribute_of_kind(name, 4, [&](Message& m) { m.message(5, tensor); });
+}
+inline Message graph_attribute(std::string_view name, const Message& graph) {
+  return attribute_of_kind(name, 5, [&](Message& m) { m.message(6, graph); });
+}
+inline Message reference_attribute(std::string_view name, std::string_view of, std::int64_t kind) {
+  return attribute_of_kind(name, kind, [&](Message& m) { m.text(21, of); });
 }
 
 /// `inner` as a type message of one field: 4 is a sequence, 9 an optional.
@@ -182,9 +183,38 @@ inline std::string model(const Message& graph, std::int64_t version = 17, const 
 }
 inline std::string model(const GraphParts& parts, std::int64_t version = 17) { return model(graph(parts), version); }
 
+/// y = x + w.
+inline GraphParts adding(const Message& weights) {
+  return {.nodes = {node("Add", {"x", "w"}, {"y"})},
+          .inputs = {value("x", {"n"})},
+          .outputs = {value("y", {"n"})},
+          .initialisers = {weights}};
+}
+
 template <class T>
 OnnxModel<T> read(const std::string& bytes, const OnnxOptions& options = {}) {
   return read_onnx<T>(std::as_bytes(std::span(bytes)), "m.onnx", options);
+}
+
+/// What reading says against it; nothing where it is read.
+inline std::string refusal(const std::string& bytes, const OnnxOptions& options = {}) {
+  try {
+    read<Tensor<Eager>>(bytes, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+inline std::string refused_file(const std::string& path) {
+  try {
+    read_onnx<Tensor<Eager>>(path);
+  } catch (const IoError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace tyto::onnx_tests

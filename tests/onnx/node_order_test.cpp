@@ -11,15 +11,6 @@
 namespace tyto::onnx_tests::node_order_test {
 namespace {
 
-std::string refusal(const std::string& bytes) {
-  try {
-    read<Tensor<Eager>>(bytes);
-  } catch (const IoError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string of(const std::vector<Message>& nodes) {
   return model({.nodes = nodes, .inputs = {value("x", {"n"})}, .outputs = {value("y", {"n"})}});
 }

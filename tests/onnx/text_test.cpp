@@ -40,30 +40,6 @@ Message words(std::string_view name, const Integers& lengths, const Words& list)
   return m;
 }
 
-Message texts(std::string_view name, const Words& list) {
-  Message m;
-  m.text(1, name);
-  for (const std::string& word : list) m.text(9, word);
-  m.integer(20, 8);
-  return m;
-}
-
-Message floats(std::string_view name, const std::vector<float>& list) {
-  Message m;
-  m.text(1, name);
-  for (const float number : list) m.single(7, number);
-  m.integer(20, 6);
-  return m;
-}
-
-Message tensor_attribute(std::string_view name, const Message& tensor) {
-  Message m;
-  m.text(1, name);
-  m.message(5, tensor);
-  m.integer(20, 4);
-  return m;
-}
-
 std::string with_labels(const GraphParts& parts, std::int64_t version = 4) {
   Message labels;
   labels.message(8, operator_set("ai.onnx.ml", version));
@@ -137,11 +113,11 @@ BOTH_MODES("labels are looked up from words, integers and numbers to each of the
     OnnxModel<T> f = read<T>(bytes);
     return f.decode_text(f({{"x", T::from(x, {std::ssize(x)})}})["y"]);
   };
-  const Message abc = texts("keys_strings", {"a", "b", "c"}), numbers = attribute("values_int64s", Integers{0, 1, 2});
+  const Message abc = texts("keys_strings", {"a", "b", "c"}), counts = attribute("values_int64s", Integers{0, 1, 2});
   // test_ai_onnx_ml_label_encoder_string_int and _no_default of ONNX.
-  CHECK(of_words(encoder({abc, numbers, attribute("default_int64", std::int64_t{42})}, any_words, integers_out),
+  CHECK(of_words(encoder({abc, counts, attribute("default_int64", std::int64_t{42})}, any_words, integers_out),
                  {"a", "b", "d", "c", "g"}) == Integers{0, 1, 42, 2, 42});
-  CHECK(of_words(encoder({abc, numbers}, any_words, integers_out), {"a", "b", "d", "c", "g"}) ==
+  CHECK(of_words(encoder({abc, counts}, any_words, integers_out), {"a", "b", "d", "c", "g"}) ==
         Integers{0, 1, -1, 2, -1});
   // Of keys that stand twice the first counts, of classes the last.
   CHECK(of_words(encoder({texts("keys_strings", {"a", "a"}), attribute("values_int64s", Integers{1, 2})}, any_words,
@@ -154,7 +130,7 @@ BOTH_MODES("labels are looked up from words, integers and numbers to each of the
                           text_attribute("default_string", "none")},
                          any_integers, words_out),
                  {1, 2, 3, 0, -7}) == Words{"y", "z", "x", "none", "none"});
-  OnnxModel<T> by_number = read<T>(encoder({floats("keys_floats", {1.5F, std::numeric_limits<float>::quiet_NaN(), 0}),
+  OnnxModel<T> by_number = read<T>(encoder({numbers("keys_floats", {1.5F, std::numeric_limits<float>::quiet_NaN(), 0}),
                                             attribute("values_int64s", Integers{4, 5, 3})},
                                            value("x", {"n"}), integers_out));
   CHECK(by_number({{"x", T{1.5, 0.0, -0.0, std::nan(""), 2.0}}})["y"].template to_vector<std::int64_t>() ==

@@ -17,27 +17,6 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 Message integers(std::string_view name, const Integers& values) { return attribute(name, values); }
-Message numbers(std::string_view name, const std::vector<float>& values) {
-  Message m;
-  m.text(1, name);
-  for (const float value : values) m.single(7, value);
-  m.integer(20, 6);
-  return m;
-}
-Message texts(std::string_view name, const std::vector<std::string>& values) {
-  Message m;
-  m.text(1, name);
-  for (const std::string& value : values) m.text(9, value);
-  m.integer(20, 8);
-  return m;
-}
-Message tensor_attribute(std::string_view name, const Message& tensor) {
-  Message m;
-  m.text(1, name);
-  m.message(5, tensor);
-  m.integer(20, 4);
-  return m;
-}
 
 /// A regressor of one stump: 10 where feature 0 is at most 0.5, else 20.
 struct Regressor {
