@@ -32,6 +32,7 @@ function(tyto_sources out folder)
   set(root "${PROJECT_SOURCE_DIR}/${folder}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "\\.${TYTO_OTHER_SYSTEM}\\.cpp$")
+  tyto_write_sets(sources ${sources})
   foreach(source IN LISTS sources)
     if(source MATCHES "\\.windows\\.cpp$")  # its headers take ordinary words for macros
       set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

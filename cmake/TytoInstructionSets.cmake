@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Kernel sources are compiled for the instruction set their name ends in: x.baseline.cpp, x.avx2.cpp, x.avx512.cpp.
+# Kernel sources are compiled for the instruction set their name ends in: x.baseline.cpp, x.avx2.cpp, x.avx512.cpp. Of
+# x.sets.cpp the build writes one for each set, which includes it with TYTO_ISA, the set's name, and TYTO_VECTOR_BYTES,
+# the length of its vectors.
 set(TYTO_AVX2_FLAGS -mavx2 -mfma -mf16c -mbmi2)
 if(WIN32 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ takes stacks there to be aligned for wider vectors than they are (its bug 54412).
@@ -104,28 +106,40 @@ function(tyto_instruction_set_flags sources)
   endforeach()
 endfunction()
 
-# Leaves out the sources of sets that are not compiled. Where a family has none of the only set, it is the next narrower.
-function(tyto_leave_out_sets sources)
-  if(NOT TYTO_ONLY_SET)
-    return()
-  endif()
-  set(narrower baseline avx2 avx512)
-  list(FIND narrower ${TYTO_ONLY_SET} last)
-  foreach(source IN LISTS sources)
-    if(NOT source MATCHES "^(.*)\\.(baseline|avx2|avx512)\\.cpp$")
+set(TYTO_VECTOR_BYTES_baseline 16)
+set(TYTO_VECTOR_BYTES_avx2 32)
+set(TYTO_VECTOR_BYTES_avx512 64)
+
+# Replaces x.sets.cpp among the sources of a folder by those of the sets that are compiled. The interpreter has none for
+# AVX-512: wider vectors of single operators are the business of machine code.
+function(tyto_write_sets out)
+  set(sources ${ARGN})
+  list(FILTER sources EXCLUDE REGEX "\\.sets\\.cpp$")
+  foreach(source IN LISTS ARGN)
+    if(NOT source MATCHES "\\.sets\\.cpp$")
       continue()
     endif()
-    set(family "${CMAKE_MATCH_1}")
-    set(wanted ${last})
-    list(GET narrower ${wanted} set)
-    while(NOT EXISTS "${family}.${set}.cpp")
-      math(EXPR wanted "${wanted} - 1")
-      list(GET narrower ${wanted} set)
-    endwhile()
-    if(NOT source STREQUAL "${family}.${set}.cpp")
-      set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
+    set(sets baseline)
+    if(TYTO_HAVE_X86_ISA)
+      list(APPEND sets avx2)
+      if(NOT source MATCHES "/interpreter/")
+        list(APPEND sets avx512)
+      endif()
     endif()
+    if(TYTO_ONLY_SET IN_LIST sets)
+      set(sets ${TYTO_ONLY_SET})
+    elseif(TYTO_ONLY_SET)
+      list(GET sets -1 sets)  # the next narrower
+    endif()
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+    foreach(set IN LISTS sets)
+      string(REGEX REPLACE "sets\\.cpp$" "${set}.cpp" written "${PROJECT_BINARY_DIR}/sets/${path}")
+      file(CONFIGURE OUTPUT "${written}" CONTENT
+        "#define TYTO_ISA ${set}\n#define TYTO_VECTOR_BYTES ${TYTO_VECTOR_BYTES_${set}}\n#include \"${path}\"\n" @ONLY)
+      list(APPEND sources "${written}")
+    endforeach()
   endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
 # The options of one source of kernels besides its target's.
@@ -168,7 +182,6 @@ function(tyto_kernel_flags folder)
     tyto_family_flags("${source}" flags)
     tyto_instruction_set_flags("${source}" ${flags})
   endforeach()
-  tyto_leave_out_sets("${sources}")
   tyto_source_options(devices/cpu/device/compiled_sets.cpp)  # alone, so that the choice of sets compiles no other file anew
   if(TYTO_ONLY_SET)
     set_source_files_properties(devices/cpu/device/compiled_sets.cpp PROPERTIES COMPILE_DEFINITIONS TYTO_ONLY_SET=${TYTO_ONLY_SET})

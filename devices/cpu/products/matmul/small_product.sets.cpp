@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Small matrix products, compiled once an instruction set by the sources that include it.
+// Small matrix products, compiled once an instruction set.
 //
-// The includer defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
 // be shared by name between sets, and the linker could keep the wrong one. Nor is it noexcept: intrinsics count as
 // calls that may throw, and the handler would be such a name.
-#include "devices/cpu/arithmetic/simd.hpp"
 #include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/arithmetic/simd.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The body of the register tile, compiled once an instruction set by the sources that include it.
+// The body of the register tile, compiled once an instruction set.
 //
-// The includer defines TYTO_ISA, TYTO_VECTOR_BYTES and TYTO_TILE_VECTORS. Nothing here instantiates a standard
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard
 // template: such code would be shared by name between sets, and the linker could keep the wrong one.
-#include "devices/cpu/products/tile/round_product.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
+#include "devices/cpu/products/tile/round_product.hpp"
 #include "devices/cpu/reduce/fold_halves.hpp"
 #include "devices/cpu/reduce/lanes.hpp"
 
@@ -17,6 +17,13 @@
 namespace tyto::cpu::TYTO_ISA {
 
 namespace {
+
+// AVX-512 and AArch64 have twice the registers.
+#if TYTO_VECTOR_BYTES == 64 || defined(__aarch64__)
+constexpr int tile_vectors = 4;
+#else
+constexpr int tile_vectors = 2;
+#endif
 
 // The compiler's builtin counts as a call that may throw, and would leave a symbol that the sets' objects share.
 [[gnu::always_inline]] inline void prefetch([[maybe_unused]] const void* line) noexcept {
@@ -505,7 +512,7 @@ template <class T>
 TileSet<T> make_set() noexcept {
   TileSet<T> set;
   set.lanes = Vectors<T>::lanes;
-  set.max_vectors = TYTO_TILE_VECTORS;
+  set.max_vectors = tile_vectors;
   set.dots = dots<T>;
   set.pairs = pairs<T>;
   set.channels = channels<T>;
@@ -513,10 +520,10 @@ TileSet<T> make_set() noexcept {
   set.pixel_maxima = fold_pixels<T, Greater>;
   fill_column<T, 1>(set);
   fill_column<T, 2>(set);
-#if TYTO_TILE_VECTORS == 4
-  fill_column<T, 3>(set);
-  fill_column<T, 4>(set);
-#endif
+  if constexpr (tile_vectors == 4) {
+    fill_column<T, 3>(set);
+    fill_column<T, 4>(set);
+  }
   return set;
 }
 

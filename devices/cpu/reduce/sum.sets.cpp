@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops for sums, products, any and all, compiled once an instruction set by the sources that include it.
+// Loops for sums, products, any and all, compiled once an instruction set.
 #include "devices/cpu/reduce/fold.hpp"
 #include "devices/cpu/reduce/lanes.hpp"
 #include "devices/cpu/system/machine.hpp"

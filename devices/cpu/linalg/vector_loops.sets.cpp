@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The loops of factorisations, compiled once an instruction set by the sources that include it.
+// The loops of factorisations, compiled once an instruction set.
 //
-// The includer defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
 // be shared by name between sets, and the linker could keep the wrong one.
 #include "devices/cpu/linalg/vector_loops.hpp"
 #include "devices/cpu/reduce/fold_halves.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compaction by masks, compiled once an instruction set by the sources that include it.
+// Compaction by masks, compiled once an instruction set.
 #include "devices/cpu/moves/compaction/compaction.hpp"
 #include "devices/cpu/sort/vector_split.hpp"
 

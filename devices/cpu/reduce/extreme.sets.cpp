@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops for minima, maxima and where they lie, compiled once an instruction set by the sources that include it.
+// Loops for minima, maxima and where they lie, compiled once an instruction set.
 #include "devices/cpu/reduce/fold.hpp"
 #include "devices/cpu/reduce/lanes.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operators on integers and bools compiled for the baseline instruction set.
-#define TYTO_ISA baseline
+// The operators on integers and bools.
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"
 
 #define TYTO_OPERAND int32_t

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Quicksort and selection of integer keys between two arrays, compiled once an instruction set by the sources that
-// include it.
-#include "devices/cpu/sort/order_key.hpp"
+// Quicksort and selection of integer keys between two arrays, compiled once an instruction set.
 #include "devices/cpu/sort/sort_loops.hpp"
+#include "devices/cpu/sort/order_key.hpp"
 #include "devices/cpu/sort/sorting_network.hpp"
 #include "devices/cpu/sort/vector_split.hpp"
 

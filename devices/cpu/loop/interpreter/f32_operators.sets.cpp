@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The single-precision operators compiled for the avx2 instruction set.
-#define TYTO_ISA avx2
+// The single-precision operators.
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"
 
 #define TYTO_OPERAND float

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Philox 4x32-10 (Salmon and others, 2011) and the distributions made of it, compiled for TYTO_ISA.
-#include "devices/cpu/arithmetic/vector_math.hpp"
 #include "devices/cpu/random/random_loops.hpp"
+#include "devices/cpu/arithmetic/vector_math.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
 

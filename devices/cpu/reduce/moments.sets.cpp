@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops for variances and sums of exponentials, compiled once an instruction set by the sources that include it.
+// Loops for variances and sums of exponentials, compiled once an instruction set.
 #include "devices/cpu/reduce/fold.hpp"
 #include "devices/cpu/reduce/lanes.hpp"
 #include "devices/cpu/reduce/short_exp_sums.hpp"

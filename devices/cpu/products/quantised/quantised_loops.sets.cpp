@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Products with weights of few bits, compiled once an instruction set by the sources that include it.
+// Products with weights of few bits, compiled once an instruction set.
 //
-// The includer defines TYTO_ISA and TYTO_VECTOR_BYTES. As in small_product.inc, nothing here instantiates a standard
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. As in small_product.sets.cpp, nothing here instantiates a standard
 // template or is noexcept, for both would be shared between the sets by name.
-#include "devices/cpu/arithmetic/simd.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
+#include "devices/cpu/arithmetic/simd.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

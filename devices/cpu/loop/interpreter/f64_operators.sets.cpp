@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The double-precision operators compiled for the baseline instruction set.
-#define TYTO_ISA baseline
+// The double-precision operators.
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"
 
 #define TYTO_OPERAND double

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The loops of Fourier transforms, compiled once an instruction set by the sources that include it.
+// The loops of Fourier transforms, compiled once an instruction set.
 //
-// The includer defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
 // be shared by name between sets, and the linker could keep the wrong one. Loops are plain; compilers turn them into
 // vectors, the arrays being apart.
+#include "devices/cpu/fft/passes.hpp"
 #include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/simd.hpp"
-#include "devices/cpu/fft/passes.hpp"
 
 namespace tyto::cpu::fourier::TYTO_ISA {
 

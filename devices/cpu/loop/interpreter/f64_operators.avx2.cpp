@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-// The double-precision operators compiled for the avx2 instruction set.
-#define TYTO_ISA avx2
-#include "devices/cpu/loop/interpreter/operator_loops.hpp"
-
-#define TYTO_OPERAND double
-#define TYTO_TABLE f64_operators
-#include "devices/cpu/loop/interpreter/operator_table.inc"
