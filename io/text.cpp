@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/value/element_types.hpp"
 #include "io/atomic_file.hpp"
 #include "io/byte_source.hpp"
 #include "io/npy.hpp"
@@ -105,23 +106,10 @@ class TextReader {
 
   void put(std::string_view field, std::int64_t line, std::int64_t column) {
     if (field.size() > 1 && field[0] == '+') field.remove_prefix(1);
-    switch (options_.dtype) {
-      case DType::u8: return put_integer<std::uint8_t>(field, line, column);
-      case DType::i8: return put_integer<std::int8_t>(field, line, column);
-      case DType::i16: return put_integer<std::int16_t>(field, line, column);
-      case DType::i32: return put_integer<std::int32_t>(field, line, column);
-      case DType::u16: return put_integer<std::uint16_t>(field, line, column);
-      case DType::u32: return put_integer<std::uint32_t>(field, line, column);
-      case DType::u64: return put_integer<std::uint64_t>(field, line, column);
-      case DType::i64: return put_integer<std::int64_t>(field, line, column);
-      case DType::boolean: return append(static_cast<std::uint8_t>(number_in(field, line, column) != 0));
-      case DType::f16: return append(Half(static_cast<float>(number_in(field, line, column))));
-      case DType::bf16: return append(BFloat16(static_cast<float>(number_in(field, line, column))));
-      case DType::f32: return append(static_cast<float>(number_in(field, line, column)));
-      case DType::f64: return append(number_in(field, line, column));
-      case DType::c64:
-      case DType::c128: break;  // refused before a line is read
-    }
+    core::with_element_type(options_.dtype, [&]<class E>() {
+      if constexpr (std::is_integral_v<E> && !std::is_same_v<E, bool>) put_integer<E>(field, line, column);
+      else append(core::element_from<E>(number_in(field, line, column)));
+    });
   }
 
   [[noreturn]] void refuse_field(std::string_view field, std::int64_t line, std::int64_t column) const {
@@ -156,23 +144,11 @@ class TextWriter {
   explicit TextWriter(const HostArrayView& array) : array_(array) {}
 
   void add(std::string& out, std::int64_t index) const {
-    switch (array_.dtype) {
-      case DType::boolean:
-      case DType::u8: return add_number(out, at<std::uint8_t>(index));
-      case DType::i8: return add_number(out, at<std::int8_t>(index));
-      case DType::i16: return add_number(out, at<std::int16_t>(index));
-      case DType::i32: return add_number(out, at<std::int32_t>(index));
-      case DType::u16: return add_number(out, at<std::uint16_t>(index));
-      case DType::u32: return add_number(out, at<std::uint32_t>(index));
-      case DType::u64: return add_number(out, at<std::uint64_t>(index));
-      case DType::i64: return add_number(out, at<std::int64_t>(index));
-      case DType::f16: return add_number(out, static_cast<float>(at<Half>(index)));
-      case DType::bf16: return add_number(out, static_cast<float>(at<BFloat16>(index)));
-      case DType::f32: return add_number(out, at<float>(index));
-      case DType::f64: return add_number(out, at<double>(index));
-      case DType::c64:
-      case DType::c128: break;  // refused before
-    }
+    core::with_element_type(array_.dtype, [&]<class E>() {
+      if constexpr (std::is_same_v<E, bool>) add_number(out, at<std::uint8_t>(index));
+      else if constexpr (std::is_arithmetic_v<E>) add_number(out, at<E>(index));
+      else add_number(out, core::number_from<float>(at<E>(index)));
+    });
   }
 
  private:

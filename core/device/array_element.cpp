@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/device/device.hpp"
+#include "core/value/element_types.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "core/value/text.hpp"
 
@@ -14,34 +15,19 @@ namespace tyto::core {
 
 namespace {
 
-template <class T>
-Scalar complex_number(const std::array<T, 2>& parts) {
-  return Scalar::complex(static_cast<double>(parts[0]), static_cast<double>(parts[1]));
-}
-
 Scalar number_at(const std::byte* place, DType dtype) {
-  const auto load = [place](auto value) {
-    std::memcpy(&value, place, sizeof value);
-    return value;
-  };
-  switch (dtype) {
-    case DType::boolean: return Scalar(load(std::uint8_t{}) != 0);
-    case DType::u8: return Scalar(load(std::uint8_t{}));
-    case DType::i8: return Scalar(load(std::int8_t{}));
-    case DType::i16: return Scalar(load(std::int16_t{}));
-    case DType::i32: return Scalar(load(std::int32_t{}));
-    case DType::u16: return Scalar(load(std::uint16_t{}));
-    case DType::u32: return Scalar(load(std::uint32_t{}));
-    case DType::u64: return Scalar(load(std::uint64_t{}));
-    case DType::i64: return Scalar(load(std::int64_t{}));
-    case DType::f16: return Scalar(static_cast<float>(load(Half(0.0f))));
-    case DType::bf16: return Scalar(static_cast<float>(load(BFloat16(0.0f))));
-    case DType::f32: return Scalar(load(0.0f));
-    case DType::f64: return Scalar(load(0.0));
-    case DType::c64: return complex_number(load(std::array<float, 2>{}));
-    case DType::c128: return complex_number(load(std::array<double, 2>{}));
-  }
-  return {};
+  if (dtype == DType::boolean) return Scalar(*place != std::byte{0});
+  return with_element_type(dtype, [&]<class E>() {
+    E element;
+    std::memcpy(&element, place, sizeof element);
+    if constexpr (ComplexNumber<E>) {
+      return Scalar::complex(static_cast<double>(element.real()), static_cast<double>(element.imag()));
+    } else if constexpr (std::is_arithmetic_v<E>) {
+      return Scalar(element);
+    } else {
+      return Scalar(static_cast<float>(element));
+    }
+  });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/value/element_types.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
@@ -17,28 +18,6 @@
 namespace tyto::run {
 
 namespace {
-
-/// Calls f(E()) with the C++ type that elements are stored in.
-template <class F>
-void with_stored(DType type, const F& f) {
-  switch (type) {
-    case DType::boolean: return f(bool());
-    case DType::u8: return f(std::uint8_t());
-    case DType::i8: return f(std::int8_t());
-    case DType::i16: return f(std::int16_t());
-    case DType::i32: return f(std::int32_t());
-    case DType::u16: return f(std::uint16_t());
-    case DType::u32: return f(std::uint32_t());
-    case DType::u64: return f(std::uint64_t());
-    case DType::i64: return f(std::int64_t());
-    case DType::f16: return f(Half());
-    case DType::bf16: return f(BFloat16());
-    case DType::f32: return f(float());
-    case DType::f64: return f(double());
-    case DType::c64: return f(std::complex<float>());
-    case DType::c128: return f(std::complex<double>());
-  }
-}
 
 template <class E>
 auto widest(E element) {
@@ -90,8 +69,8 @@ To as_element(Number number) {
 
 void convert_elements(std::string_view function, const void* source, DType from, std::int64_t count, void* target,
                       DType to) {
-  with_stored(from, [&]<class From>(From) {
-    with_stored(to, [&]<class To>(To) {
+  core::with_element_type(from, [&]<class From>() {
+    core::with_element_type(to, [&]<class To>() {
       const auto* const elements = static_cast<const From*>(source);
       auto* const converted = static_cast<To*>(target);
       for (std::int64_t i = 0; i < count; ++i) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/graph/builder.hpp"
+#include "core/value/element_types.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/run/arrays.hpp"
@@ -36,24 +37,16 @@ std::span<const E> elements_of(const core::Array& array) {
 /// Calls f<E>() with the C++ type of the elements.
 template <class F>
 auto with_elements(std::string_view function, DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8: return f.template operator()<std::uint8_t>();
-    case DType::i8: return f.template operator()<std::int8_t>();
-    case DType::i16: return f.template operator()<std::int16_t>();
-    case DType::i32: return f.template operator()<std::int32_t>();
-    case DType::u16: return f.template operator()<std::uint16_t>();
-    case DType::u32: return f.template operator()<std::uint32_t>();
-    case DType::u64: return f.template operator()<std::uint64_t>();
-    case DType::i64: return f.template operator()<std::int64_t>();
-    case DType::f16: return f.template operator()<Half>();
-    case DType::bf16: return f.template operator()<BFloat16>();
-    case DType::f32: return f.template operator()<float>();
-    case DType::f64: return f.template operator()<double>();
-    case DType::c64:
-    case DType::c128: break;
-  }
-  throw TypeError(core::text(function, ": elements of type ", dtype, " have no order"));
+  return core::with_element_type(dtype, [&]<class E>() {
+    if constexpr (std::is_same_v<E, bool>) {
+      return f.template operator()<std::uint8_t>();
+    } else if constexpr (!ComplexNumber<E>) {
+      return f.template operator()<E>();
+    } else {
+      core::throw_error<TypeError>(function, ": elements of type ", dtype, " have no order");
+      return f.template operator()<float>();
+    }
+  });
 }
 
 /// A number that compares as the element does.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/value/element_types.hpp"
 #include "onnx/file/element_types.hpp"
 #include "onnx/file/message.hpp"
 #include "onnx/file/small_floats.hpp"
@@ -88,30 +89,23 @@ Tensor<Any> listed(const std::string& where, const std::vector<N>& numbers, cons
 }
 
 Tensor<Any> from_list(const std::string& where, const TensorMessage& message, const Shape& shape, DType dtype) {
-  switch (dtype) {
-    case DType::f32: return listed<float>(where, message.floats, shape, dtype);
-    case DType::f64: return listed<double>(where, message.doubles, shape, dtype);
-    case DType::i64: return listed<std::int64_t>(where, message.integers, shape, dtype);
-    case DType::i32: return listed<std::int32_t>(where, message.integers, shape, dtype);
-    case DType::i16: return listed<std::int16_t>(where, message.integers, shape, dtype);
-    case DType::u16: return listed<std::uint16_t>(where, message.integers, shape, dtype);
-    // The format lists these with 64 bits, as unsigned numbers.
-    case DType::u32: return listed<std::uint32_t>(where, message.integers, shape, dtype);
-    case DType::u64: return listed<std::uint64_t>(where, message.integers, shape, dtype);
-    case DType::i8: return listed<std::int8_t>(where, message.integers, shape, dtype);
-    case DType::u8: return listed<std::uint8_t>(where, message.integers, shape, dtype);
-    case DType::boolean: {
+  return core::with_element_type(dtype, [&]<class E>() -> Tensor<Any> {
+    if constexpr (ComplexNumber<E>) {
+      refuse(where, "lists elements of ", dtype, ", which models do not have");
+    } else if constexpr (std::is_same_v<E, float>) {
+      return listed<E>(where, message.floats, shape, dtype);
+    } else if constexpr (std::is_same_v<E, double>) {
+      return listed<E>(where, message.doubles, shape, dtype);
+    } else if constexpr (std::is_same_v<E, bool>) {
       std::vector<std::int64_t> truth = message.integers;
       for (std::int64_t& value : truth) value = value != 0 ? 1 : 0;
       return listed<std::uint8_t>(where, truth, shape, dtype);
+    } else {
+      // Halves are listed as the integers that their bits make; the format lists u32 and u64 with 64 bits.
+      using Integer = std::conditional_t<std::is_integral_v<E>, E, std::uint16_t>;
+      return listed<Integer>(where, message.integers, shape, dtype);
     }
-    // Halves are listed as the integers that their bits make.
-    case DType::f16:
-    case DType::bf16: return listed<std::uint16_t>(where, message.integers, shape, dtype);
-    case DType::c64:
-    case DType::c128: break;  // no model's weights are
-  }
-  refuse(where, "lists elements of ", dtype, ", which models do not have");
+  });
 }
 
 std::uint64_t number_in(const std::string& where, std::string_view text) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Quantised operators: computed on the integers' exact values, then rounded as the standard says.
 #include <cmath>
+#include <limits>
 
+#include "core/value/element_types.hpp"
 #include "onnx/file/element_types.hpp"
 #include "onnx/file/small_floats.hpp"
 #include "onnx/operators/convolutions.hpp"
@@ -28,16 +30,10 @@ Range range_of_type(DType dtype, int bits) {
     const double numbers = std::ldexp(1.0, bits), low = dtype == DType::i8 ? -numbers / 2 : 0;
     return {low, low + numbers - 1};
   }
-  switch (dtype) {
-    case DType::u8: return {0, 255};
-    case DType::i8: return {-128, 127};
-    case DType::u16: return {0, 65535};
-    case DType::u32: return {0, 4294967295.0};
-    case DType::u64: return {0, 0x1p64};
-    case DType::i64: return {-0x1p63, 0x1p63};
-    case DType::i16: return {-32768, 32767};
-    default: return {-2147483648.0, 2147483647.0};
-  }
+  return core::with_element_type(dtype, []<class E>() -> Range {
+    using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<E>, E, std::int32_t>>;
+    return {static_cast<double>(Limits::min()), static_cast<double>(Limits::max())};
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "core/value/element_types.hpp"
 #include "onnx/program/operators.hpp"
 #include "onnx/program/regions.hpp"
 #include "tyto/elementwise.hpp"
@@ -55,19 +56,13 @@ bool empty_along(const Array& x, const Axes& axes) {
 }
 
 Scalar extreme(DType dtype, bool largest) {
-  const double sign = largest ? 1 : -1;
-  switch (dtype) {
-    case DType::boolean: return largest;
-    case DType::u8: return largest ? 255 : 0;
-    case DType::i8: return largest ? 127 : -128;
-    case DType::i16: return largest ? 32767 : -32768;
-    case DType::u16: return largest ? 65535 : 0;
-    case DType::u32: return largest ? std::int64_t{UINT32_MAX} : 0;
-    case DType::u64: return largest ? UINT64_MAX : 0;
-    case DType::i32: return std::int64_t{largest ? INT32_MAX : INT32_MIN};
-    case DType::i64: return largest ? INT64_MAX : INT64_MIN;
-    default: return sign * std::numeric_limits<double>::infinity();
-  }
+  return core::with_element_type(dtype, [&]<class E>() {
+    if constexpr (std::is_integral_v<E>) {
+      return Scalar(largest ? std::numeric_limits<E>::max() : std::numeric_limits<E>::min());
+    } else {
+      return Scalar((largest ? 1 : -1) * std::numeric_limits<double>::infinity());
+    }
+  });
 }
 
 // The extreme of nothing is that of the type, where Tyto and NumPy refuse to say one.

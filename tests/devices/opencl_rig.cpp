@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "core/value/element_types.hpp"
 #include "devices/opencl/device.hpp"
 
 namespace tyto::opencl::test {
@@ -140,29 +141,18 @@ HostTensor spread(DType dtype, const Shape& shape, double low, double high) {
 std::vector<std::byte> bytes_of(const HostTensor& tensor) {
   std::vector<std::byte> out;
   for (std::size_t i = 0; i < tensor.storage(); ++i) {
-    switch (tensor.dtype) {
-      case DType::boolean:
-      case DType::u8: append(out, static_cast<std::uint8_t>(tensor.integers[i])); break;
-      case DType::i8: append(out, static_cast<std::int8_t>(tensor.integers[i])); break;
-      case DType::i16: append(out, static_cast<std::int16_t>(tensor.integers[i])); break;
-      case DType::i32: append(out, static_cast<std::int32_t>(tensor.integers[i])); break;
-      case DType::u16: append(out, static_cast<std::uint16_t>(tensor.integers[i])); break;
-      case DType::u32: append(out, static_cast<std::uint32_t>(tensor.integers[i])); break;
-      case DType::u64: append(out, static_cast<std::uint64_t>(tensor.integers[i])); break;
-      case DType::i64: append(out, tensor.integers[i]); break;
-      case DType::f16: append(out, Half(static_cast<float>(tensor.values[i])).bits); break;
-      case DType::bf16: append(out, BFloat16(static_cast<float>(tensor.values[i])).bits); break;
-      case DType::f32: append(out, static_cast<float>(tensor.values[i])); break;
-      case DType::c64:
-        append(out, static_cast<float>(tensor.values[2 * i]));
-        append(out, static_cast<float>(tensor.values[2 * i + 1]));
-        break;
-      case DType::c128:
-        append(out, tensor.values[2 * i]);
-        append(out, tensor.values[2 * i + 1]);
-        break;
-      default: append(out, tensor.values[i]); break;
-    }
+    core::with_element_type(tensor.dtype, [&]<class E>() {
+      if constexpr (ComplexNumber<E>) {
+        using Part = typename E::value_type;
+        append(out, E(static_cast<Part>(tensor.values[2 * i]), static_cast<Part>(tensor.values[2 * i + 1])));
+      } else if constexpr (std::is_same_v<E, bool>) {
+        append(out, static_cast<std::uint8_t>(tensor.integers[i]));
+      } else if constexpr (std::is_integral_v<E>) {
+        append(out, static_cast<E>(tensor.integers[i]));
+      } else {
+        append(out, core::element_from<E>(tensor.values[i]));
+      }
+    });
   }
   return out;
 }
@@ -171,35 +161,18 @@ HostTensor from_bytes(DType dtype, const Shape& shape, std::span<const std::byte
   HostTensor tensor{dtype, core::View::dense(shape), {}, {}};
   const auto count = static_cast<std::size_t>(element_count(shape));
   for (std::size_t i = 0; i < count; ++i) {
-    switch (dtype) {
-      case DType::boolean:
-      case DType::u8: tensor.integers.push_back(take<std::uint8_t>(bytes, i)); break;
-      case DType::i8: tensor.integers.push_back(take<std::int8_t>(bytes, i)); break;
-      case DType::i16: tensor.integers.push_back(take<std::int16_t>(bytes, i)); break;
-      case DType::i32: tensor.integers.push_back(take<std::int32_t>(bytes, i)); break;
-      case DType::u16: tensor.integers.push_back(take<std::uint16_t>(bytes, i)); break;
-      case DType::u32: tensor.integers.push_back(take<std::uint32_t>(bytes, i)); break;
-      case DType::u64: tensor.integers.push_back(static_cast<std::int64_t>(take<std::uint64_t>(bytes, i))); break;
-      case DType::i64: tensor.integers.push_back(take<std::int64_t>(bytes, i)); break;
-      case DType::f16:
-      case DType::bf16: {
-        const auto bits = take<std::uint16_t>(bytes, i);
-        Half half;
-        BFloat16 brain;
-        half.bits = brain.bits = bits;
-        tensor.values.push_back(dtype == DType::f16 ? static_cast<double>(static_cast<float>(half))
-                                                    : static_cast<double>(static_cast<float>(brain)));
-        break;
+    core::with_element_type(dtype, [&]<class E>() {
+      if constexpr (ComplexNumber<E>) {
+        const E element = take<E>(bytes, i);
+        for (const auto part : {element.real(), element.imag()}) tensor.values.push_back(part);
+      } else if constexpr (std::is_same_v<E, bool>) {
+        tensor.integers.push_back(take<std::uint8_t>(bytes, i));
+      } else if constexpr (std::is_integral_v<E>) {
+        tensor.integers.push_back(static_cast<std::int64_t>(take<E>(bytes, i)));
+      } else {
+        tensor.values.push_back(core::number_from<double>(take<E>(bytes, i)));
       }
-      case DType::f32: tensor.values.push_back(take<float>(bytes, i)); break;
-      case DType::c64:
-        for (const std::size_t part : {0, 1}) tensor.values.push_back(take<float>(bytes, 2 * i + part));
-        break;
-      case DType::c128:
-        for (const std::size_t part : {0, 1}) tensor.values.push_back(take<double>(bytes, 2 * i + part));
-        break;
-      default: tensor.values.push_back(take<double>(bytes, i)); break;
-    }
+    });
   }
   return tensor;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/element_types.hpp"
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/session.hpp"
@@ -31,36 +32,13 @@ core::Array array_of(const std::vector<double>& values, const Shape& shape, DTyp
   }
   core::Array array{run::cpu_device().allocate(values.size() * size_of(dtype) + 1), dtype, core::View::dense(shape)};
   std::byte* out = static_cast<std::byte*>(array.buffer->memory());
-  const auto store = [&](auto zero) {
-    using T = decltype(zero);
+  core::with_element_type(dtype, [&]<class E>() {
     for (const double value : values) {
-      T element;
-      if constexpr (std::is_same_v<T, bool>) {
-        element = value != 0;
-      } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-        element = T(static_cast<float>(value));
-      } else {
-        element = static_cast<T>(value);
-      }
+      const E element = core::element_from<E>(value);
       std::memcpy(out, &element, sizeof element);
       out += sizeof element;
     }
-  };
-  switch (dtype) {
-    case DType::boolean: store(false); break;
-    case DType::u8: store(std::uint8_t{}); break;
-    case DType::i8: store(std::int8_t{}); break;
-    case DType::i16: store(std::int16_t{}); break;
-    case DType::i32: store(std::int32_t{}); break;
-    case DType::u16: store(std::uint16_t{}); break;
-    case DType::u32: store(std::uint32_t{}); break;
-    case DType::u64: store(std::uint64_t{}); break;
-    case DType::i64: store(std::int64_t{}); break;
-    case DType::f16: store(Half(0.0f)); break;
-    case DType::bf16: store(BFloat16(0.0f)); break;
-    case DType::f32: store(0.0f); break;
-    default: store(0.0); break;
-  }
+  });
   return array;
 }
 
@@ -69,33 +47,13 @@ std::vector<double> contents_of(const core::Array& array) {
   const auto count = static_cast<std::size_t>(array.view.count()) * (is_complex(array.dtype) ? 2 : 1);
   const std::byte* in = static_cast<const std::byte*>(array.buffer->memory()) +
                         array.view.offset * static_cast<std::int64_t>(size_of(array.dtype));
-  const auto load = [&](auto zero) {
-    using T = decltype(zero);
+  core::with_element_type(real_type(array.dtype), [&]<class E>() {
     for (std::size_t i = 0; i < count; ++i) {
-      T element;
+      E element;
       std::memcpy(&element, in + i * sizeof element, sizeof element);
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-        values.push_back(static_cast<double>(static_cast<float>(element)));
-      } else {
-        values.push_back(static_cast<double>(element));
-      }
+      values.push_back(core::number_from<double>(element));
     }
-  };
-  switch (real_type(array.dtype)) {
-    case DType::boolean: load(false); break;
-    case DType::u8: load(std::uint8_t{}); break;
-    case DType::i8: load(std::int8_t{}); break;
-    case DType::i16: load(std::int16_t{}); break;
-    case DType::i32: load(std::int32_t{}); break;
-    case DType::u16: load(std::uint16_t{}); break;
-    case DType::u32: load(std::uint32_t{}); break;
-    case DType::u64: load(std::uint64_t{}); break;
-    case DType::i64: load(std::int64_t{}); break;
-    case DType::f16: load(Half(0.0f)); break;
-    case DType::bf16: load(BFloat16(0.0f)); break;
-    case DType::f32: load(0.0f); break;
-    default: load(0.0); break;
-  }
+  });
   return values;
 }
 

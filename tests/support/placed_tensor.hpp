@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/value/element_types.hpp"
 #include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::placed {
@@ -50,49 +51,18 @@ T get(const std::byte* from) {
   return value;
 }
 
+/// Of complex elements minus the value is the imaginary part.
 inline void store(DType dtype, std::byte* to, double value) {
-  switch (dtype) {
-    case DType::boolean: return put<std::uint8_t>(to, value != 0 ? 1 : 0);
-    case DType::u8: return put(to, static_cast<std::uint8_t>(value));
-    case DType::i8: return put(to, static_cast<std::int8_t>(value));
-    case DType::i16: return put(to, static_cast<std::int16_t>(value));
-    case DType::i32: return put(to, static_cast<std::int32_t>(value));
-    case DType::u16: return put(to, static_cast<std::uint16_t>(value));
-    case DType::u32: return put(to, static_cast<std::uint32_t>(value));
-    case DType::u64: return put(to, static_cast<std::uint64_t>(value));
-    case DType::i64: return put(to, static_cast<std::int64_t>(value));
-    case DType::f16: return put(to, Half(static_cast<float>(value)).bits);
-    case DType::bf16: return put(to, BFloat16(static_cast<float>(value)).bits);
-    case DType::f32: return put(to, static_cast<float>(value));
-    case DType::f64: return put(to, value);
-    case DType::c64:  // minus the value as imaginary part
-    case DType::c128:
-      store(real_type(dtype), to, value);
-      return store(real_type(dtype), to + size_of(real_type(dtype)), -value);
-  }
+  core::with_element_type(dtype, [&]<class E>() {
+    if constexpr (ComplexNumber<E>)
+      put(to, E(core::element_from<E>(value).real(), -core::element_from<E>(value).real()));
+    else put(to, core::element_from<E>(value));
+  });
 }
 
 inline double load(DType dtype, const std::byte* from) {
-  Half half;
-  BFloat16 brain;
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8: return get<std::uint8_t>(from);
-    case DType::i8: return get<std::int8_t>(from);
-    case DType::i16: return get<std::int16_t>(from);
-    case DType::i32: return get<std::int32_t>(from);
-    case DType::u16: return get<std::uint16_t>(from);
-    case DType::u32: return get<std::uint32_t>(from);
-    case DType::u64: return static_cast<double>(get<std::uint64_t>(from));
-    case DType::i64: return static_cast<double>(get<std::int64_t>(from));
-    case DType::f16: half.bits = get<std::uint16_t>(from); return static_cast<double>(float(half));
-    case DType::bf16: brain.bits = get<std::uint16_t>(from); return static_cast<double>(float(brain));
-    case DType::f32: return static_cast<double>(get<float>(from));
-    case DType::f64: return get<double>(from);
-    case DType::c64:
-    case DType::c128: return load(real_type(dtype), from);
-  }
-  return 0;
+  if (dtype == DType::boolean) dtype = DType::u8;
+  return core::with_element_type(dtype, [&]<class E>() { return core::number_from<double>(get<E>(from)); });
 }
 
 /// The nearest value that the type holds.

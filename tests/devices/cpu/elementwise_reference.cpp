@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/element_types.hpp"
 
 namespace tyto::cpu::testing {
 
@@ -303,16 +304,10 @@ long double integer_reference(OpId op, Real a, Real b, Real c, DType type) {
   const Wide exact = on_integers(op, whole(a), whole(b), whole(c), bits);
   if (type == DType::boolean) return op == OpId::bitwise_not ? a == 0 : exact != 0;
   const auto low = static_cast<std::uint64_t>(exact);
-  switch (type) {
-    case DType::u8: return static_cast<std::uint8_t>(low);
-    case DType::i8: return static_cast<std::int8_t>(low);
-    case DType::i16: return static_cast<std::int16_t>(low);
-    case DType::i32: return static_cast<std::int32_t>(low);
-    case DType::u16: return static_cast<std::uint16_t>(low);
-    case DType::u32: return static_cast<std::uint32_t>(low);
-    case DType::u64: return static_cast<Real>(low);
-    default: return static_cast<Real>(static_cast<std::int64_t>(low));
-  }
+  return core::with_element_type(type, [&]<class E>() {
+    using Integer = std::conditional_t<std::is_integral_v<E>, E, std::int64_t>;
+    return static_cast<Real>(static_cast<Integer>(low));
+  });
 }
 
 double allowed_ulps(OpId op) {

@@ -9,6 +9,7 @@
 
 #include "core/device/device.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/value/element_types.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
@@ -55,44 +56,18 @@ struct StoredTensor {
 
   void put_at(std::int64_t at, long double number) {
     std::byte* to = memory.data() + static_cast<std::size_t>(at) * size_of(dtype);
-    const auto write = [&](auto value) { std::memcpy(to, &value, sizeof value); };
-    switch (dtype) {
-      case DType::boolean: write(number != 0); break;
-      case DType::u8: write(static_cast<std::uint8_t>(number)); break;
-      case DType::i8: write(static_cast<std::int8_t>(number)); break;
-      case DType::i16: write(static_cast<std::int16_t>(number)); break;
-      case DType::i32: write(static_cast<std::int32_t>(number)); break;
-      case DType::u16: write(static_cast<std::uint16_t>(number)); break;
-      case DType::u32: write(static_cast<std::uint32_t>(number)); break;
-      case DType::u64: write(static_cast<std::uint64_t>(number)); break;
-      case DType::i64: write(static_cast<std::int64_t>(number)); break;
-      case DType::f16: write(Half(static_cast<float>(number))); break;
-      case DType::bf16: write(BFloat16(static_cast<float>(number))); break;
-      case DType::f32: write(static_cast<float>(number)); break;
-      default: write(static_cast<double>(number)); break;
-    }
+    core::with_element_type(dtype, [&]<class E>() {
+      const E element = core::element_from<E>(number);
+      std::memcpy(to, &element, sizeof element);
+    });
   }
   long double get_at(std::int64_t at) const {
     const std::byte* from = memory.data() + static_cast<std::size_t>(at) * size_of(dtype);
-    const auto read = [&]<class T>(T value) {
-      std::memcpy(&value, from, sizeof value);
-      return value;
-    };
-    switch (dtype) {
-      case DType::boolean:
-      case DType::u8: return read(std::uint8_t{});
-      case DType::i8: return read(std::int8_t{});
-      case DType::i16: return read(std::int16_t{});
-      case DType::i32: return read(std::int32_t{});
-      case DType::u16: return read(std::uint16_t{});
-      case DType::u32: return read(std::uint32_t{});
-      case DType::u64: return static_cast<long double>(read(std::uint64_t{}));
-      case DType::i64: return static_cast<long double>(read(std::int64_t{}));
-      case DType::f16: return static_cast<float>(read(Half{}));
-      case DType::bf16: return static_cast<float>(read(BFloat16{}));
-      case DType::f32: return read(float{});
-      default: return read(double{});
-    }
+    return core::with_element_type(dtype == DType::boolean ? DType::u8 : dtype, [&]<class E>() {
+      E element;
+      std::memcpy(&element, from, sizeof element);
+      return core::number_from<long double>(element);
+    });
   }
   std::vector<long double> numbers() const {
     std::vector<long double> list;
