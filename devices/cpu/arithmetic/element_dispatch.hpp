@@ -8,28 +8,24 @@
 
 #include <tyto/dtype.hpp>
 
+#include "core/value/element_types.hpp"
+#include "core/value/text.hpp"
+
 namespace tyto::cpu {
 
 /// Calls f(std::type_identity<T>{}) with the stored type, which is not complex: kernels work on the parts of such
 /// elements. A bool is read as the byte it is stored in.
 template <class F>
 decltype(auto) with_element(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::i8: return f(std::type_identity<std::int8_t>{});
-    case DType::i16: return f(std::type_identity<std::int16_t>{});
-    case DType::i32: return f(std::type_identity<std::int32_t>{});
-    case DType::u16: return f(std::type_identity<std::uint16_t>{});
-    case DType::u32: return f(std::type_identity<std::uint32_t>{});
-    case DType::u64: return f(std::type_identity<std::uint64_t>{});
-    case DType::i64: return f(std::type_identity<std::int64_t>{});
-    case DType::f16: return f(std::type_identity<Half>{});
-    case DType::bf16: return f(std::type_identity<BFloat16>{});
-    case DType::f32: return f(std::type_identity<float>{});
-    case DType::f64: return f(std::type_identity<double>{});
-    case DType::c64:
-    case DType::c128: throw DeviceError("cpu: a kernel of real numbers is given complex ones");
-    default: return f(std::type_identity<std::uint8_t>{});
-  }
+  return core::with_element_type(dtype, [&]<class E>() -> decltype(auto) {
+    using Read = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
+    if constexpr (ComplexNumber<E>) {
+      core::throw_error<DeviceError>("cpu: a kernel of real numbers is given complex ones");
+      return f(std::type_identity<float>{});
+    } else {
+      return f(std::type_identity<Read>{});
+    }
+  });
 }
 
 /// What is moved for an element of 16 bytes.

@@ -7,6 +7,7 @@
 
 #include <tyto/dtype.hpp>
 
+#include "core/value/element_types.hpp"
 #include "devices/cpu/products/tile/limits.hpp"
 
 namespace tyto::cpu {
@@ -40,17 +41,8 @@ struct WrappingArithmetic<bool> {
 /// Calls with<T>() for the C++ type of an integer or boolean type.
 template <class With>
 auto with_integer_type(DType type, const With& with) {
-  switch (type) {
-    case DType::u8: return with.template operator()<std::uint8_t>();
-    case DType::i8: return with.template operator()<std::int8_t>();
-    case DType::i16: return with.template operator()<std::int16_t>();
-    case DType::i32: return with.template operator()<std::int32_t>();
-    case DType::u16: return with.template operator()<std::uint16_t>();
-    case DType::u32: return with.template operator()<std::uint32_t>();
-    case DType::u64: return with.template operator()<std::uint64_t>();
-    case DType::i64: return with.template operator()<std::int64_t>();
-    default: return with.template operator()<bool>();
-  }
+  return core::with_element_type(
+      type, [&]<class E>() { return with.template operator()<std::conditional_t<std::is_integral_v<E>, E, bool>>(); });
 }
 
 }  // namespace tyto::cpu

@@ -105,7 +105,7 @@ class CpuDevice final : public core::Device {
     return cpu::packed_bytes(op, product, dtype);
   }
 
-  std::shared_ptr<const core::Kernel> prepare(const core::Step& step) override {
+  KernelRef prepare(const core::Step& step) override {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
     if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
     if (!step.beside_others) return entry->prepare(step);

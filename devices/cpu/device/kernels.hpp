@@ -9,11 +9,14 @@
 
 namespace tyto::cpu {
 
+using KernelRef = std::shared_ptr<const core::Kernel>;
+using Addresses = std::span<const core::Address>;
+
 /// How the CPU runs one operator.
 struct KernelEntry {
   core::OpId op;
   /// Chooses the implementation for a step. Everything costly happens here, not at launch.
-  std::shared_ptr<const core::Kernel> (*prepare)(const core::Step& step);
+  KernelRef (*prepare)(const core::Step& step);
   /// Inputs (bit i) that must be dense for this step; null when any strides will do.
   std::uint64_t (*requires_dense)(const core::Step& step) = nullptr;
   /// Whether results may lie as the step says; null when they must be dense, at offset zero of their addresses.
@@ -58,8 +61,7 @@ class FunctionKernel final : public core::Kernel {
  public:
   FunctionKernel(F function, std::size_t workspace) : function_(std::move(function)), workspace_(workspace) {}
   std::size_t workspace() const override { return workspace_; }
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     function_(inputs, outputs, workspace);
   }
 
@@ -69,7 +71,7 @@ class FunctionKernel final : public core::Kernel {
 };
 
 template <class F>
-std::shared_ptr<const core::Kernel> make_kernel(F function, std::size_t workspace = 0) {
+KernelRef make_kernel(F function, std::size_t workspace = 0) {
   return std::make_shared<const FunctionKernel<F>>(std::move(function), workspace);
 }
 
@@ -79,12 +81,8 @@ template <class F>
 class ClearingKernel final : public core::Kernel {
  public:
   explicit ClearingKernel(F function) : function_(std::move(function)) {}
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address) const override {
-    function_(inputs, outputs, false);
-  }
-  void launch_into_zeros(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-                         core::Address) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address) const override { function_(inputs, outputs, false); }
+  void launch_into_zeros(Addresses inputs, Addresses outputs, core::Address) const override {
     function_(inputs, outputs, true);
   }
 
@@ -93,7 +91,7 @@ class ClearingKernel final : public core::Kernel {
 };
 
 template <class F>
-std::shared_ptr<const core::Kernel> make_clearing_kernel(F function) {
+KernelRef make_clearing_kernel(F function) {
   return std::make_shared<const ClearingKernel<F>>(std::move(function));
 }
 
@@ -102,8 +100,8 @@ std::shared_ptr<const core::Kernel> make_clearing_kernel(F function) {
 inline bool result_is_empty(const core::Step& step) { return step.outputs[0].view.count() == 0; }
 
 /// The kernel of a step whose result is empty.
-inline std::shared_ptr<const core::Kernel> no_work() {
-  return make_kernel([](std::span<const core::Address>, std::span<const core::Address>, core::Address) {});
+inline KernelRef no_work() {
+  return make_kernel([](Addresses, Addresses, core::Address) {});
 }
 
 }  // namespace tyto::cpu

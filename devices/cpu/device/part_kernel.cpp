@@ -13,14 +13,12 @@ namespace {
 
 class PartKernel final : public core::Kernel {
  public:
-  PartKernel(std::shared_ptr<const core::Kernel> kernel, std::vector<std::size_t> input_of,
-             std::vector<std::size_t> output_of)
+  PartKernel(KernelRef kernel, std::vector<std::size_t> input_of, std::vector<std::size_t> output_of)
       : kernel_(std::move(kernel)), input_of_(std::move(input_of)), output_of_(std::move(output_of)) {}
 
   std::size_t workspace() const override { return kernel_->workspace(); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     std::array<core::Address, most_operands> from, to;
     for (std::size_t i = 0; i < input_of_.size(); ++i) from[i] = inputs[input_of_[i]];
     for (std::size_t i = 0; i < output_of_.size(); ++i) to[i] = outputs[output_of_[i]];
@@ -28,14 +26,13 @@ class PartKernel final : public core::Kernel {
   }
 
  private:
-  std::shared_ptr<const core::Kernel> kernel_;
+  KernelRef kernel_;
   std::vector<std::size_t> input_of_, output_of_;
 };
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> with_whole_operands(const core::BoundLoop& bound,
-                                                        std::shared_ptr<const core::Kernel> kernel) {
+KernelRef with_whole_operands(const core::BoundLoop& bound, KernelRef kernel) {
   if (bound.input_of.empty() && bound.output_of.empty()) return kernel;
   return std::make_shared<const PartKernel>(std::move(kernel), bound.input_of, bound.output_of);
 }

@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "core/loop/bound_loop.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu {
 
 /// The kernel of a loop, launched with the operands of its step: each address goes to all of the loop's operands that
 /// are parts of what lies there.
-std::shared_ptr<const core::Kernel> with_whole_operands(const core::BoundLoop& bound,
-                                                        std::shared_ptr<const core::Kernel> kernel);
+KernelRef with_whole_operands(const core::BoundLoop& bound, KernelRef kernel);
 
 }  // namespace tyto::cpu

@@ -23,7 +23,6 @@ using fourier::Passes;
 using fourier::Placement;
 using fourier::Points;
 using fourier::Roots;
-using Addresses = std::span<const core::Address>;
 
 constexpr std::int64_t most_lanes = 16;
 /// Bytes of lines and their results up to which as many as fill a vector are transformed together although they do not
@@ -243,7 +242,7 @@ class FourierKernel final : public core::Kernel {
   std::size_t start_ = 0, thread_workspace_ = 0, workspace_ = 0;
 };
 
-std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+KernelRef prepare(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   if (real_type(step.inputs[0].dtype) == DType::f64) {
     return std::make_shared<const FourierKernel<double>>(step, fourier::passes<double>(instruction_set()));

@@ -6,18 +6,18 @@
 
 namespace tyto::cpu::linalg {
 
-std::shared_ptr<const core::Kernel> prepare_lu_factor(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_lu_solve(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_solve(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_inv(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_det(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_cholesky(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_triangular_solve(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_qr(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_eigh(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_svd(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_pinv(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_eig(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_expm(const core::Step& step);
+KernelRef prepare_lu_factor(const core::Step& step);
+KernelRef prepare_lu_solve(const core::Step& step);
+KernelRef prepare_solve(const core::Step& step);
+KernelRef prepare_inv(const core::Step& step);
+KernelRef prepare_det(const core::Step& step);
+KernelRef prepare_cholesky(const core::Step& step);
+KernelRef prepare_triangular_solve(const core::Step& step);
+KernelRef prepare_qr(const core::Step& step);
+KernelRef prepare_eigh(const core::Step& step);
+KernelRef prepare_svd(const core::Step& step);
+KernelRef prepare_pinv(const core::Step& step);
+KernelRef prepare_eig(const core::Step& step);
+KernelRef prepare_expm(const core::Step& step);
 
 }  // namespace tyto::cpu::linalg

@@ -17,9 +17,6 @@
 
 namespace tyto::cpu::linalg {
 
-using KernelRef = std::shared_ptr<const core::Kernel>;
-using Addresses = std::span<const core::Address>;
-
 /// Matrices that lie one after another, the last two axes of a dense operand.
 struct Stack {
   std::int64_t offset = 0;

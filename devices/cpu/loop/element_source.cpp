@@ -14,7 +14,7 @@ namespace {
 
 /// Calls body(runner) with the program's operands in their places.
 template <class Body>
-void run(const RangeProgram& program, std::span<const core::Address> inputs, std::byte* output, const Body& body) {
+void run(const RangeProgram& program, Addresses inputs, std::byte* output, const Body& body) {
   program.with_runner([&](RangeRunner& runner) {
     std::array<OperandBase, most_operands> from;
     std::ranges::transform(inputs, from.begin(), [](const core::Address& each) { return OperandBase(each.pointer()); });
@@ -31,7 +31,7 @@ std::byte* before(void* memory, std::int64_t first, std::size_t bytes) {
 
 }  // namespace
 
-void ElementSource::produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const {
+void ElementSource::produce(Addresses inputs, Range elements, std::byte* to) const {
   if (elements.size() <= 0) return;
   run(*elements_, inputs, before(to, elements.begin, width_), [&](RangeRunner& runner) {
     std::int64_t at = elements.begin;
@@ -49,7 +49,7 @@ void ElementSource::produce(std::span<const core::Address> inputs, Range element
   });
 }
 
-void ElementSource::sum(std::span<const core::Address> inputs, Range elements, double* sum) const {
+void ElementSource::sum(Addresses inputs, Range elements, double* sum) const {
   const std::int64_t line = elements.begin / summed_, first = line * summed_;
   double total = 0;
   run(*sums_, inputs, before(&total, line, sizeof total), [&](RangeRunner& runner) {
@@ -58,7 +58,7 @@ void ElementSource::sum(std::span<const core::Address> inputs, Range elements, d
   *sum += total;
 }
 
-void ElementSource::sum_lines(std::span<const core::Address> inputs, Range lines, double* sums) const {
+void ElementSource::sum_lines(Addresses inputs, Range lines, double* sums) const {
   run(*sums_, inputs, before(sums, lines.begin, sizeof *sums),
       [&](RangeRunner& runner) { runner.run_rows(lines, summed_); });
 }

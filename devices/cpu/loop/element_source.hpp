@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/range_program.hpp"
 
 namespace tyto::cpu {
@@ -20,13 +21,13 @@ class ElementSource {
   /// Rough cost of all elements on one thread.
   double nanoseconds() const { return elements_->nanoseconds(); }
   /// Writes the elements with these numbers (in row-major order) to `to`, without gaps.
-  void produce(std::span<const core::Address> inputs, Range elements, std::byte* to) const;
+  void produce(Addresses inputs, Range elements, std::byte* to) const;
   /// Whether it can sum without writing, as machine code does.
   bool sums() const { return sums_ != nullptr; }
   /// Adds the elements with these numbers, of one line, to a double, as Fold::sum adds a line in memory.
-  void sum(std::span<const core::Address> inputs, Range elements, double* sum) const;
+  void sum(Addresses inputs, Range elements, double* sum) const;
   /// The same for each of these whole lines, to doubles that are 0.
-  void sum_lines(std::span<const core::Address> inputs, Range lines, double* sums) const;
+  void sum_lines(Addresses inputs, Range lines, double* sums) const;
 
  private:
   std::shared_ptr<const RangeProgram> elements_, sums_;

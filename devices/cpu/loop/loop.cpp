@@ -32,7 +32,7 @@ constexpr std::int64_t longest_row = 16384;
 constexpr std::int64_t enough_rows = 32;
 
 /// The elements are computed where the loop's only reduction wants to read them.
-std::shared_ptr<const core::Kernel> prepare_fold(const core::BoundLoop& bound) {
+KernelRef prepare_fold(const core::BoundLoop& bound) {
   core::LoopProgram elements = bound.loop.program;
   const OpId op = elements.instructions.back().op;
   elements.outputs = {elements.instructions.back().operands[0]};
@@ -139,7 +139,7 @@ core::BoundLoop as_columns(core::BoundLoop bound) {
   return bound;
 }
 
-std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
+KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
   const core::LoopAttributes& loop = bound.loop;
   if (loop.axes.empty()) {
     auto kernel = prepare_elements(bound, choice);
@@ -185,7 +185,7 @@ constexpr auto elementwise_entries = [] {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice) {
+KernelRef prepare_elementwise(const core::Step& step, const KernelChoice& choice) {
   const core::BoundLoop bound = *core::loop_of(step);
   return with_whole_operands(bound, prepare_loop(bound, choice));
 }

@@ -55,7 +55,7 @@ core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand>
   return bound;
 }
 
-std::shared_ptr<const core::Kernel> prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice) {
+KernelRef prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice) {
   if (bound.outputs[0].view.count() == 0) return no_work();
   check_operands(bound);
   const bool interpreted = choice.loops == LoopBackend::automatic && is_for_loops_of_bytes(bound);

@@ -9,6 +9,7 @@
 
 #include "core/loop/bound_loop.hpp"
 #include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/loop_types.hpp"
 #include "devices/cpu/loop/operand_base.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -22,7 +23,7 @@ core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand>
 /// A kernel that runs the loop, which has no reductions, over its operands. Each output is converted to its operand's
 /// type. Outputs may have any strides but 0, and may be laid exactly over an input of the same width, unless another
 /// output is a copy of that input. Throws DeviceError when an instruction has no loop for its types.
-std::shared_ptr<const core::Kernel> prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
+KernelRef prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
 
 /// A program on one thread, ready for one range of rows after another once its operands have been placed.
 class RangeRunner {
@@ -67,6 +68,6 @@ std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound,
                                                    const RangePolicy& policy = {}, const KernelChoice& choice = {});
 
 /// The kernel of an operator that loop_of knows; a choice other than the usual one is for element-wise ones.
-std::shared_ptr<const core::Kernel> prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});
+KernelRef prepare_elementwise(const core::Step& step, const KernelChoice& choice = {});
 
 }  // namespace tyto::cpu

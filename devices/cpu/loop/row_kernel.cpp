@@ -21,8 +21,7 @@ class RowKernel final : public core::Kernel {
 
   std::size_t workspace() const override { return plan_.buffers * static_cast<std::size_t>(buffers_); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     if (plan_.rows == 0) return;
     run_team(team_, [&](Team team) {
       const Range mine = share(plan_.rows, team.member, team.size);
@@ -38,7 +37,7 @@ class RowKernel final : public core::Kernel {
   /// One thread's run: the runners of all programs, opened one inside the other, then the blocks.
   struct Frame {
     const RowKernel* kernel;
-    std::span<const core::Address> inputs, outputs;
+    Addresses inputs, outputs;
     std::byte* buffers;
     Range rows;
     std::array<RangeRunner*, RowPlan::most_stages> runners;
@@ -145,8 +144,6 @@ class RowKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_rows(const core::BoundLoop& loop) {
-  return std::make_shared<const RowKernel>(plan_rows(loop));
-}
+KernelRef prepare_rows(const core::BoundLoop& loop) { return std::make_shared<const RowKernel>(plan_rows(loop)); }
 
 }  // namespace tyto::cpu

@@ -5,11 +5,12 @@
 #include <memory>
 
 #include "core/loop/bound_loop.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu {
 
 /// The kernel of a loop that reduces its last axes. Gives the bits of the operators one by one for rows of 16 elements
 /// or more; shorter ones those add in another order.
-std::shared_ptr<const core::Kernel> prepare_rows(const core::BoundLoop& loop);
+KernelRef prepare_rows(const core::BoundLoop& loop);
 
 }  // namespace tyto::cpu

@@ -34,7 +34,7 @@ struct Place {
 };
 
 struct StageKernel {
-  std::shared_ptr<const core::Kernel> kernel;
+  KernelRef kernel;
   std::vector<Place> inputs, outputs;
 };
 
@@ -45,7 +45,7 @@ struct Stages {
   std::size_t scratch_at = 0;  // of the kernels' own workspace in it
 
   /// Addresses are those of the operands' first elements in the block.
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs, std::byte* memory) const {
+  void launch(Addresses inputs, Addresses outputs, std::byte* memory) const {
     std::array<core::Address, most_operands> from, to;
     const auto address = [&](const Place& place) {
       switch (place.kind) {
@@ -63,7 +63,7 @@ struct Stages {
 };
 
 /// Copies elements that lie apart to memory where they do not, or back.
-std::shared_ptr<const core::Kernel> prepare_copy(const core::Operand& from, const core::Operand& to, int threads) {
+KernelRef prepare_copy(const core::Operand& from, const core::Operand& to, int threads) {
   StridedCopy copy(from.view, to.view, size_of(from.dtype));
   const TeamRequest request{threads > 0 ? threads : threads_to_copy(copy.bytes())};
   return make_kernel([copy = std::move(copy), request](auto inputs, auto outputs, core::Address) {
@@ -326,8 +326,7 @@ class StagedKernel final : public core::Kernel {
     return blocks_ == 0 ? whole_.workspace : own_ * static_cast<std::size_t>(team_.count);
   }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     std::byte* const buffers = this->workspace() == 0 ? nullptr : workspace.pointer();
     if (blocks_ == 0) return whole_.launch(inputs, outputs, buffers);
     run_team(team_, [&](Team team) {
@@ -369,7 +368,7 @@ class StagedKernel final : public core::Kernel {
     return StageBuilder(block, 1).build();
   }
 
-  void place(std::span<const core::Address> addresses, const std::vector<Steps>& steps, std::int64_t block,
+  void place(Addresses addresses, const std::vector<Steps>& steps, std::int64_t block,
              std::span<core::Address> placed) const {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
       std::int64_t offset = block % pieces_ * steps[i].piece, index = block / pieces_;
@@ -392,8 +391,6 @@ class StagedKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_staged(const core::BoundLoop& loop) {
-  return std::make_shared<const StagedKernel>(loop);
-}
+KernelRef prepare_staged(const core::BoundLoop& loop) { return std::make_shared<const StagedKernel>(loop); }
 
 }  // namespace tyto::cpu

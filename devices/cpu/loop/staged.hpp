@@ -6,10 +6,11 @@
 #include <memory>
 
 #include "core/loop/bound_loop.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu {
 
 /// The kernel of a loop whose reduced axes are neighbours. Gives the bits of the operators one by one on each block.
-std::shared_ptr<const core::Kernel> prepare_staged(const core::BoundLoop& loop);
+KernelRef prepare_staged(const core::BoundLoop& loop);
 
 }  // namespace tyto::cpu

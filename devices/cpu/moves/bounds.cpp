@@ -15,8 +15,6 @@ namespace tyto::cpu {
 
 namespace {
 
-using Addresses = std::span<const core::Address>;
-
 template <class T>
 void check_all(std::span<const T> values, const core::BoundsAttributes& bounds) {
   const auto is_outside = [&](T value) {
@@ -29,10 +27,10 @@ void check_all(std::span<const T> values, const core::BoundsAttributes& bounds) 
   core::throw_out_of_bounds(bounds, static_cast<std::conditional_t<(sizeof(T) < 8), std::int64_t, T>>(first));
 }
 
-std::shared_ptr<const core::Kernel> prepare_check_bounds(const core::Step& step) {
+KernelRef prepare_check_bounds(const core::Step& step) {
   const core::View in = step.inputs[0].view;
   const auto count = static_cast<std::size_t>(in.count());
-  return with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) -> std::shared_ptr<const core::Kernel> {
+  return with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) -> KernelRef {
     if constexpr (std::is_integral_v<T>) {
       return make_kernel([=, bounds = std::get<core::BoundsAttributes>(*step.attributes), begin = in.offset](
                              Addresses inputs, Addresses outputs, core::Address) {

@@ -13,8 +13,6 @@ namespace tyto::cpu {
 
 namespace {
 
-using Addresses = std::span<const core::Address>;
-
 /// The operand of one process as bytes in a row, and what is done with it.
 struct Collective {
   std::int64_t offset;  // of the operand, in bytes from its address
@@ -68,7 +66,7 @@ void recv(core::ProcessGroup& group, const Collective& c, Addresses inputs, Addr
 }
 
 template <void (*run)(core::ProcessGroup&, const Collective&, Addresses, Addresses)>
-std::shared_ptr<const core::Kernel> prepare_collective(const core::Step& step) {
+KernelRef prepare_collective(const core::Step& step) {
   const std::string_view name = core::definition(step.op).name;
   const auto& attributes = std::get<core::CollectiveAttributes>(*step.attributes);
   core::require_group_of(attributes.processes, name, attributes.group);

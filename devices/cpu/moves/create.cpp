@@ -16,7 +16,6 @@ namespace {
 
 using core::Address;
 using core::OpId;
-using Addresses = std::span<const Address>;
 
 constexpr std::int64_t numbers_at_once = 256;
 
@@ -48,7 +47,7 @@ int threads_to_write(std::int64_t bytes) {
   return threads_for(machine::nanoseconds_to_move(static_cast<double>(bytes)));
 }
 
-std::shared_ptr<const core::Kernel> prepare_complex_fill(const Scalar& number, const core::Operand& result) {
+KernelRef prepare_complex_fill(const Scalar& number, const core::Operand& result) {
   const DType part = real_type(result.dtype);
   const Element real = element_of(number.as_double(), part), imaginary = element_of(number.imaginary(), part);
   std::array<std::byte, 2 * sizeof(double)> pair{};
@@ -70,7 +69,7 @@ std::shared_ptr<const core::Kernel> prepare_complex_fill(const Scalar& number, c
   });
 }
 
-std::shared_ptr<const core::Kernel> prepare_fill(const core::Step& step) {
+KernelRef prepare_fill(const core::Step& step) {
   const auto& attributes = std::get<core::RangeAttributes>(*step.attributes);
   const core::Operand result = step.outputs[0];
   if (is_complex(result.dtype)) return prepare_complex_fill(attributes.start, result);
@@ -90,7 +89,7 @@ std::shared_ptr<const core::Kernel> prepare_fill(const core::Step& step) {
 
 /// Terms are computed each from its index, in i64 or f64, so that no error accumulates and any split is the same.
 template <class T>
-std::shared_ptr<const core::Kernel> arange_kernel(const core::Operand& result, T start, T step) {
+KernelRef arange_kernel(const core::Operand& result, T start, T step) {
   const TileLoop store = conversion(dtype_of<T>, result.dtype);
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const std::int64_t count = result.view.count();
@@ -116,7 +115,7 @@ std::shared_ptr<const core::Kernel> arange_kernel(const core::Operand& result, T
   });
 }
 
-std::shared_ptr<const core::Kernel> prepare_arange(const core::Step& step) {
+KernelRef prepare_arange(const core::Step& step) {
   const auto& attributes = std::get<core::RangeAttributes>(*step.attributes);
   if (attributes.start.is_floating() || attributes.step.is_floating()) {
     return arange_kernel<double>(step.outputs[0], attributes.start.as_double(), attributes.step.as_double());
@@ -126,7 +125,7 @@ std::shared_ptr<const core::Kernel> prepare_arange(const core::Step& step) {
                                      static_cast<std::int64_t>(attributes.step.as_unsigned()));
 }
 
-std::shared_ptr<const core::Kernel> prepare_eye(const core::Step& step) {
+KernelRef prepare_eye(const core::Step& step) {
   const auto& attributes = std::get<core::RangeAttributes>(*step.attributes);
   const core::Operand result = step.outputs[0];
   const std::int64_t rows = result.view.shape[0], columns = result.view.shape[1];
@@ -151,7 +150,7 @@ std::shared_ptr<const core::Kernel> prepare_eye(const core::Step& step) {
 }
 
 /// Reads the indices through the conversion to i64, a run at a time, whatever their type. Those outside mark nothing.
-std::shared_ptr<const core::Kernel> prepare_one_hot(const core::Step& step) {
+KernelRef prepare_one_hot(const core::Step& step) {
   const auto& attributes = std::get<core::ListAttributes>(*step.attributes);
   const core::Operand indices = step.inputs[0], result = step.outputs[0];
   const std::int64_t depth = attributes.list[0];

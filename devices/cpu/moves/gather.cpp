@@ -17,8 +17,6 @@ namespace {
 
 using core::OpId;
 using core::View;
-using KernelRef = std::shared_ptr<const core::Kernel>;
-using Addresses = std::span<const core::Address>;
 
 /// The same indices, positions and inner elements, with the index tensor's own strides.
 View joined(const View& a, const View& b) {

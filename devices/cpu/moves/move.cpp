@@ -20,8 +20,6 @@ namespace {
 using core::OpId;
 using core::PadMode;
 using core::View;
-using KernelRef = std::shared_ptr<const core::Kernel>;
-using Addresses = std::span<const core::Address>;
 
 std::size_t element_size(const core::Step& step) { return size_of(step.outputs[0].dtype); }
 

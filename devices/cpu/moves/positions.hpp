@@ -8,6 +8,7 @@
 
 #include "core/device/device.hpp"
 #include "core/graph/index_messages.hpp"
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/moves/strided_iterator.hpp"
 
 namespace tyto::cpu {
@@ -24,14 +25,14 @@ class Indices {
   std::int64_t length() const { return length_; }
 
   /// The position that the index at `offset` of the tensor means, counted from the front.
-  std::int64_t read(std::span<const core::Address> inputs, std::int64_t offset) const {
+  std::int64_t read(Addresses inputs, std::int64_t offset) const {
     const std::int64_t index = raw(inputs, offset);
     return index < 0 ? index + length_ : index;
   }
 
   /// Calls use with the indices as an array, which only a dense tensor is.
   template <class Use>
-  void with_array(std::span<const core::Address> inputs, const Use& use) const {
+  void with_array(Addresses inputs, const Use& use) const {
     const std::byte* memory = inputs[input_].pointer();
     if (wide_) {
       use(reinterpret_cast<const std::int64_t*>(memory) + start_);
@@ -44,7 +45,7 @@ class Indices {
   std::int64_t begin() const { return start_; }
 
   /// Throws IndexError naming the first index that is outside the axis.
-  void check(std::span<const core::Address> inputs) const {
+  void check(Addresses inputs) const {
     if (dense_ && all_inside(inputs)) return;
     iterator_.each({0, iterator_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
@@ -55,13 +56,13 @@ class Indices {
   }
 
  private:
-  std::int64_t raw(std::span<const core::Address> inputs, std::int64_t offset) const {
+  std::int64_t raw(Addresses inputs, std::int64_t offset) const {
     const std::byte* memory = inputs[input_].pointer();
     return wide_ ? reinterpret_cast<const std::int64_t*>(memory)[offset]
                  : reinterpret_cast<const std::int32_t*>(memory)[offset];
   }
 
-  bool all_inside(std::span<const core::Address> inputs) const {
+  bool all_inside(Addresses inputs) const {
     int outside = 0;
     with_array(inputs, [&](const auto* indices) {
       for (std::int64_t i = 0; i < iterator_.count(); ++i) outside |= (indices[i] < -length_) | (indices[i] >= length_);
@@ -99,11 +100,11 @@ class Positions {
 
   std::size_t axes() const { return tensors_.size(); }
   std::int64_t count() const { return count_; }
-  void check(std::span<const core::Address> inputs) const {
+  void check(Addresses inputs) const {
     for (const Indices& indices : tensors_) indices.check(inputs);
   }
   /// Elements from the start of the indexed tensor to what position number `position` names.
-  std::int64_t offset(std::span<const core::Address> inputs, std::int64_t position) const {
+  std::int64_t offset(Addresses inputs, std::int64_t position) const {
     std::int64_t offset = 0;
     for (std::size_t axis = 0; axis < tensors_.size(); ++axis) {
       offset += tensors_[axis].read(inputs, iterators_[axis].at(position)[0]) * strides_[axis];

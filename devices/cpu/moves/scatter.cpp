@@ -19,8 +19,6 @@ namespace {
 
 using core::OpId;
 using core::View;
-using KernelRef = std::shared_ptr<const core::Kernel>;
-using Addresses = std::span<const core::Address>;
 
 template <class T>
 T sum_of(T a, T b) {

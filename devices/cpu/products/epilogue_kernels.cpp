@@ -108,7 +108,7 @@ void check_packed(const Routine& routine, const ProductAttributes& product) {
 }
 
 // The residual is added to what the result holds: it is copied there first unless it lies there.
-std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& step) {
+KernelRef prepare_matmul_epilogue(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   const ProductAttributes& product = attributes_of(step);
   const View& c = step.outputs[0].view;
@@ -119,8 +119,7 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
   const std::size_t bytes = static_cast<std::size_t>(c.count()) * size_of(dtype);
   return make_product_kernel(
       [matmul, bytes, skips = skips_of(step), bias = product.bias, residual = product.residual](
-          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
-          core::Address workspace) {
+          const ResultLoop* loop, Addresses in, Addresses out, core::Address workspace) {
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + skips[0];
         arguments.b = in[1].pointer() + skips[1];
@@ -134,7 +133,7 @@ std::shared_ptr<const core::Kernel> prepare_matmul_epilogue(const core::Step& st
       matmul.workspace_bytes(), matmul.takes_loop(), step.outputs[0]);
 }
 
-std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Step& step) {
+KernelRef prepare_convolution_epilogue(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   const ProductAttributes& product = attributes_of(step);
   const Shape& kernel = product.packed ? product.weights : step.inputs[1].view.shape;
@@ -143,8 +142,8 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
   if (product.packed) check_packed(convolution, product);
   return make_product_kernel(
       [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), scale = product.scale,
-       bias = product.bias, residual = product.residual](const ResultLoop* loop, std::span<const core::Address> in,
-                                                         std::span<const core::Address> out, core::Address workspace) {
+       bias = product.bias,
+       residual = product.residual](const ResultLoop* loop, Addresses in, Addresses out, core::Address workspace) {
         const auto operand = [&](std::size_t i) { return in[i].pointer() + skips[i]; };
         ConvolutionArguments arguments;
         arguments.input = operand(0);
@@ -161,15 +160,14 @@ std::shared_ptr<const core::Kernel> prepare_convolution_epilogue(const core::Ste
 }
 
 template <class Routine>
-std::shared_ptr<const core::Kernel> packing_by(const Routine& routine, const core::Step& step) {
+KernelRef packing_by(const Routine& routine, const core::Step& step) {
   check_packed(routine, attributes_of(step));
-  return make_kernel([routine, skip = skipped(step.inputs[0])](std::span<const core::Address> in,
-                                                               std::span<const core::Address> out, core::Address) {
+  return make_kernel([routine, skip = skipped(step.inputs[0])](Addresses in, Addresses out, core::Address) {
     routine.pack(in[0].pointer() + skip, out[0].pointer());
   });
 }
 
-std::shared_ptr<const core::Kernel> prepare_packing(const core::Step& step) {
+KernelRef prepare_packing(const core::Step& step) {
   const ProductAttributes& product = attributes_of(step);
   const DType dtype = step.inputs[0].dtype;
   if (product.window.window.empty()) return packing_by(packed_matmul(product, dtype), step);

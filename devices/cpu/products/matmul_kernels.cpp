@@ -28,7 +28,7 @@ MatmulProblem problem_of(const core::Step& step) {
   return problem;
 }
 
-std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
+KernelRef prepare(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   const MatmulProblem asked = problem_of(step), dense = with_dense_result(asked);
   // A result has the same bits wherever it lies: those that it has in eager mode, which is densely.
@@ -45,8 +45,7 @@ std::shared_ptr<const core::Kernel> prepare(const core::Step& step) {
       space.reserve(gram ? std::max(matmul.workspace_bytes(), gram->workspace_bytes()) : matmul.workspace_bytes());
   return make_product_kernel(
       [matmul, gram, a, b, result, inner, apart = is_apart ? std::optional(asked) : std::nullopt, there](
-          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
-          core::Address workspace) {
+          const ResultLoop* loop, Addresses in, Addresses out, core::Address workspace) {
         std::byte* const target = out[0].pointer() + result;
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + a;

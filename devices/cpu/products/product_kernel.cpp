@@ -44,18 +44,16 @@ bool is_alike(const core::Operand& operand, const core::Operand& result) {
 /// A loop over elements with one dense result, which is laid out as at least one of its operands.
 class LineLoop final : public core::Kernel, public core::ElementLoop {
  public:
-  LineLoop(std::shared_ptr<const core::Kernel> kernel, core::BoundLoop bound)
-      : kernel_(std::move(kernel)), bound_(std::move(bound)) {
+  LineLoop(KernelRef kernel, core::BoundLoop bound) : kernel_(std::move(kernel)), bound_(std::move(bound)) {
     std::ranges::transform(bound_.inputs, std::back_inserter(extents_), extent_of);
   }
 
   std::size_t workspace() const override { return kernel_->workspace(); }
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     kernel_->launch(inputs, outputs, workspace);
   }
   bool repeats(bool stops) const override { return kernel_->repeats(stops); }
-  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
+  std::int64_t repeat(Addresses operands, const core::Repetition& repetition) const override {
     return kernel_->repeat(operands, repetition);
   }
   const core::ElementLoop* element_loop() const override { return this; }
@@ -78,7 +76,7 @@ class LineLoop final : public core::Kernel, public core::ElementLoop {
   }
 
   /// Whether the loop computes the result in its place, and reads it nowhere else than there.
-  bool is_over(const std::byte* result, std::span<const core::Address> inputs, const core::Address& output) const {
+  bool is_over(const std::byte* result, Addresses inputs, const core::Address& output) const {
     if (output.pointer() != result) return false;
     const core::Operand& own = bound_.outputs[0];
     const auto bytes = static_cast<std::ptrdiff_t>(own.view.count()) * static_cast<std::ptrdiff_t>(size_of(own.dtype));
@@ -95,7 +93,7 @@ class LineLoop final : public core::Kernel, public core::ElementLoop {
   }
 
  private:
-  std::shared_ptr<const core::Kernel> kernel_;
+  KernelRef kernel_;
   core::BoundLoop bound_;
   std::vector<Extent> extents_;
   mutable std::once_flag once_;
@@ -111,8 +109,7 @@ const LineLoop* loop_behind(const ProductKernel::Result& product, const core::Ke
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const core::Kernel> kernel,
-                                                       const core::BoundLoop& bound) {
+KernelRef may_follow_product(KernelRef kernel, const core::BoundLoop& bound) {
   if (bound.outputs.size() != 1 || !jit::is_available() || bound.loop.program.instructions.empty()) return kernel;
   const core::Operand& result = bound.outputs[0];
   const bool floating = result.dtype == DType::f32 || result.dtype == DType::f64;

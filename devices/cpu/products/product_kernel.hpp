@@ -22,15 +22,14 @@ class ProductKernel : public core::Kernel {
   explicit ProductKernel(const Result& result) : result_(result) {}
 
   const Result& result() const { return result_; }
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const final {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const final {
     launch_with(nullptr, inputs, outputs, workspace);
   }
   bool joins(const core::Kernel& next) const final;
   void launch_joined(const core::LaunchAddresses& own, const core::Kernel& next,
                      const core::LaunchAddresses& of_next) const final;
-  virtual void launch_with(const ResultLoop* loop, std::span<const core::Address> inputs,
-                           std::span<const core::Address> outputs, core::Address workspace) const = 0;
+  virtual void launch_with(const ResultLoop* loop, Addresses inputs, Addresses outputs,
+                           core::Address workspace) const = 0;
 
  private:
   Result result_;
@@ -43,8 +42,8 @@ class FunctionProduct final : public ProductKernel {
   FunctionProduct(F function, std::size_t workspace, const Result& result)
       : ProductKernel(result), function_(std::move(function)), workspace_(workspace) {}
   std::size_t workspace() const override { return workspace_; }
-  void launch_with(const ResultLoop* loop, std::span<const core::Address> inputs,
-                   std::span<const core::Address> outputs, core::Address workspace) const override {
+  void launch_with(const ResultLoop* loop, Addresses inputs, Addresses outputs,
+                   core::Address workspace) const override {
     function_(loop, inputs, outputs, workspace);
   }
 
@@ -55,8 +54,7 @@ class FunctionProduct final : public ProductKernel {
 
 /// `takes_loop`: whether the routine does, given a dense result.
 template <class F>
-std::shared_ptr<const core::Kernel> make_product_kernel(F function, std::size_t workspace, bool takes_loop,
-                                                        const core::Operand& result) {
+KernelRef make_product_kernel(F function, std::size_t workspace, bool takes_loop, const core::Operand& result) {
   ProductKernel::Result seen;
   const core::View& view = result.view;
   if (takes_loop && core::is_dense(view) && view.offset == 0 && view.count() != 0) {
@@ -66,7 +64,6 @@ std::shared_ptr<const core::Kernel> make_product_kernel(F function, std::size_t 
 }
 
 /// The kernel itself, or one that may also follow a product part by part.
-std::shared_ptr<const core::Kernel> may_follow_product(std::shared_ptr<const core::Kernel> kernel,
-                                                       const core::BoundLoop& bound);
+KernelRef may_follow_product(KernelRef kernel, const core::BoundLoop& bound);
 
 }  // namespace tyto::cpu

@@ -19,7 +19,7 @@ const core::WindowAttributes& window_attributes(const core::Step& step) {
 }
 
 /// The steps' three tensors in a convolution's terms: which operand, or the result, plays which part.
-std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& step) {
+KernelRef prepare_convolution_step(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   const core::WindowAttributes& attributes = window_attributes(step);
   ConvolutionProblem problem;
@@ -45,9 +45,8 @@ std::shared_ptr<const core::Kernel> prepare_convolution_step(const core::Step& s
   const std::ptrdiff_t second = skipped(step.inputs[1]);
   const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_product_kernel(
-      [convolution, pass = problem.pass, first, second, result](
-          const ResultLoop* loop, std::span<const core::Address> in, std::span<const core::Address> out,
-          core::Address workspace) {
+      [convolution, pass = problem.pass, first, second, result](const ResultLoop* loop, Addresses in, Addresses out,
+                                                                core::Address workspace) {
         const void* a = in[0].pointer() + first;
         const void* b = in[1].pointer() + second;
         ConvolutionArguments arguments;
@@ -69,7 +68,7 @@ bool pixels_apart(const core::Step& step) {
   return size_of(step.outputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
 }
 
-std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step) {
+KernelRef prepare_pooling_step(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   PoolingProblem problem;
   problem.kind =
@@ -90,8 +89,8 @@ std::shared_ptr<const core::Kernel> prepare_pooling_step(const core::Step& step)
   const std::ptrdiff_t last = skipped(step.inputs.back());
   const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [pooling, backward = problem.backward, has_input, gradient, first, last, result](
-          std::span<const core::Address> in, std::span<const core::Address> out, core::Address workspace) {
+      [pooling, backward = problem.backward, has_input, gradient, first, last, result](Addresses in, Addresses out,
+                                                                                       core::Address workspace) {
         PoolingArguments arguments;
         if (has_input) arguments.input = in[0].pointer() + first;
         if (backward) arguments.output_gradient = in[gradient].pointer() + last;
@@ -108,18 +107,17 @@ std::uint64_t first_may_lie_apart(const core::Step& step) {
   return apart ? ~std::uint64_t{1} : ~std::uint64_t{0};
 }
 
-std::shared_ptr<const core::Kernel> prepare_pick(const core::Step& step) {
+KernelRef prepare_pick(const core::Step& step) {
   const Shape& image = step.inputs[0].view.shape;
   const MaximumPick pick(step.inputs[0].dtype, image[0], image.back(), axes_of(window_attributes(step), image));
   const std::ptrdiff_t first = skipped(step.inputs[0]);
   const std::ptrdiff_t second = skipped(step.inputs[1]);
-  return make_kernel(
-      [pick, first, second](std::span<const core::Address> in, std::span<const core::Address> out, core::Address) {
-        pick.run(in[0].pointer() + first, in[1].pointer() + second, out[0].pointer());
-      });
+  return make_kernel([pick, first, second](Addresses in, Addresses out, core::Address) {
+    pick.run(in[0].pointer() + first, in[1].pointer() + second, out[0].pointer());
+  });
 }
 
-std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& step) {
+KernelRef prepare_upsampling_step(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   UpsamplingProblem problem;
   const bool nearest = step.op == OpId::upsample_nearest || step.op == OpId::upsample_nearest_gradient;
@@ -138,8 +136,7 @@ std::shared_ptr<const core::Kernel> prepare_upsampling_step(const core::Step& st
   const std::ptrdiff_t offset = skipped(step.inputs[0]);
   const std::ptrdiff_t result = skipped(step.outputs[0]);
   return make_kernel(
-      [upsampling, offset, result](std::span<const core::Address> in, std::span<const core::Address> out,
-                                   core::Address workspace) {
+      [upsampling, offset, result](Addresses in, Addresses out, core::Address workspace) {
         UpsamplingArguments arguments;
         arguments.source = in[0].pointer() + offset;
         arguments.result = out[0].pointer() + result;

@@ -18,7 +18,6 @@ namespace {
 
 using core::Address;
 using core::OpId;
-using Addresses = std::span<const Address>;
 
 /// A distribution's loop, the type it makes, and rough nanoseconds an element.
 struct Distribution {
@@ -56,11 +55,11 @@ std::byte* start_of(const core::Operand& operand, const Address& address) {
   return address.pointer() + operand.view.offset * static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
-std::shared_ptr<const core::Kernel> prepare_automatic(const core::Step& step) { return prepare_random(step); }
+KernelRef prepare_automatic(const core::Step& step) { return prepare_random(step); }
 
 /// The order that sorts a 64-bit word for each element; equal words keep their order. Words are spread evenly, so that
 /// their first bits put few into each bucket.
-std::shared_ptr<const core::Kernel> prepare_permutation(const core::Step& step, const RandomLoops& loops) {
+KernelRef prepare_permutation(const core::Step& step, const RandomLoops& loops) {
   struct Draw {
     std::uint64_t word;
     std::int64_t index;
@@ -116,7 +115,7 @@ constexpr KernelEntry entries[] = {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const KernelChoice& choice) {
+KernelRef prepare_random(const core::Step& step, const KernelChoice& choice) {
   const RandomLoops& loops = random_loops(choice.set());
   if (step.op == OpId::random_permutation) return prepare_permutation(step, loops);
 

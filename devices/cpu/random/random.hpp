@@ -6,10 +6,11 @@
 
 #include "core/device/device.hpp"
 #include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu {
 
 /// Any random_* operator: the key (seed, base draw) is its one input, dense.
-std::shared_ptr<const core::Kernel> prepare_random(const core::Step& step, const KernelChoice& choice = {});
+KernelRef prepare_random(const core::Step& step, const KernelChoice& choice = {});
 
 }  // namespace tyto::cpu

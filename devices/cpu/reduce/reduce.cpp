@@ -53,8 +53,7 @@ class ReduceKernel final : public core::Kernel {
 
   std::size_t workspace() const override { return layout_.bytes(); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     if (results_ == 0) return;
     std::byte* out = outputs[0].pointer();
     std::byte* partials = traversal_.pieces > 1 ? workspace.pointer() : nullptr;
@@ -101,7 +100,7 @@ class ReduceKernel final : public core::Kernel {
   /// Where elements come from: memory, or the source, through a buffer.
   struct Elements {
     const std::byte* memory;
-    std::span<const core::Address> inputs;
+    Addresses inputs;
     std::byte* buffer;
   };
 
@@ -318,7 +317,7 @@ class ReduceKernel final : public core::Kernel {
   std::size_t produced_at_ = 0, produced_stride_ = 0;
 };
 
-std::shared_ptr<const core::Kernel> prepare(const core::Step& step) { return std::make_shared<ReduceKernel>(step); }
+KernelRef prepare(const core::Step& step) { return std::make_shared<ReduceKernel>(step); }
 
 constexpr KernelEntry entries[] = {{OpId::sum, prepare},    {OpId::prod, prepare},     {OpId::mean, prepare},
                                    {OpId::var, prepare},    {OpId::min, prepare},      {OpId::max, prepare},
@@ -346,9 +345,8 @@ Reduction reduction_of(OpId op) {
 
 std::span<const KernelEntry> reduce_kernels() { return entries; }
 
-std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
-                                                      std::shared_ptr<const ElementSource> source,
-                                                      const KernelChoice& choice) {
+KernelRef prepare_reduction(const core::Step& step, std::shared_ptr<const ElementSource> source,
+                            const KernelChoice& choice) {
   return std::make_shared<ReduceKernel>(step, std::move(source), choice);
 }
 

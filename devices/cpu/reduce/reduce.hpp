@@ -6,6 +6,7 @@
 
 #include "core/device/device.hpp"
 #include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/element_source.hpp"
 #include "devices/cpu/reduce/fold_rules.hpp"
 
@@ -30,8 +31,7 @@ constexpr bool taken_as_columns(std::int64_t length, std::int64_t lines) {
 
 /// The kernel of a reduction. With a source, over neighbouring axes of a dense tensor whose elements the source
 /// computes from the inputs given at launch; gives the bits that reducing the tensor itself would.
-std::shared_ptr<const core::Kernel> prepare_reduction(const core::Step& step,
-                                                      std::shared_ptr<const ElementSource> source = nullptr,
-                                                      const KernelChoice& choice = {});
+KernelRef prepare_reduction(const core::Step& step, std::shared_ptr<const ElementSource> source = nullptr,
+                            const KernelChoice& choice = {});
 
 }  // namespace tyto::cpu

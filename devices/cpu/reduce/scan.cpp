@@ -212,7 +212,7 @@ ScanFunction scan_function(OpId op) {
   }
 }
 
-std::shared_ptr<const core::Kernel> prepare_scan(const core::Step& step) {
+KernelRef prepare_scan(const core::Step& step) {
   const auto& attributes = std::get<core::ScanAttributes>(*step.attributes);
   core::View in = step.inputs[0].view, out = step.outputs[0].view;
   const std::int64_t total = in.count();
@@ -255,7 +255,7 @@ std::shared_ptr<const core::Kernel> prepare_scan(const core::Step& step) {
   const ScanFunction function =
       with_element(step.inputs[0].dtype, [&]<class T>(std::type_identity<T>) { return scan_function<T>(step.op); });
 
-  return make_kernel([=](std::span<const core::Address> inputs, std::span<const core::Address> outputs, core::Address) {
+  return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     const std::byte* x = inputs[0].pointer();
     std::byte* y = outputs[0].pointer();
     run_team(team_size, [&](Team team) {

@@ -11,9 +11,6 @@ namespace tyto::cpu {
 
 namespace {
 
-using KernelRef = std::shared_ptr<const core::Kernel>;
-using Addresses = std::span<const core::Address>;
-
 /// The packed numbers of a line, and what the order of those needs whose keys found no room in them.
 struct PackedLine {
   const KeyLoops<std::int64_t>* loops;

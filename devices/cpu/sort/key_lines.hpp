@@ -125,9 +125,8 @@ void each_zero(const std::byte* line, std::int64_t count, std::int64_t stride, s
 /// Calls line_kernel(in, out, keys, others) for each line, on as many threads as they are worth, with two arrays of as
 /// many keys as are wanted, or with one that both are.
 template <class LineKernel>
-std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const LinePairs& pairs,
-                                                  const ColumnLines& columns, int arrays, std::int64_t keys,
-                                                  std::size_t key_size, LineKernel line_kernel) {
+KernelRef each_key_line(const core::Step& step, const LinePairs& pairs, const ColumnLines& columns, int arrays,
+                        std::int64_t keys, std::size_t key_size, LineKernel line_kernel) {
   WorkspaceLayout layout;
   std::size_t distance = 0, copy_distance = 0;
   const auto members = static_cast<std::size_t>(std::min<std::int64_t>(pairs.team_size, pairs.work));
@@ -136,8 +135,7 @@ std::shared_ptr<const core::Kernel> each_key_line(const core::Step& step, const 
       layout.reserve_each(2 * members, std::max(columns.in_bytes(), columns.out_bytes()), copy_distance);
   const auto size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
-  const auto run_lines = [=](std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-                             core::Address workspace) {
+  const auto run_lines = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
     run_team(pairs.team_size, [&](Team team) {
       const Range mine = share(pairs.work, team.member, team.size);
       if (mine.size() == 0) return;

@@ -12,8 +12,6 @@ namespace tyto::cpu {
 
 namespace {
 
-using KernelRef = std::shared_ptr<const core::Kernel>;
-
 /// The keys from one to another, both included.
 template <class K>
 struct KeyRange {

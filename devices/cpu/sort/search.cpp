@@ -12,9 +12,6 @@ namespace tyto::cpu {
 
 namespace {
 
-using KernelRef = std::shared_ptr<const core::Kernel>;
-using Addresses = std::span<const core::Address>;
-
 /// Values that a thread turns into keys at a time.
 constexpr std::int64_t values_together = 1024;
 

@@ -9,8 +9,6 @@ namespace tyto::cpu {
 
 namespace {
 
-using KernelRef = std::shared_ptr<const core::Kernel>;
-
 /// Lines so long are counted, value by value, where keys have few values.
 constexpr std::int64_t worth_counting(std::size_t element_size) {
   return element_size == 1 ? 512 : element_size == 2 ? 1 << 16 : INT64_MAX;

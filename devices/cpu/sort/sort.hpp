@@ -6,13 +6,13 @@
 
 namespace tyto::cpu {
 
-std::shared_ptr<const core::Kernel> prepare_sort(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_argsort(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_topk(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_order_statistics(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_partition(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_argpartition(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_searchsorted(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_histogram(const core::Step& step);
+KernelRef prepare_sort(const core::Step& step);
+KernelRef prepare_argsort(const core::Step& step);
+KernelRef prepare_topk(const core::Step& step);
+KernelRef prepare_order_statistics(const core::Step& step);
+KernelRef prepare_partition(const core::Step& step);
+KernelRef prepare_argpartition(const core::Step& step);
+KernelRef prepare_searchsorted(const core::Step& step);
+KernelRef prepare_histogram(const core::Step& step);
 
 }  // namespace tyto::cpu

@@ -11,7 +11,6 @@ namespace tyto::cpu {
 namespace {
 
 using core::OpId;
-using Addresses = std::span<const core::Address>;
 
 /// The part of what two boxes cover that both do; NaN, which exceeds nothing, for boxes without an area.
 template <class T>
@@ -24,7 +23,7 @@ T shared_part(const T* a, const T* b) {
 }
 
 template <class T>
-std::shared_ptr<const core::Kernel> nms_kernel(const core::Step& step) {
+KernelRef nms_kernel(const core::Step& step) {
   const auto attributes = std::get<core::NmsAttributes>(*step.attributes);
   const std::int64_t boxes = step.inputs[0].view.shape[0];
   const std::int64_t first_box = step.inputs[0].view.offset, first_score = step.inputs[1].view.offset;
@@ -57,7 +56,7 @@ std::shared_ptr<const core::Kernel> nms_kernel(const core::Step& step) {
       layout.bytes());
 }
 
-std::shared_ptr<const core::Kernel> prepare_nms(const core::Step& step) {
+KernelRef prepare_nms(const core::Step& step) {
   return step.inputs[0].dtype == DType::f64 ? nms_kernel<double>(step) : nms_kernel<float>(step);
 }
 

@@ -31,14 +31,12 @@ class RepeatedRows final : public core::Kernel {
     std::size_t width;
   };
 
-  RepeatedRows(std::shared_ptr<const core::Kernel> kernel, std::vector<Row> rows, std::int64_t columns,
-               std::int64_t times)
+  RepeatedRows(KernelRef kernel, std::vector<Row> rows, std::int64_t columns, std::int64_t times)
       : kernel_(std::move(kernel)), rows_(std::move(rows)), columns_(columns), times_(times) {}
 
   std::size_t workspace() const override { return kernel_->workspace(); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     alignas(64) std::array<std::array<std::byte, repeated_bytes>, most_repeated> repeated;
     std::array<core::Address, most_inputs> from;
     std::ranges::copy(inputs, from.begin());
@@ -58,7 +56,7 @@ class RepeatedRows final : public core::Kernel {
   static constexpr std::size_t most_inputs = 16;
 
  private:
-  std::shared_ptr<const core::Kernel> kernel_;
+  KernelRef kernel_;
   std::vector<Row> rows_;
   std::int64_t columns_, times_;
 };
@@ -73,7 +71,7 @@ std::int64_t rows_that_make_one(std::int64_t rows, std::int64_t columns, std::in
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_repeated_rows(const core::BoundLoop& bound, const KernelChoice& choice) {
+KernelRef prepare_repeated_rows(const core::BoundLoop& bound, const KernelChoice& choice) {
   const std::span<const core::Operand> inputs = bound.inputs, outputs = bound.outputs;
   const bool whole = bound.input_of.empty() && bound.output_of.empty();
   if (!whole || inputs.empty() || inputs.size() > RepeatedRows::most_inputs) return nullptr;

@@ -46,8 +46,7 @@ class TileKernel final : public core::Kernel {
  public:
   TileKernel(BoundProgram program, TeamRequest request) : program_(std::move(program)), team_(request) {}
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address) const override {
     const std::int64_t tiles = program_.geometry.tiles();
     if (team_.count == 1) {
       TileRunner(program_, inputs, outputs).run_tiles({0, tiles});
@@ -66,7 +65,7 @@ class TileKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_tiles(const core::BoundLoop& bound, const KernelChoice& choice) {
+KernelRef prepare_tiles(const core::BoundLoop& bound, const KernelChoice& choice) {
   BoundProgram prepared = bind_program(bound, tile_loops(choice.set()), false);
   const TeamRequest request = choice.threads > 0 ? TeamRequest{choice.threads} : team_for(prepared.nanoseconds);
   return std::make_shared<const TileKernel>(std::move(prepared), request);

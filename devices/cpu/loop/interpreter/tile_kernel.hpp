@@ -4,12 +4,13 @@
 
 #include <memory>
 
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/range_program.hpp"
 
 namespace tyto::cpu {
 
 /// See prepare_elements.
-std::shared_ptr<const core::Kernel> prepare_tiles(const core::BoundLoop& bound, const KernelChoice& choice);
+KernelRef prepare_tiles(const core::BoundLoop& bound, const KernelChoice& choice);
 
 /// See prepare_ranges; the program has no reductions.
 std::shared_ptr<const RangeProgram> prepare_tile_ranges(const core::BoundLoop& bound, InstructionSet set);

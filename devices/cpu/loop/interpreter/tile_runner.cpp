@@ -47,9 +47,7 @@ void TileRunner::put(const Store& store, const OperandLayout& layout, std::byte*
   }
 }
 
-TileRunner::TileRunner(const BoundProgram& program, std::span<const core::Address> inputs,
-                       std::span<const core::Address> outputs)
-    : TileRunner(program) {
+TileRunner::TileRunner(const BoundProgram& program, Addresses inputs, Addresses outputs) : TileRunner(program) {
   for (std::size_t i = 0; i < operands(); ++i) {
     const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
     starts_[i] = address.pointer() + geometry_.layouts[i].start;

@@ -2,6 +2,7 @@
 // The interpreter: runs a bound program on one thread. What it writes besides the outputs lies in its own frame.
 #pragma once
 
+#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
 #include "devices/cpu/loop/operand_base.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -10,8 +11,7 @@ namespace tyto::cpu {
 
 class TileRunner {
  public:
-  TileRunner(const BoundProgram& program, std::span<const core::Address> inputs,
-             std::span<const core::Address> outputs);
+  TileRunner(const BoundProgram& program, Addresses inputs, Addresses outputs);
   /// The operands are still to be placed.
   explicit TileRunner(const BoundProgram& program);
   TileRunner(const TileRunner&) = delete;

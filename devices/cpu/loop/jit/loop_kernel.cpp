@@ -65,8 +65,7 @@ class LoopKernel final : public core::Kernel {
     row_blocks_ = (geometry_.rows + block_rows_ - 1) / block_rows_;
   }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address) const override {
     const std::int64_t blocks = column_blocks_ * row_blocks_ * geometry_.outer_count;
     if (blocks == 1 && transposed_.empty()) return run_whole(inputs, outputs);
     if (team_.count == 1) return run_blocks(inputs, outputs, {0, blocks});
@@ -82,7 +81,7 @@ class LoopKernel final : public core::Kernel {
     const bool is_row = geometry_.elements == geometry_.columns && column_blocks_ == 1 && transposed_.empty();
     return is_row && (!stops || geometry_.elements == 1);
   }
-  std::int64_t repeat(std::span<const core::Address> operands, const core::Repetition& repetition) const override {
+  std::int64_t repeat(Addresses operands, const core::Repetition& repetition) const override {
     Frame frame;
     frame.rows = repetition.launches;
     frame.columns = geometry_.columns;
@@ -100,7 +99,7 @@ class LoopKernel final : public core::Kernel {
   static constexpr std::byte always{1};
 
   /// The only rectangle: what precedes the call counts for small tensors.
-  void run_whole(std::span<const core::Address> inputs, std::span<const core::Address> outputs) const {
+  void run_whole(Addresses inputs, Addresses outputs) const {
     Frame frame;
     frame.rows = geometry_.rows;
     frame.columns = geometry_.columns;
@@ -151,21 +150,19 @@ class LoopKernel final : public core::Kernel {
     }
   }
 
-  void run_blocks(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks) const {
+  void run_blocks(Addresses inputs, Addresses outputs, Range blocks) const {
     if (transposed_.empty()) return run(inputs, outputs, blocks, nullptr);
     run_transposing(inputs, outputs, blocks);
   }
 
   /// Apart, so that other launches have no such frame.
-  [[gnu::noinline]] void run_transposing(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-                                         Range blocks) const {
+  [[gnu::noinline]] void run_transposing(Addresses inputs, Addresses outputs, Range blocks) const {
     alignas(machine::cache_line) std::array<std::byte, copies_bytes> copies;
     run(inputs, outputs, blocks, copies.data());
   }
 
   /// `copies`: where the rectangles of transposed operands are copied to.
-  void run(std::span<const core::Address> inputs, std::span<const core::Address> outputs, Range blocks,
-           std::byte* copies) const {
+  void run(Addresses inputs, Addresses outputs, Range blocks, std::byte* copies) const {
     Frame frame;
     OperandPointers* const pointers = frame.pointers;
     const std::size_t count = geometry_.layouts.size();
@@ -276,7 +273,7 @@ bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<co
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
+KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
   const core::LoopProgram& program = bound.loop.program;
   const std::span<const core::Operand> inputs = bound.inputs, outputs = bound.outputs;
   LoopGeometry geometry = loop_geometry(inputs, outputs);

@@ -6,10 +6,11 @@
 
 #include "core/loop/bound_loop.hpp"
 #include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu::jit {
 
 /// Null where there is no machine code to be had. See prepare_elements for what operands may be.
-std::shared_ptr<const core::Kernel> prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice);
+KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice);
 
 }  // namespace tyto::cpu::jit

@@ -68,8 +68,7 @@ class AttentionKernel final : public core::Kernel {
 
   std::size_t workspace() const override { return own_.bytes() * static_cast<std::size_t>(threads_); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     const std::int64_t jobs = static_cast<std::int64_t>(q_.starts.size()) * query_blocks_;
     run_team(threads_, [&](Team team) {
       const Call call{inputs, outputs, workspace.pointer() + own_.bytes() * static_cast<std::size_t>(team.member)};
@@ -88,7 +87,7 @@ class AttentionKernel final : public core::Kernel {
  private:
   /// One call as a thread sees it, with its own part of the workspace.
   struct Call {
-    std::span<const core::Address> inputs, outputs;
+    Addresses inputs, outputs;
     std::byte* space;
 
     const std::byte* input(std::size_t i) const noexcept { return inputs[i].pointer(); }
@@ -203,7 +202,7 @@ class AttentionKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_attention(const core::Step& step) {
+KernelRef prepare_attention(const core::Step& step) {
   if (result_is_empty(step) && step.outputs[1].view.count() == 0) return no_work();
   if (step.inputs[0].dtype == DType::f64) return std::make_shared<const AttentionKernel<double>>(step);
   return std::make_shared<const AttentionKernel<float>>(step);

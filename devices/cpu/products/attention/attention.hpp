@@ -8,7 +8,7 @@
 
 namespace tyto::cpu::attention {
 
-std::shared_ptr<const core::Kernel> prepare_attention(const core::Step& step);
-std::shared_ptr<const core::Kernel> prepare_attention_gradient(const core::Step& step);
+KernelRef prepare_attention(const core::Step& step);
+KernelRef prepare_attention_gradient(const core::Step& step);
 
 }  // namespace tyto::cpu::attention

@@ -77,8 +77,7 @@ class AttentionGradientKernel final : public core::Kernel {
 
   std::size_t workspace() const override { return own_.bytes() * static_cast<std::size_t>(threads_); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     run_team(threads_, [&](Team team) {
       const Call call{inputs, outputs, workspace.pointer() + own_.bytes() * static_cast<std::size_t>(team.member)};
       const Range mine = share(static_cast<std::int64_t>(q_.starts.size()), team.member, team.size);
@@ -89,7 +88,7 @@ class AttentionGradientKernel final : public core::Kernel {
  private:
   /// One call as a thread sees it, with its own part of the workspace.
   struct Call {
-    std::span<const core::Address> inputs, outputs;
+    Addresses inputs, outputs;
     std::byte* space;
 
     const std::byte* input(std::size_t i) const noexcept { return inputs[i].pointer(); }
@@ -242,7 +241,7 @@ class AttentionGradientKernel final : public core::Kernel {
 
 }  // namespace
 
-std::shared_ptr<const core::Kernel> prepare_attention_gradient(const core::Step& step) {
+KernelRef prepare_attention_gradient(const core::Step& step) {
   if (std::ranges::all_of(step.outputs, [](const core::Operand& each) { return each.view.count() == 0; })) {
     return no_work();
   }

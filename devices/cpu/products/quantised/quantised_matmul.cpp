@@ -138,8 +138,7 @@ class QuantisedMatmul final : public core::Kernel {
 
   std::size_t workspace() const override { return space_.bytes(); }
 
-  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
-              core::Address workspace) const override {
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
     Call call;
     call.space = workspace.pointer();
     const auto input = [&](std::size_t i) -> const void* {
@@ -340,7 +339,7 @@ class QuantisedMatmul final : public core::Kernel {
 };
 
 /// f64, a column of weights at a time.
-std::shared_ptr<const core::Kernel> prepare_wide(const core::Step& step) {
+KernelRef prepare_wide(const core::Step& step) {
   const QuantisedProblem problem(step);
   const int count = threads_for(problem.nanoseconds() * 40);
   WorkspaceLayout space;
@@ -351,8 +350,7 @@ std::shared_ptr<const core::Kernel> prepare_wide(const core::Step& step) {
   for (std::size_t i = 0; i < step.inputs.size(); ++i) before[i] = skipped(step.inputs[i]);
   return make_kernel(
       [problem, count, column, stride, a_before = before[0], numbers_before = before[1], scales_before = before[2],
-       zeros_before = before[3]](std::span<const core::Address> in, std::span<const core::Address> out,
-                                 core::Address workspace) {
+       zeros_before = before[3]](Addresses in, Addresses out, core::Address workspace) {
         const auto* a = reinterpret_cast<const double*>(in[0].pointer() + a_before);
         const auto* numbers = reinterpret_cast<const std::uint8_t*>(in[1].pointer() + numbers_before);
         const auto* scales = reinterpret_cast<const double*>(in[2].pointer() + scales_before);
@@ -389,7 +387,7 @@ std::shared_ptr<const core::Kernel> prepare_wide(const core::Step& step) {
       space.bytes());
 }
 
-std::shared_ptr<const core::Kernel> prepare_quantised(const core::Step& step) {
+KernelRef prepare_quantised(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   if (step.inputs[0].dtype == DType::f64) return prepare_wide(step);
   return std::make_shared<const QuantisedMatmul>(step);
