@@ -14,6 +14,7 @@
 #include <tyto/tyto.hpp>
 
 #include "tests/distributed/launched.hpp"
+#include "tests/distributed/training_series.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace distributed_tests {
@@ -38,7 +39,8 @@ class Training {
       : descent_(least == 0 ? std::move(descent) : std::move(descent).shard(least)),
         is_sharded_(least != 0),
         how_(how),
-        batches_(data(5, dtype), data(1, dtype), {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()}) {
+        batches_(drawn_data<T>(5, dtype), drawn_data<T>(1, dtype),
+                 {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()}) {
     const auto draw = [&](const tyto::Shape& shape, std::uint64_t number) {
       parameters_.push_back(T::variable(T::normal(shape, {.dtype = dtype, .key = tyto::Key{7, 0}.split(number)}), "p"));
       named_.push_back({"p" + std::to_string(number), Any(parameters_.back())});
@@ -56,14 +58,7 @@ class Training {
   }
   nn::Checkpoint& checkpoint() { return checkpoint_; }
   auto report() const { return step_.report(); }
-  std::vector<double> values() const {
-    std::vector<double> all;
-    for (const T& parameter : parameters_) {
-      const auto own = parameter.astype(DType::f64).template to_vector<double>();
-      all.insert(all.end(), own.begin(), own.end());
-    }
-    return all;
-  }
+  std::vector<double> values() const { return values_of(parameters_); }
   auto state() { return descent_.state(named_); }
   std::int64_t kept_elements() {
     std::int64_t count = 0;
@@ -72,11 +67,6 @@ class Training {
   }
 
  private:
-  static T data(std::int64_t columns, DType dtype) {
-    return T::normal({46, columns},
-                     {.dtype = dtype, .key = tyto::Key{11, 0}.split(static_cast<std::uint64_t>(columns))});
-  }
-
   nn::Descent descent_;
   bool is_sharded_;
   How how_;
@@ -132,21 +122,6 @@ std::vector<double> trained(const d::Group& group, const std::string& name, std:
   for (int i = 0; i < 20; ++i) values.push_back(training.step());
   for (const double value : training.values()) values.push_back(value);
   return values;
-}
-
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  REQUIRE(a.size() == b.size());
-  double apart = 0, size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    apart = std::max(apart, std::abs(a[i] - b[i]));
-    size = std::max(size, std::abs(a[i]));
-  }
-  return apart / size;
-}
-
-std::vector<double> read(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istream_iterator<double>(in), {}};
 }
 
 template <class T>

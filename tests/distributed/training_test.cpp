@@ -16,6 +16,7 @@
 #include <tyto/tyto.hpp>
 
 #include "tests/distributed/launched.hpp"
+#include "tests/distributed/training_series.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace distributed_tests {
@@ -33,7 +34,8 @@ template <class T>
 class Training {
  public:
   Training(const d::Group& group, DType dtype)
-      : batches_(data(3, dtype), data(1, dtype), {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()}) {
+      : batches_(drawn_data<T>(3, dtype), drawn_data<T>(1, dtype),
+                 {.size = 24, .seed = 4, .part = group.rank(), .parts = group.size()}) {
     // Other numbers everywhere, until rank 0 hands out its own.
     const auto draw = [&](const tyto::Shape& shape, std::uint64_t number) {
       const tyto::Key key = tyto::Key{7, 0}.split(number).split(static_cast<std::uint64_t>(group.rank()));
@@ -57,20 +59,9 @@ class Training {
   std::size_t unplanned_allocations() const { return step_.report().unplanned_allocations; }
   nn::Checkpoint& checkpoint() { return checkpoint_; }
 
-  std::vector<double> values() const {
-    std::vector<double> all;
-    for (const T& parameter : parameters_) {
-      const auto own = parameter.astype(DType::f64).template to_vector<double>();
-      all.insert(all.end(), own.begin(), own.end());
-    }
-    return all;
-  }
+  std::vector<double> values() const { return values_of(parameters_); }
 
  private:
-  static T data(std::int64_t columns, DType dtype) {
-    return T::normal({46, columns},
-                     {.dtype = dtype, .key = tyto::Key{11, 0}.split(static_cast<std::uint64_t>(columns))});
-  }
   tyto::NamedList<tyto::Tensor<tyto::Any>> named() const {
     tyto::NamedList<tyto::Tensor<tyto::Any>> list;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -114,19 +105,7 @@ void train_and_record(const d::Group& group, const std::string& kind, DType dtyp
 }
 
 std::vector<double> read(const std::string& folder, const std::string& kind, int rank) {
-  std::ifstream in(folder + "/" + kind + std::to_string(rank));
-  return {std::istream_iterator<double>(in), {}};
-}
-
-/// The largest difference of two series, by the largest number in them.
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  REQUIRE(a.size() == b.size());
-  double apart = 0, size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    apart = std::max(apart, std::abs(a[i] - b[i]));
-    size = std::max(size, std::abs(a[i]));
-  }
-  return apart / size;
+  return distributed_tests::read(folder + "/" + kind + std::to_string(rank));
 }
 
 constexpr std::size_t recorded = steps * (1 + 48 + 16 + 16);

@@ -26,6 +26,15 @@
 
 namespace {
 
+/// Under a sanitizer the node of each result is asked for anew, so that a stale one shows.
+constexpr std::size_t under_sanitizers([[maybe_unused]] std::size_t nodes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return nodes;
+#else
+  return 0;
+#endif
+}
+
 // Who asked for memory while counting, without asking for any.
 std::atomic<bool> counting{false};
 std::atomic<std::size_t> noted{0};
@@ -124,12 +133,7 @@ TEST_CASE("a training step that was run before allocates nothing") {
   for (int i = 0; i < 3; ++i) step(x, t);
 
   const std::size_t blocks = tyto::cpu::allocation_count();
-  // Under a sanitizer the node of each result is asked for anew, so that a stale one shows.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::size_t nodes = 10;
-#else
-  constexpr std::size_t nodes = 0;
-#endif
+  constexpr std::size_t nodes = under_sanitizers(10);
   CHECK(allocations_during([&] {
           for (int i = 0; i < 10; ++i) step(x, t);
         }) == nodes);
@@ -154,11 +158,7 @@ TEST_CASE("a graph and a compiled function that were run before ask for no heap 
   for (int i = 0; i < 3; ++i) run(first, second), run(second, first);
   auto function = tyto::compile([&](Tensor a, Tensor b) { return model(a) + b; });
   for (int i = 0; i < 3; ++i) function(first, second);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::size_t nodes = 10;
-#else
-  constexpr std::size_t nodes = 0;
-#endif
+  constexpr std::size_t nodes = under_sanitizers(10);
   CHECK(allocations_during([&] {
           for (int i = 0; i < 10; ++i) run(first, second), run(second, first);
         }) == 0);
@@ -180,6 +180,25 @@ TEST_CASE("a graph and a compiled function that were run before ask for no heap 
   if (nodes == 0) CHECK(made == 0);
 }
 
+namespace {
+
+/// Of a function and its gradient.
+template <class F>
+void check_allocates_nothing(const F& function, const Tensor& x) {
+  auto step = tyto::compile([&](Tensor given) {
+    auto [value, gradient] = tyto::value_and_grad(function)(given);
+    return value + sum(gradient[0]);
+  });
+  for (int i = 0; i < 4; ++i) step(x);
+  const std::size_t blocks = tyto::cpu::allocation_count();
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 3; ++i) step(x);
+        }) == under_sanitizers(3));
+  CHECK(tyto::cpu::allocation_count() == blocks);
+}
+
+}  // namespace
+
 TEST_CASE("linear algebra that was run before allocates nothing") {
   namespace linalg = tyto::linalg;
   const auto each = [](Tensor x) {
@@ -192,22 +211,7 @@ TEST_CASE("linear algebra that was run before allocates nothing") {
     return sum(solved + others + matmul(p, matmul(l, u))) + sum(values + sizes) + sum(linalg::det(definite)) +
            sum(linalg::svdvals(x) + linalg::eigvalsh(definite));
   };
-  auto step = tyto::compile([&](Tensor x) {
-    auto [value, gradient] = tyto::value_and_grad(each)(x);
-    return value + sum(gradient[0]);
-  });
-  const Tensor x = Tensor::uniform({3, 40, 40});
-  for (int i = 0; i < 4; ++i) step(x);
-  const std::size_t blocks = tyto::cpu::allocation_count();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::size_t nodes = 3;
-#else
-  constexpr std::size_t nodes = 0;
-#endif
-  CHECK(allocations_during([&] {
-          for (int i = 0; i < 3; ++i) step(x);
-        }) == nodes);
-  CHECK(tyto::cpu::allocation_count() == blocks);
+  check_allocates_nothing(each, Tensor::uniform({3, 40, 40}));
 }
 
 TEST_CASE("complex numbers, transforms and eigenvalues that were run before allocate nothing") {
@@ -218,22 +222,7 @@ TEST_CASE("complex numbers, transforms and eigenvalues that were run before allo
     const auto [values, vectors] = tyto::linalg::eig(matmul(x, matrix_transpose(x)));
     return sum(back) + sum(tyto::abs(z)) + sum(tyto::abs(values)) + sum(tyto::square(tyto::abs(vectors)));
   };
-  auto step = tyto::compile([&](Tensor x) {
-    auto [value, gradient] = tyto::value_and_grad(each)(x);
-    return value + sum(gradient[0]);
-  });
-  const Tensor x = Tensor::uniform({20, 37});
-  for (int i = 0; i < 4; ++i) step(x);
-  const std::size_t blocks = tyto::cpu::allocation_count();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::size_t nodes = 3;
-#else
-  constexpr std::size_t nodes = 0;
-#endif
-  CHECK(allocations_during([&] {
-          for (int i = 0; i < 3; ++i) step(x);
-        }) == nodes);
-  CHECK(tyto::cpu::allocation_count() == blocks);
+  check_allocates_nothing(each, Tensor::uniform({20, 37}));
 }
 
 TEST_CASE("a result that is kept costs one new output, and holds its value") {

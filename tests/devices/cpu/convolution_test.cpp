@@ -126,6 +126,13 @@ struct Expected {
   }
 };
 
+/// With a workspace of its own.
+void run_convolution(const ConvolutionProblem& p, const KernelChoice& choice, ConvolutionArguments arguments) {
+  auto convolution = fenced(prepare_convolution, p, choice);
+  arguments.workspace = convolution.workspace.data();
+  convolution.kernel.run(arguments);
+}
+
 template <class T>
 void check_convolution(const ConvolutionProblem& p, const KernelChoice& choice, Draw& draw, bool in_place = false) {
   const Sizes sizes(p);
@@ -294,15 +301,12 @@ TEST_CASE("f16 and bf16 convolutions end with the bits that adding and ReLU by t
         ended(sizes.output);
     for (Fenced<T>* tensor : {&input, &kernel, &bias, &residual}) tensor->draw(draw);
     const auto run = [&](Fenced<T>& result) {
-      auto convolution = fenced(prepare_convolution, p, KernelChoice{});
-      ConvolutionArguments arguments;
-      arguments.input = input.data();
-      arguments.kernel = kernel.data();
-      arguments.bias = bias.data();
-      arguments.residual = residual.data();
-      arguments.result = result.data();
-      arguments.workspace = convolution.workspace.data();
-      convolution.kernel.run(arguments);
+      run_convolution(p, KernelChoice{},
+                      {.input = input.data(),
+                       .kernel = kernel.data(),
+                       .result = result.data(),
+                       .bias = bias.data(),
+                       .residual = residual.data()});
     };
     run(plain);
     p.bias = p.residual = true;
@@ -335,15 +339,12 @@ TEST_CASE("our own convolutions scale and add with the bits that multiplying and
             ended(sizes.output);
         for (Fenced<float>* tensor : {&input, &kernel, &scale, &bias}) tensor->draw(draw);
         const auto run = [&](Fenced<float>& result) {
-          auto convolution = fenced(prepare_convolution, p, path.choice);
-          ConvolutionArguments arguments;
-          arguments.input = input.data();
-          arguments.kernel = kernel.data();
-          arguments.scale = scale.data();
-          arguments.bias = bias.data();
-          arguments.result = result.data();
-          arguments.workspace = convolution.workspace.data();
-          convolution.kernel.run(arguments);
+          run_convolution(p, path.choice,
+                          {.input = input.data(),
+                           .kernel = kernel.data(),
+                           .result = result.data(),
+                           .scale = scale.data(),
+                           .bias = bias.data()});
         };
         run(plain);
         p.scale = p.bias = true;
@@ -501,14 +502,9 @@ TEST_CASE("ReLU at the end of a convolution keeps NaN and makes 0 of -infinity o
     for (const Path& path : all_paths(1)) {
       CAPTURE(path.name);
       if (!takes(p, path)) continue;
-      auto convolution = fenced(prepare_convolution, p, path.choice);
-      ConvolutionArguments arguments;
-      arguments.input = input.data();
-      arguments.kernel = kernel.data();
-      arguments.result = result.data();
-      arguments.residual = residual.data();
-      arguments.workspace = convolution.workspace.data();
-      convolution.kernel.run(arguments);
+      run_convolution(
+          p, path.choice,
+          {.input = input.data(), .kernel = kernel.data(), .result = result.data(), .residual = residual.data()});
       CHECK(std::isnan(result[0]));
       CHECK(result[16] == 0);
       CHECK(result[32] == (with_residual ? 17 : 16));
@@ -535,14 +531,11 @@ TEST_CASE("our own convolutions give the same bits for any number of threads") {
     const std::int64_t count = std::max({sizes.input, sizes.kernel, sizes.output});
     Fenced<float> one(count), other(count);
     const auto run = [&](int threads, Fenced<float>& result) {
-      auto convolution = fenced(prepare_convolution, p, KernelChoice{Implementation::own, {}, threads});
-      ConvolutionArguments arguments;
-      arguments.input = input.data();
-      arguments.kernel = kernel.data();
-      arguments.output_gradient = gradient.data();
-      arguments.result = result.data();
-      arguments.workspace = convolution.workspace.data();
-      convolution.kernel.run(arguments);
+      run_convolution(p, KernelChoice{Implementation::own, {}, threads},
+                      {.input = input.data(),
+                       .kernel = kernel.data(),
+                       .output_gradient = gradient.data(),
+                       .result = result.data()});
     };
     run(1, one);
     for (const int threads : {2, 3, 7}) {

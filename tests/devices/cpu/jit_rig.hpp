@@ -7,6 +7,9 @@
 #include <random>
 #include <vector>
 
+#include <doctest/doctest.h>
+
+#include "core/graph/op_ids.hpp"
 #include "core/graph/operator.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/target.hpp"
@@ -46,6 +49,24 @@ inline void fill(StoredTensor& tensor, const core::OpDef& def, std::mt19937& ran
     }
     tensor.put(i, static_cast<long double>(number));
   }
+}
+
+/// How many elements differ; two NaNs do not.
+inline int differences(const StoredTensor& a, const StoredTensor& b) {
+  int count = 0;
+  for (std::int64_t i = 0; i < a.view.count(); ++i) {
+    const long double x = a.get(i), y = b.get(i);
+    const bool same = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+    if (!same && count++ < 3) MESSAGE("element ", i, ": ", static_cast<double>(x), " and ", static_cast<double>(y));
+  }
+  return count;
+}
+
+/// Throws where the operator is not defined on the types.
+inline DType result_type(core::OpId op, const std::vector<DType>& types) {
+  std::vector<core::TensorType> inputs;
+  for (const DType type : types) inputs.push_back({type, Shape{4}});
+  return core::definition(op).infer(core::NoAttributes{}, inputs)[0].dtype;
 }
 
 }  // namespace tyto::cpu::testing

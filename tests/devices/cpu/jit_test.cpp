@@ -20,23 +20,6 @@ namespace {
 
 using core::OpId;
 
-/// How many elements differ; two NaNs do not.
-int differences(const StoredTensor& a, const StoredTensor& b) {
-  int count = 0;
-  for (std::int64_t i = 0; i < a.view.count(); ++i) {
-    const long double x = a.get(i), y = b.get(i);
-    const bool same = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
-    if (!same && count++ < 3) MESSAGE("element ", i, ": ", static_cast<double>(x), " and ", static_cast<double>(y));
-  }
-  return count;
-}
-
-DType result_type(OpId op, const std::vector<DType>& types) {
-  std::vector<core::TensorType> inputs;
-  for (const DType type : types) inputs.push_back({type, Shape{4}});
-  return core::definition(op).infer(core::NoAttributes{}, inputs)[0].dtype;
-}
-
 /// The views that operands of a rank-2 shape may have.
 std::vector<core::View> layouts(std::int64_t rows, std::int64_t columns) {
   return {core::View::dense({rows, columns}),
