@@ -2,6 +2,8 @@
 // onnx.proto, field by field. Numbers of fields are those of the schema; fields that are not listed are skipped.
 #include "onnx/file/model_file.hpp"
 
+#include <type_traits>
+
 #include "onnx/file/protobuf.hpp"
 
 namespace tyto::onnx {
@@ -11,122 +13,93 @@ namespace {
 using Reader = ProtobufReader;
 using Entry = std::pair<std::string_view, std::string_view>;
 
-GraphMessage graph_from(Reader in);
+void read_message(Reader in, Entry& entry);
+void read_message(Reader in, TensorMessage& tensor);
+void read_message(Reader in, AttributeMessage& attribute);
+void read_message(Reader in, NodeMessage& node);
+void read_message(Reader in, DimensionMessage& dimension);
+void read_message(Reader in, ValueMessage& value);
+void read_message(Reader in, GraphMessage& graph);
+void read_message(Reader in, OperatorSet& set);
+void read_message(Reader in, FunctionMessage& function);
 
-Entry entry_from(Reader in) {
-  Entry entry;
-  while (in.next()) {
-    if (in.field() == 1) entry.first = in.text();
-    if (in.field() == 2) entry.second = in.text();
-  }
-  return entry;
+// A field is read as what it goes to: text, a number, a message, another element of a list.
+void read_field(const Reader& in, std::string_view& to) { to = in.text(); }
+void read_field(const Reader& in, std::int64_t& to) { to = in.integer(); }
+void read_field(const Reader& in, float& to) { to = in.single(); }
+template <class Message>
+void read_field(const Reader& in, Message& to) {
+  read_message(in.message(), to);
+}
+template <class T>
+void read_field(const Reader& in, std::vector<T>& to) {
+  if constexpr (std::is_arithmetic_v<T>) in.append_to(to);
+  else read_field(in, to.emplace_back());
+}
+template <class T>
+void read_field(const Reader& in, std::optional<T>& to) {
+  read_field(in, to.emplace());
+}
+template <class T>
+void read_field(const Reader& in, std::shared_ptr<const T>& to) {
+  auto made = std::make_shared<T>();
+  read_field(in, *made);
+  to = std::move(made);
 }
 
-TensorMessage tensor_from(Reader in) {
-  TensorMessage tensor;
-  while (in.next()) {
-    switch (in.field()) {
-      case 1: in.append_to(tensor.lengths); break;
-      case 2: tensor.element_type = in.integer(); break;
-      case 4: in.append_to(tensor.floats); break;
-      case 5:
-      case 7:
-      case 11: in.append_to(tensor.integers); break;
-      case 6: tensor.texts.push_back(in.text()); break;
-      case 8: tensor.name = in.text(); break;
-      case 9:
-        tensor.has_raw = true;
-        tensor.raw = in.bytes();
-        break;
-      case 10: in.append_to(tensor.doubles); break;
-      case 13: tensor.external_data.push_back(entry_from(in.message())); break;
-      case 14: tensor.external = in.integer() == 1; break;
-      default: break;
-    }
-  }
-  return tensor;
+/// Where the field of a number goes.
+template <class T>
+auto field(std::uint32_t number, T& to) {
+  return [number, &to](const Reader& in) {
+    if (in.field() == number) read_field(in, to);
+  };
 }
 
-AttributeMessage attribute_from(Reader in) {
-  AttributeMessage attribute;
-  AttributeKind seen = AttributeKind::undefined;
-  while (in.next()) {
-    switch (in.field()) {
-      case 1: attribute.name = in.text(); break;
-      case 2:
-        attribute.number = in.single();
-        seen = AttributeKind::number;
-        break;
-      case 3:
-        attribute.integer = in.integer();
-        seen = AttributeKind::integer;
-        break;
-      case 4:
-        attribute.text = in.text();
-        seen = AttributeKind::text;
-        break;
-      case 5:
-        attribute.tensor = std::make_shared<const TensorMessage>(tensor_from(in.message()));
-        seen = AttributeKind::tensor;
-        break;
-      case 6:
-        attribute.graph = std::make_shared<const GraphMessage>(graph_from(in.message()));
-        seen = AttributeKind::graph;
-        break;
-      case 7:
-        in.append_to(attribute.numbers);
-        seen = AttributeKind::numbers;
-        break;
-      case 8:
-        in.append_to(attribute.integers);
-        seen = AttributeKind::integers;
-        break;
-      case 9:
-        attribute.texts.push_back(in.text());
-        seen = AttributeKind::texts;
-        break;
-      case 20: attribute.declared_kind = in.integer(); break;
-      case 21: attribute.reference = in.text(); break;
-      default: break;
+/// Shows every field to all of them.
+template <class... Fields>
+void read_fields(Reader in, const Fields&... fields) {
+  while (in.next()) (fields(in), ...);
+}
+
+void read_message(Reader in, Entry& entry) { read_fields(in, field(1, entry.first), field(2, entry.second)); }
+
+void read_message(Reader in, TensorMessage& tensor) {
+  const auto raw_or_external = [&](const Reader& each) {
+    if (each.field() == 9) {
+      tensor.has_raw = true;
+      tensor.raw = each.bytes();
+    } else if (each.field() == 14) {
+      tensor.external = each.integer() == 1;
     }
-  }
+  };
+  read_fields(in, field(1, tensor.lengths), field(2, tensor.element_type), field(4, tensor.floats),
+              field(5, tensor.integers), field(6, tensor.texts), field(7, tensor.integers), field(8, tensor.name),
+              field(10, tensor.doubles), field(11, tensor.integers), field(13, tensor.external_data), raw_or_external);
+}
+
+void read_message(Reader in, AttributeMessage& attribute) {
+  std::int64_t seen = 0;
+  const auto kind = [&](const Reader& each) {
+    if (each.field() >= 2 && each.field() <= 9) seen = each.field() - 1;  // the kinds in the order of their fields
+  };
+  read_fields(in, field(1, attribute.name), field(2, attribute.number), field(3, attribute.integer),
+              field(4, attribute.text), field(5, attribute.tensor), field(6, attribute.graph),
+              field(7, attribute.numbers), field(8, attribute.integers), field(9, attribute.texts), kind,
+              field(20, attribute.declared_kind), field(21, attribute.reference));
   // The first versions of the format did not write the kind; and an empty list or a zero is written as nothing at all.
-  if (attribute.declared_kind == 0) attribute.declared_kind = static_cast<std::int64_t>(seen);
+  if (attribute.declared_kind == 0) attribute.declared_kind = seen;
   if (attribute.declared_kind >= 0 && attribute.declared_kind <= static_cast<int>(AttributeKind::texts)) {
     attribute.kind = static_cast<AttributeKind>(attribute.declared_kind);
   }
-  return attribute;
 }
 
-NodeMessage node_from(Reader in) {
-  NodeMessage node;
-  while (in.next()) {
-    switch (in.field()) {
-      case 1: node.inputs.push_back(in.text()); break;
-      case 2: node.outputs.push_back(in.text()); break;
-      case 3: node.name = in.text(); break;
-      case 4: node.operator_name = in.text(); break;
-      case 5: node.attributes.push_back(attribute_from(in.message())); break;
-      case 7: node.domain = in.text(); break;
-      case 8: node.overload = in.text(); break;
-      default: break;
-    }
-  }
-  return node;
+void read_message(Reader in, NodeMessage& node) {
+  read_fields(in, field(1, node.inputs), field(2, node.outputs), field(3, node.name), field(4, node.operator_name),
+              field(5, node.attributes), field(7, node.domain), field(8, node.overload));
 }
 
-std::vector<DimensionMessage> dimensions_from(Reader in) {
-  std::vector<DimensionMessage> dimensions;
-  while (in.next()) {
-    if (in.field() != 1) continue;
-    DimensionMessage dimension;
-    for (Reader fields = in.message(); fields.next();) {
-      if (fields.field() == 1) dimension.length = fields.integer();
-      if (fields.field() == 2) dimension.symbol = fields.text();
-    }
-    dimensions.push_back(dimension);
-  }
-  return dimensions;
+void read_message(Reader in, DimensionMessage& dimension) {
+  read_fields(in, field(1, dimension.length), field(2, dimension.symbol));
 }
 
 // Within an optional may be a sequence, within a sequence tensors alone; of anything else it holds no tensors.
@@ -135,10 +108,10 @@ void read_type(Reader in, ValueMessage& value) {
     const bool is_sequence = in.field() == 4, is_optional = in.field() == 9;
     if (in.field() == 1) {
       value.holds_tensors = true;
-      for (Reader tensor = in.message(); tensor.next();) {
-        if (tensor.field() == 1) value.element_type = tensor.integer();
-        if (tensor.field() == 2) value.dimensions = dimensions_from(tensor.message());
-      }
+      const auto shape = [&](const Reader& each) {
+        if (each.field() == 2) read_fields(each.message(), field(1, value.dimensions.emplace()));
+      };
+      read_fields(in.message(), field(1, value.element_type), shape);
     } else if ((is_sequence || is_optional) && !value.is_sequence && !(is_optional && value.is_optional)) {
       (is_sequence ? value.is_sequence : value.is_optional) = true;
       for (Reader inner = in.message(); inner.next();) {
@@ -148,90 +121,52 @@ void read_type(Reader in, ValueMessage& value) {
   }
 }
 
-ValueMessage value_from(Reader in) {
-  ValueMessage value;
-  while (in.next()) {
-    if (in.field() == 1) value.name = in.text();
-    if (in.field() == 2) read_type(in.message(), value);
-  }
-  return value;
+void read_message(Reader in, ValueMessage& value) {
+  const auto type = [&](const Reader& each) {
+    if (each.field() == 2) read_type(each.message(), value);
+  };
+  read_fields(in, field(1, value.name), type);
 }
 
-GraphMessage graph_from(Reader in) {
-  GraphMessage graph;
-  while (in.next()) {
-    switch (in.field()) {
-      case 1: graph.nodes.push_back(node_from(in.message())); break;
-      case 2: graph.name = in.text(); break;
-      case 5: graph.initialisers.push_back(tensor_from(in.message())); break;
-      case 11: graph.inputs.push_back(value_from(in.message())); break;
-      case 12: graph.outputs.push_back(value_from(in.message())); break;
-      case 15: {
-        std::string_view name;
-        for (Reader sparse = in.message(); sparse.next();) {
-          if (sparse.field() == 1) name = tensor_from(sparse.message()).name;
-        }
-        graph.sparse_initialisers.push_back(name);
-        break;
-      }
-      default: break;
-    }
-  }
-  return graph;
+void read_message(Reader in, GraphMessage& graph) {
+  const auto sparse = [&](const Reader& each) {
+    if (each.field() != 15) return;
+    TensorMessage values;
+    read_fields(each.message(), field(1, values));
+    graph.sparse_initialisers.push_back(values.name);
+  };
+  read_fields(in, field(1, graph.nodes), field(2, graph.name), field(5, graph.initialisers), field(11, graph.inputs),
+              field(12, graph.outputs), sparse);
 }
 
-OperatorSet operator_set_from(Reader in) {
-  OperatorSet set;
-  while (in.next()) {
-    if (in.field() == 1) set.domain = in.text();
-    if (in.field() == 2) set.version = in.integer();
-  }
-  return set;
-}
+void read_message(Reader in, OperatorSet& set) { read_fields(in, field(1, set.domain), field(2, set.version)); }
 
-FunctionMessage function_from(Reader in) {
-  FunctionMessage function;
-  while (in.next()) {
-    switch (in.field()) {
-      case 1: function.name = in.text(); break;
-      case 4: function.inputs.push_back(in.text()); break;
-      case 5: function.outputs.push_back(in.text()); break;
-      case 7: function.nodes.push_back(node_from(in.message())); break;
-      case 9: function.operator_sets.push_back(operator_set_from(in.message())); break;
-      case 10: function.domain = in.text(); break;
-      case 11: function.defaults.push_back(attribute_from(in.message())); break;
-      case 13: function.overload = in.text(); break;
-      default: break;
-    }
-  }
-  return function;
+void read_message(Reader in, FunctionMessage& function) {
+  read_fields(in, field(1, function.name), field(4, function.inputs), field(5, function.outputs),
+              field(7, function.nodes), field(9, function.operator_sets), field(10, function.domain),
+              field(11, function.defaults), field(13, function.overload));
 }
 
 }  // namespace
 
 ModelMessage read_model(const std::string& file, std::span<const std::byte> bytes) {
   ModelMessage model;
-  for (Reader in(file, bytes); in.next();) {
-    switch (in.field()) {
-      case 1: model.ir_version = in.integer(); break;
-      case 2: model.producer = in.text(); break;
-      case 3: model.producer_version = in.text(); break;
-      case 7:
-        if (model.graph) refuse(file, "holds two graphs");
-        model.graph = graph_from(in.message());
-        break;
-      case 8: model.operator_sets.push_back(operator_set_from(in.message())); break;
-      case 14: model.metadata.push_back(entry_from(in.message())); break;
-      case 25: model.functions.push_back(function_from(in.message())); break;
-      default: break;
-    }
-  }
+  const auto graph = [&](const Reader& each) {
+    if (each.field() != 7) return;
+    if (model.graph) refuse(file, "holds two graphs");
+    read_field(each, model.graph);
+  };
+  read_fields(Reader(file, bytes), field(1, model.ir_version), field(2, model.producer),
+              field(3, model.producer_version), graph, field(8, model.operator_sets), field(14, model.metadata),
+              field(25, model.functions));
   if (!model.graph) refuse(file, "is no ONNX model: it holds no graph");
   return model;
 }
 
 TensorMessage read_tensor(const std::string& file, std::span<const std::byte> bytes) {
-  return tensor_from(Reader(file, bytes));
+  TensorMessage tensor;
+  read_message(Reader(file, bytes), tensor);
+  return tensor;
 }
 
 }  // namespace tyto::onnx
