@@ -2,7 +2,6 @@
 // A cache of machine code by program and forms, and what code costs.
 #include "devices/cpu/loop/jit/compile.hpp"
 
-#include <algorithm>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -109,8 +108,7 @@ Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> 
   for (const OperandSpec& output : outputs) stored.push_back(output.stored);
   const Target* const target = find_target(set);
   if (target == nullptr) return {};
-  // Every set that there is machine code for can call the loops of AVX2, or has those of the baseline alone.
-  KernelSpec spec{record(program, specs, stored, tile_loops(std::min(set, InstructionSet::avx2)), target->scales),
+  KernelSpec spec{record(program, specs, stored, tile_loops(target->loops), target->scales),
                   {inputs.begin(), inputs.end()},
                   {outputs.begin(), outputs.end()},
                   variant};

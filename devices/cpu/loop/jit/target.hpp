@@ -10,14 +10,17 @@
 
 namespace tyto::cpu::jit {
 
+/// Null where the system does not let memory be executed, or the set lacks registers or instructions.
+using Emitter = std::shared_ptr<const MachineCode> (*)(const KernelSpec& spec);
+
 struct Target {
   InstructionSet set;
+  InstructionSet loops;  ///< those of the interpreter that code calls for what it has no instructions for
   int vector_bytes;
   bool scales;     ///< has an instruction for Op::scale
   bool halves;     ///< emits code in halves (halves.hpp)
   double divider;  ///< cycles of a division or root of a vector, as a multiple of those of AVX2
-  /// Null where the system does not let memory be executed, or the set lacks registers or instructions.
-  std::shared_ptr<const MachineCode> (*emit)(const KernelSpec& spec);
+  Emitter emit;    ///< null where this build has no assembler for it
 };
 
 /// Null where this build makes no machine code for the set.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Makes a function in a buffer, larger each time it does not fit, and then executable.
-#include "devices/cpu/loop/jit/x86_emitter.hpp"
-
 #if defined(TYTO_HAVE_XBYAK)
+
+#include "devices/cpu/loop/jit/x86_emitter.hpp"
 
 #include "devices/cpu/loop/jit/x86_function.hpp"
 
@@ -22,14 +22,6 @@ std::shared_ptr<const MachineCode> emit_x86(const KernelSpec& spec, VectorSet se
     }
   }
 }
-
-}  // namespace tyto::cpu::jit
-
-#else
-
-namespace tyto::cpu::jit {
-
-std::shared_ptr<const MachineCode> emit_x86(const KernelSpec&, VectorSet) { return nullptr; }
 
 }  // namespace tyto::cpu::jit
 
