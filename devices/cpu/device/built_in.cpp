@@ -8,7 +8,6 @@
 
 #include "core/value/text.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
-#include "devices/cpu/loop/jit/target.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
@@ -29,8 +28,12 @@ std::string onednn_in_words() {
 }
 
 std::string machine_code_in_words() {
-  if (!jit::is_built_in()) return "not built in: loops over elements are interpreted";
-  return jit::is_available() ? "built in" : "built in, not used here: the processor lacks avx2, or TYTO_JIT is 0";
+#if defined(TYTO_JIT_LACKS)
+  return "not built in (" TYTO_JIT_LACKS "): loops over elements are interpreted";
+#else
+  if (jit::is_available()) return "built in";
+  return core::text("built in, not used here (", jit::unavailable_reason(), "): loops over elements are interpreted");
+#endif
 }
 
 }  // namespace tyto::cpu

@@ -10,7 +10,7 @@ namespace tyto::cpu {
 std::string instruction_sets_in_words();
 /// The version of oneDNN, or that it is not built in.
 std::string onednn_in_words();
-/// Whether loops over elements become machine code.
+/// Whether loops over elements become machine code, and if not, why.
 std::string machine_code_in_words();
 
 }  // namespace tyto::cpu

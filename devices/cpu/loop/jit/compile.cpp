@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/system/environment.hpp"
+#include "core/value/text.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/halves.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
@@ -81,17 +82,22 @@ class Key {
 /// Kernels hold their code themselves: what the cache lets go of lives on with them.
 constexpr std::size_t most_kept = 4096;
 
+std::string find_reason() {
+  if (core::environment("TYTO_JIT") == "0") return "TYTO_JIT is 0";
+  if (find_target(instruction_set()) == nullptr)
+    return core::text("there is none for the instruction set ", name_of(instruction_set()));
+  const std::byte never_run[4] = {};
+  return MachineCode(never_run) ? "" : "the system does not let memory be executed";
+}
+
 }  // namespace
 
-bool is_available() {
-  static const bool available = [] {
-    if (core::environment("TYTO_JIT") == "0") return false;
-    if (find_target(instruction_set()) == nullptr) return false;
-    const std::byte never_run[4] = {};
-    return static_cast<bool>(MachineCode(never_run));
-  }();
-  return available;
+const std::string& unavailable_reason() {
+  static const std::string found = find_reason();
+  return found;
 }
+
+bool is_available() { return unavailable_reason().empty(); }
 
 Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> inputs,
                  std::span<const OperandSpec> outputs, Variant variant, InstructionSet set) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/loop/loop_program.hpp"
 #include "devices/cpu/loop/jit/kernel_spec.hpp"
@@ -14,6 +15,8 @@ namespace tyto::cpu::jit {
 
 /// Whether the system runs code made here for the instruction set in use, and nobody has switched it off (TYTO_JIT=0).
 bool is_available();
+/// Why not, in words; empty where it is.
+const std::string& unavailable_reason();
 
 struct Compiled {
   std::shared_ptr<const MachineCode> code;
