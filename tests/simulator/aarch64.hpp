@@ -11,8 +11,8 @@ namespace tyto::cpu::testing {
 /// Whether this build has the simulator: VIXL, on x86-64.
 bool has_aarch64_simulator();
 
-/// Runs the specification's code on the frame; how many instructions that took, or -1 where there is no code. Functions
-/// of the host cannot be called.
+/// Runs the specification's code on the frame; how many instructions that took. Throws where no code is emitted.
+/// Functions of the host cannot be called.
 std::int64_t simulate_aarch64(const jit::KernelSpec& spec, jit::Frame& frame);
 
 }  // namespace tyto::cpu::testing
