@@ -146,7 +146,7 @@ void AArch64Function::emit_function() {
     Sub(x22, x22, x20);
     start_accumulators();
     emit_columns();
-    add_to_totals();
+    fold_accumulators();
     Cbnz(x22, &block);
     store_totals();
   }
@@ -212,7 +212,7 @@ void AArch64Function::emit_vectors(int unrolled) {
   for (step_ = 0; step_ < unrolled; ++step_) emit_body(false);
   step_ = 0;
   if (unrolled == 1 && !accumulators_.empty()) {
-    for (std::size_t i = 0; i < accumulators_.size(); ++i) turn(i);
+    turn_accumulators();
     Add(x23, x23, 1);
   }
   for (int each = 0; each < operand_count(); ++each) {

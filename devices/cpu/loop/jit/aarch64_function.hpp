@@ -60,10 +60,10 @@ class AArch64Function : private vixl::aarch64::MacroAssembler, private FunctionE
   /// The first bytes of a vector, a power of two.
   static VRegister scalar(int which, int bytes) { return VRegister(which, 8 * bytes); }
   VRegister vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
-  void move(int to, int from) {
+  void move(int to, int from) override {
     if (to != from) Mov(bits(to), bits(from));
   }
-  void repeat(std::uint64_t number, Lane lane, int which);
+  void repeat(std::uint64_t number, Lane lane, int which) override;
 
   void load_constant(Value value, int which) override;
   void load_slot(Value value, int which) override;
@@ -138,15 +138,11 @@ class AArch64Function : private vixl::aarch64::MacroAssembler, private FunctionE
   MemOperand total(std::size_t i) const { return on_stack(totals_area + static_cast<int>(i) * vector_bytes); }
   void accumulate(std::size_t i) override;
   void start_totals();
-  void start_accumulators();
-  void add_to_totals();
   void store_totals();
-  /// `to` and `b` folded into `to`.
-  void fold_into(std::size_t i, int to, int b);
-  /// The first accumulator becomes the last.
-  void turn(std::size_t i);
-  /// Turns on until each accumulator has its place again: where of equals the first is taken, places matter.
-  void turn_back(std::size_t i);
+  void move_half(Lane lane, int lanes, int to, int from) override;
+  void fold(std::size_t i, int lanes, int to, int from) override;
+  void turn_back(std::size_t i) override;
+  void add_to_total(std::size_t i, int first, int t) override;
   /// A mask of the tail's lanes.
   void tail_mask(Lane lane, int which);
 

@@ -16,19 +16,13 @@ void AArch64Function::start_totals() {
   }
 }
 
-void AArch64Function::start_accumulators() {
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    for (const int which : accumulators_[i].vectors) repeat(identity(i), lane_of_reduction(i), which);
-  }
-}
-
-void AArch64Function::fold_into(std::size_t i, int to, int b) {
+void AArch64Function::fold(std::size_t i, int, int to, int from) {
   const Lane lane = lane_of_reduction(i);
-  const VRegister x = vector(to, lane), y = vector(b, lane);
+  const VRegister x = vector(to, lane), y = vector(from, lane);
   switch (reduction(i).fold) {
     case Fold::sum: is_float(lane) ? Fadd(x, x, y) : Add(x, x, y); return;
     case Fold::product:
-      if (lane == Lane::i64) emit_wide_product(to, to, b);
+      if (lane == Lane::i64) emit_wide_product(to, to, from);
       else is_float(lane) ? Fmul(x, x, y) : Mul(x, x, y);
       return;
     default: break;
@@ -38,7 +32,7 @@ void AArch64Function::fold_into(std::size_t i, int to, int b) {
   const int better = take_vector();
   const VRegister mask = vector(better, lane), more = largest ? y : x, less = largest ? x : y;
   is_float(lane) ? Fcmgt(mask, more, less) : Cmgt(mask, more, less);
-  Bit(bits(to), bits(b), bits(better));
+  Bit(bits(to), bits(from), bits(better));
 }
 
 void AArch64Function::tail_mask(Lane lane, int which) {
@@ -66,29 +60,18 @@ void AArch64Function::accumulate(std::size_t i) {
     Bit(bits(blended), bits(x), bits(mask));
     x = blended;
   }
-  fold_into(i, which, x);
+  fold(i, lanes(), which, x);
   if (accumulator.unordered < 0) return;
   const int ordered = take_vector();
   Fcmeq(vector(ordered, lane), vector(x, lane), vector(x, lane));
   Orn(bits(accumulator.unordered), bits(accumulator.unordered), bits(ordered));
 }
 
-void AArch64Function::turn(std::size_t i) {
-  const std::vector<int>& vectors = accumulators_[i].vectors;
-  if (vectors.size() == 1) return;
-  const int t = vectors_.find_free();
-  move(t, vectors[0]);
-  for (std::size_t k = 0; k + 1 < vectors.size(); ++k) move(vectors[k], vectors[k + 1]);
-  move(vectors.back(), t);
-}
-
 void AArch64Function::turn_back(std::size_t i) {
-  const std::size_t count = accumulators_[i].vectors.size();
-  if (count == 1) return;
   Label next, done;
   Mov(x9, x23);
   Bind(&next);
-  Tst(x9, count - 1);
+  Tst(x9, accumulators_[i].vectors.size() - 1);
   B(&done, eq);
   turn(i);
   Add(x9, x9, 1);
@@ -96,35 +79,20 @@ void AArch64Function::turn_back(std::size_t i) {
   Bind(&done);
 }
 
-void AArch64Function::add_to_totals() {
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    unlock_all();
-    const std::vector<int>& vectors = accumulators_[i].vectors;
-    const Lane lane = lane_of_reduction(i);
-    if (is_extreme(i)) turn_back(i);
-    for (std::size_t count = vectors.size() / 2; count > 0; count /= 2) {
-      for (std::size_t k = 0; k < count; ++k) {
-        unlock_all();
-        fold_into(i, vectors[k], vectors[k + count]);
-      }
-    }
-    unlock_all();
-    const int first = vectors[0], t = take_vector();
-    const int width = is_wide(lane) ? 8 : 4;
-    for (int half = lanes() / 2; half > 0; half /= 2) {
-      half* width == 8 ? Dup(as(t, kFormat2D), as(first, kFormat2D), 1)
-                       : Dup(as(t, kFormat4S), as(first, kFormat4S), 1);
-      fold_into(i, first, t);
-    }
-    Ldr(scalar(t, 8), total(i));
-    if (adds_wider(reduction(i).fold, lane)) {
-      Fcvt(scalar(first, 8), scalar(first, 4));
-      Fadd(scalar(t, 8), scalar(t, 8), scalar(first, 8));
-    } else {
-      fold_into(i, t, first);
-    }
-    Str(scalar(t, 8), total(i));
+void AArch64Function::move_half(Lane lane, int count, int to, int from) {
+  is_wide(lane) || count == 4 ? Dup(as(to, kFormat2D), as(from, kFormat2D), 1)
+                              : Dup(as(to, kFormat4S), as(from, kFormat4S), 1);
+}
+
+void AArch64Function::add_to_total(std::size_t i, int first, int t) {
+  Ldr(scalar(t, 8), total(i));
+  if (adds_wider(reduction(i).fold, lane_of_reduction(i))) {
+    Fcvt(scalar(first, 8), scalar(first, 4));
+    Fadd(scalar(t, 8), scalar(t, 8), scalar(first, 8));
+  } else {
+    fold(i, 1, t, first);
   }
+  Str(scalar(t, 8), total(i));
 }
 
 void AArch64Function::store_totals() {

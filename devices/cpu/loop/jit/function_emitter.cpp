@@ -199,4 +199,45 @@ void FunctionEmitter::place_accumulators() {
   }
 }
 
+void FunctionEmitter::start_accumulators() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    for (const int which : accumulators_[i].vectors) repeat(identity(i), lane_of_reduction(i), which);
+  }
+}
+
+void FunctionEmitter::turn_accumulators() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) turn(i);
+}
+
+void FunctionEmitter::turn(std::size_t i) {
+  const std::vector<int>& vectors = accumulators_[i].vectors;
+  if (static_cast<int>(vectors.size()) == vectors_a_step(i)) return;
+  const int t = vectors_.find_free();
+  move(t, vectors[0]);
+  for (std::size_t k = 0; k + 1 < vectors.size(); ++k) move(vectors[k], vectors[k + 1]);
+  move(vectors.back(), t);
+}
+
+void FunctionEmitter::fold_accumulators() {
+  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+    unlock_all();
+    const std::vector<int>& vectors = accumulators_[i].vectors;
+    const int count = lanes_of_reduction(i);
+    if (is_extreme(i) && static_cast<int>(vectors.size()) != vectors_a_step(i)) turn_back(i);
+    for (std::size_t half = vectors.size() / 2; half > 0; half /= 2) {
+      for (std::size_t k = 0; k < half; ++k) {
+        unlock_all();
+        fold(i, count, vectors[k], vectors[k + half]);
+      }
+    }
+    unlock_all();
+    const int first = vectors[0], t = take_vector();
+    for (int left = count; left > 1; left /= 2) {
+      move_half(lane_of_reduction(i), left, t, first);
+      fold(i, left / 2, first, t);
+    }
+    add_to_total(i, first, t);
+  }
+}
+
 }  // namespace tyto::cpu::jit

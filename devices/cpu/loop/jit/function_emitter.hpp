@@ -38,6 +38,17 @@ class FunctionEmitter {
   virtual void store_slot(Value value, int which) = 0;
   /// Of a load that emit() left to what reads it.
   virtual void load_late(Value value, int which);
+  /// A number in all lanes of a vector.
+  virtual void repeat(std::uint64_t number, Lane lane, int which) = 0;
+  virtual void move(int to, int from) = 0;
+  /// The second half of so many lanes of a vector, in the first lanes of another.
+  virtual void move_half(Lane lane, int lanes, int to, int from) = 0;
+  /// Folds `from` into `to`, of which so many lanes count.
+  virtual void fold(std::size_t reduction, int lanes, int to, int from) = 0;
+  /// Turns accumulators until each has its place again: where of equals the first is taken, places matter.
+  virtual void turn_back(std::size_t reduction) = 0;
+  /// Folds the first lane of a vector into what earlier blocks made, by way of another vector.
+  virtual void add_to_total(std::size_t reduction, int first, int t) = 0;
 
   // Operands.
 
@@ -130,6 +141,12 @@ class FunctionEmitter {
   int vectors_a_step(std::size_t i) const { return shape_.lanes / lanes_of_reduction(i); }
   std::uint64_t identity(std::size_t i) const;
   void place_accumulators();
+  void start_accumulators();
+  /// The first accumulator of each reduction becomes the last.
+  void turn_accumulators();
+  void turn(std::size_t i);
+  /// The accumulators of a block become one number each, which is added to the total.
+  void fold_accumulators();
 
   const KernelSpec& spec_;
   const VectorShape shape_;

@@ -52,7 +52,7 @@ void X86Function::emit_function() {
     cmovg(r13, columns);
     start_accumulators();
     emit_columns();
-    add_to_totals();
+    fold_accumulators();
     // The rest of the tail's vector belongs to no block.
     mov(r12, r13);
     cmp(r12, columns);

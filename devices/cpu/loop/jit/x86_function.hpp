@@ -147,9 +147,11 @@ class X86Function : public X86Encoder, private FunctionEmitter {
   int rest_from() const { return tail_count() + 16; }
 
   void start_totals();
-  void start_accumulators();
-  /// A number in all lanes of a register.
-  void repeat(std::uint64_t bits, Lane lane, int which);
+  void repeat(std::uint64_t bits, Lane lane, int which) override;
+  using X86Encoder::move;
+  void move(int to, int from) override;
+  void move_half(Lane lane, int count, int to, int from) override;
+  void fold(std::size_t i, int count, int to, int from) override;
 
   void fold_into(std::size_t i, const Xmm& to, const Xmm& a, const Operand& b);
   void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b);
@@ -157,16 +159,8 @@ class X86Function : public X86Encoder, private FunctionEmitter {
   void accumulate(std::size_t i) override;
   void accumulate_half(std::size_t i, Value value, int half);
 
-  /// The first accumulator becomes the last.
-  void turn_accumulators() {
-    for (std::size_t i = 0; i < accumulators_.size(); ++i) turn(i);
-  }
-  void turn(std::size_t i);
-  /// Turns on until each accumulator has its place again: where of equals the first is taken, places matter.
-  void turn_back(std::size_t i);
-
-  void add_to_totals();
-
+  void turn_back(std::size_t i) override;
+  void add_to_total(std::size_t i, int first, int t) override;
   void store_totals();
 
   void emit_constants();

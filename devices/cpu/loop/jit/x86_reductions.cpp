@@ -21,17 +21,8 @@ void X86Function::start_totals() {
   }
 }
 
-void X86Function::start_accumulators() {
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    const std::uint64_t start = identity(i);
-    for (const int which : accumulators_[i].vectors) {
-      if (start == 0) zero(which);
-      else repeat(start, lane_of_reduction(i), which);
-    }
-  }
-}
-
 void X86Function::repeat(std::uint64_t bits, Lane lane, int which) {
+  if (bits == 0) return zero(which);
   mov(rax, bits);
   vmovq(Xmm(which), rax);
   if (!is_wide(lane)) vbroadcastss(vector(which, lane), Xmm(which));
@@ -101,24 +92,15 @@ void X86Function::accumulate_half(std::size_t i, Value value, int half) {
   }
 }
 
-void X86Function::turn(std::size_t i) {
-  const std::vector<int>& vectors = accumulators_[i].vectors;
-  if (static_cast<int>(vectors.size()) == vectors_a_step(i)) return;
-  const int t = vectors_.find_free();
-  vmovaps(whole(t), whole(vectors[0]));
-  for (std::size_t k = 0; k + 1 < vectors.size(); ++k) vmovaps(whole(vectors[k]), whole(vectors[k + 1]));
-  vmovaps(whole(vectors.back()), whole(t));
-}
+void X86Function::move(int to, int from) { vmovaps(whole(to), whole(from)); }
 
 void X86Function::turn_back(std::size_t i) {
   Label next, done;
-  const int count = static_cast<int>(accumulators_[i].vectors.size());
-  if (count == vectors_a_step(i)) return;
   mov(rax, r12);
   sub(rax, qword[rsp + rest_from()]);
   shr(rax, std::countr_zero(static_cast<unsigned>(lanes)));
   L(next);
-  test(eax, count - 1);
+  test(eax, static_cast<std::uint32_t>(accumulators_[i].vectors.size() - 1));
   jz(done, T_NEAR);
   turn(i);
   inc(rax);
@@ -126,39 +108,28 @@ void X86Function::turn_back(std::size_t i) {
   L(done);
 }
 
-void X86Function::add_to_totals() {
-  for (std::size_t i = 0; i < accumulators_.size(); ++i) {
-    unlock_all();
-    const Accumulator& accumulator = accumulators_[i];
-    const Lane lane = lane_of_reduction(i);
-    if (is_extreme(i)) turn_back(i);
-    std::size_t count = accumulator.vectors.size();
-    while (count > 1) {
-      count /= 2;
-      for (std::size_t k = 0; k < count; ++k) {
-        const Xmm low = vector(accumulator.vectors[k], lane), high = vector(accumulator.vectors[k + count], lane);
-        fold_into(i, low, low, high);
-      }
-    }
-    const int first = accumulator.vectors[0], t = take_vector();
-    const int width = is_wide(lane) ? 8 : 4;
-    for (int half = lanes_of(lane) / 2; half > 0; half /= 2) {
-      const int bytes = half * width;
-      if (bytes == 32) vextracti64x4(Ymm(t), Xbyak::Zmm(first), 1);
-      else if (bytes == 16) has_masks ? vextracti32x4(Xmm(t), Ymm(first), 1) : vextracti128(Xmm(t), Ymm(first), 1);
-      else vpshufd(Xmm(t), Xmm(first), bytes == 8 ? 0x0e : 0x01);
-      fold_into(i, sized(first, bytes), sized(first, bytes), sized(t, bytes));
-    }
-    const Xmm sum(first), before(t);
-    vmovq(before, total(i));
-    if (adds_wider(reduction(i).fold, lane)) {
-      vcvtss2sd(sum, sum, sum);
-      vaddsd(before, before, sum);
-    } else {
-      fold_into(i, before, before, sum);
-    }
-    vmovq(total(i), before);
+void X86Function::move_half(Lane lane, int count, int to, int from) {
+  const int bytes = count / 2 * (is_wide(lane) ? 8 : 4);
+  if (bytes == 32) vextracti64x4(Ymm(to), Xbyak::Zmm(from), 1);
+  else if (bytes == 16) has_masks ? vextracti32x4(Xmm(to), Ymm(from), 1) : vextracti128(Xmm(to), Ymm(from), 1);
+  else vpshufd(Xmm(to), Xmm(from), bytes == 8 ? 0x0e : 0x01);
+}
+
+void X86Function::fold(std::size_t i, int count, int to, int from) {
+  const int bytes = count * (is_wide(lane_of_reduction(i)) ? 8 : 4);
+  fold_into(i, sized(to, bytes), sized(to, bytes), sized(from, bytes));
+}
+
+void X86Function::add_to_total(std::size_t i, int first, int t) {
+  const Xmm sum(first), before(t);
+  vmovq(before, total(i));
+  if (adds_wider(reduction(i).fold, lane_of_reduction(i))) {
+    vcvtss2sd(sum, sum, sum);
+    vaddsd(before, before, sum);
+  } else {
+    fold(i, 1, t, first);
   }
+  vmovq(total(i), before);
 }
 
 void X86Function::store_totals() {
