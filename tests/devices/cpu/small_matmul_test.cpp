@@ -72,7 +72,7 @@ void check_bits() {
     }
   }
   CHECK(wrong == 0);
-  CHECK(small > 400);
+  CHECK(small > 134 * static_cast<std::int64_t>(own_choices().size()));
 }
 
 template <class T>
