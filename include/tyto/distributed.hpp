@@ -143,7 +143,8 @@ struct Weighed {
 
 /// Each times this process's share of the samples of all: what they sum to over processes is their average.
 ///
-///     sharded.update(model.parameters(), tyto::distributed::weighed(gradients, x.shape()[0]));
+///     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
+///     descent.update(model.parameters(), tyto::distributed::weighed(gradients, x.shape()[0]));
 template <class M>
 Weighed<M> weighed(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
