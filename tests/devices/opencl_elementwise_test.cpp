@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "core/graph/op_ids.hpp"
@@ -231,6 +232,21 @@ TEST_CASE("real functions agree with the host's, for every floating type") {
       check_all(*device, dtype, unary_cases());
       check_all(*device, dtype, other_cases());
     }
+  }
+}
+
+TEST_CASE("every operator that computes real numbers has a case for OpenCL") {
+  // Exact, and held to their goldens on the device.
+  std::set<OpId> known = {OpId::conj, OpId::frexp_mantissa, OpId::frexp_exponent, OpId::ldexp};
+  for (const auto* cases : {&unary_cases(), &other_cases()}) {
+    for (const RealCase& item : *cases) known.insert(item.op);
+  }
+  using core::Domain;
+  for (const core::OpDef& def : core::op_table()) {
+    const bool real =
+        def.domain == Domain::floating || def.domain == Domain::numeric || def.domain == Domain::arithmetic;
+    if (!def.is(core::Traits::elementwise) || !real) continue;
+    CHECK_MESSAGE(known.contains(def.id), def.name, ": add a line to unary_cases or other_cases of this file");
   }
 }
 
