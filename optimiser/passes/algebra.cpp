@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Algebra: identities that hold bit for bit for every input, and, under fast_math, those that hold for real numbers.
 //
-// "Bit for bit" counts NaN as one value and leaves open which zero a maximum of 0 and -0 is. So 0 * x stays (x may be
-// NaN or infinite) and so does x + 0 (it makes 0 of -0), while x + -0, x - 0, x * 1 and x / 1 are x.
+// "Bit for bit" counts NaN as one value, 0 and -0 as two. So 0 * x stays (x may be NaN or infinite) and so does x + 0
+// (it makes 0 of -0), while x + -0, x - 0, x * 1 and x / 1 are x. Of a maximum of 0 and -0 a device may give either
+// zero, but a rule must keep the one that the CPU gives.
 #include <bit>
 #include <cmath>
 
