@@ -36,9 +36,9 @@ Outcome expect(const std::string& rule, bool fires, const std::function<core::Po
 
 void check_seen(const optimiser::Rule& rule) {
   const std::string name(rule.name);
-  CAPTURE(name);
-  CHECK(seen(true).contains(name));
-  if (rule.when[0] != nullptr) CHECK(seen(false).contains(name));
+  CHECK_MESSAGE(seen(true).contains(name), name, ": no test case of this run expects it to fire");
+  if (rule.when[0] == nullptr) return;
+  CHECK_MESSAGE(seen(false).contains(name), name, ": no test case of this run expects a condition to keep it");
 }
 
 }  // namespace tyto::testing

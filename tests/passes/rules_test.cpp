@@ -357,10 +357,11 @@ TEST_CASE("each rule on expressions has a match and, where it has a condition, a
     if (family.pass != "stability" && family.pass != "algebra" && family.pass != "fma") continue;
     for (const optimiser::Rule& rule : family.rules) {
       if (tested_elsewhere.contains(rule.name)) continue;
-      CAPTURE(std::string(rule.name));
-      CHECK(matched.contains(rule.name));
+      const std::string name(rule.name);
+      CHECK_MESSAGE(matched.contains(rule.name), name,
+                    ": add an expression that it rewrites to the tables of this file");
       if (rule.when[0] != nullptr || rule.pattern.find('!') != std::string_view::npos)
-        CHECK(missed.contains(rule.name));
+        CHECK_MESSAGE(missed.contains(rule.name), name, ": add an expression that a condition keeps (`stays`)");
     }
   }
 }

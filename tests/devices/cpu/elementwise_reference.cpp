@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/element_types.hpp"
+#include "core/value/text.hpp"
 
 namespace tyto::cpu::testing {
 
@@ -191,7 +193,9 @@ long double reference(OpId op, Real a, Real b, Real c) {
     case OpId::where: return a != 0 ? b : c;
     case OpId::fma: return a * b + c;
     case OpId::clip: return smaller(larger(a, b), c);
-    default: return nan;
+    default:
+      throw std::logic_error(core::text("tests/devices/cpu/elementwise_reference.cpp: add ", core::definition(op).name,
+                                        " to `reference`"));
   }
 }
 
@@ -292,7 +296,9 @@ Wide on_integers(OpId op, Wide a, Wide b, Wide c, int bits) {
     case OpId::where: return a != 0 ? b : c;
     case OpId::fma: return wrapped_sum(wrapped_product(a, b), c);
     case OpId::clip: return on_integers(OpId::minimum, on_integers(OpId::maximum, a, b, 0, bits), c, 0, bits);
-    default: return 0;
+    default:
+      throw std::logic_error(core::text("tests/devices/cpu/elementwise_reference.cpp: add ", core::definition(op).name,
+                                        " to `on_integers`"));
   }
 }
 
