@@ -28,8 +28,9 @@ decltype(auto) with_element_type(DType type, const F& f) {
     case DType::f32: return f.template operator()<float>();
     case DType::c64: return f.template operator()<std::complex<float>>();
     case DType::c128: return f.template operator()<std::complex<double>>();
-    default: return f.template operator()<double>();
+    case DType::f64: break;
   }
+  return f.template operator()<double>();
 }
 
 /// A number as an element, by way of f32 where elements have 16 bits.

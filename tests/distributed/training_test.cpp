@@ -9,7 +9,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 #include <tyto/distributed.hpp>
 #include <tyto/nn.hpp>

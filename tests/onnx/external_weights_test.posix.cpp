@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>

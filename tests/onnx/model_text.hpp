@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models made field by field, as the tests of the reader need them: right ones, and ones that no exporter would write.
+// Models made field by field, as the tests of the reader need them: right ones, and ones that no exporter would write;
+// and what reading says against them.
 #pragma once
 
 #include <cstring>
@@ -196,11 +197,12 @@ OnnxModel<T> read(const std::string& bytes, const OnnxOptions& options = {}) {
   return read_onnx<T>(std::as_bytes(std::span(bytes)), "m.onnx", options);
 }
 
-/// What reading says against it; nothing where it is read.
-inline std::string refusal(const std::string& bytes, const OnnxOptions& options = {}) {
+/// What reading says against it, as such an error; nothing where it is read.
+template <class Expected = Error>
+std::string refusal(const std::string& bytes, const OnnxOptions& options = {}) {
   try {
     read<Tensor<Eager>>(bytes, options);
-  } catch (const Error& error) {
+  } catch (const Expected& error) {
     return error.what();
   }
   return "";

@@ -73,13 +73,13 @@ BOTH_MODES("nodes of a function may stand in any order") {
 
 TEST_CASE("nodes that read one another's results are refused by name") {
   CHECK(
-      refusal(of({node("Add", {"x", "y"}, {"z"}), node("Neg", {"z"}, {"y"})})) ==
+      refusal<IoError>(of({node("Add", {"x", "y"}, {"z"}), node("Neg", {"z"}, {"y"})})) ==
       "m.onnx: its nodes form a cycle, of which none can run first: node 'z' (Add), which reads node 'y' (Neg), which "
       "reads node 'z' (Add)");
-  CHECK(refusal(of({node("Abs", {"x"}, {"a"}), node("Add", {"a", "y"}, {"y"})})) ==
+  CHECK(refusal<IoError>(of({node("Abs", {"x"}, {"a"}), node("Add", {"a", "y"}, {"y"})})) ==
         "m.onnx: its nodes form a cycle, of which none can run first: node 'y' (Add), which reads node 'y' (Add)");
   const Message arm = graph({.nodes = {node("Neg", {"y"}, {"z"})}, .outputs = {value("z", {"n"})}});
-  CHECK(refusal(of(
+  CHECK(refusal<IoError>(of(
             {node("Cast", {"x"}, {"c"}, {attribute("to", std::int64_t{9})}),
              node("If", {"c"}, {"y"}, {graph_attribute("then_branch", arm), graph_attribute("else_branch", arm)})})) ==
         "m.onnx: its nodes form a cycle, of which none can run first: node 'y' (If), which reads node 'y' (If)");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What an ONNX file may hold, and what is refused of it.
-#include <fstream>
 #include <sstream>
 
 #include <doctest/doctest.h>

@@ -89,7 +89,7 @@ KernelRef prepare_lu_factor(const core::Step& step) {
   const Stack a = stack_of(step.inputs[0]);
   const Index square = std::min(a.rows, a.columns);
   return with_elements(step, [&]<class E>() {
-    const WorkEstimate estimate{E::products * cube(square), lu_width(a.rows, a.columns),
+    const WorkEstimate estimate{E::products * cube(square), E::complex ? a.columns : lu_width(a.rows, a.columns),
                                 E::workspace_of(0, a.rows * a.columns), 0};
     return for_each_of<E>(a.count, estimate, [=](E work) {
       const auto lu = work.result(0, a.rows, a.columns);

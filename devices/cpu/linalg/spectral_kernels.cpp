@@ -119,13 +119,13 @@ void decompose_qr(const KernelContext<T>& context, const Matrix<T>& a, const Mat
   form_q<T>(context, a, factors, q, workspace);
 }
 
-/// Above the diagonal may stand anything: it becomes zero, or what the solver takes it for.
+/// Above the diagonal may stand anything: it becomes what the solver takes it for, zeros or the other triangle.
 template <class T>
-void clear_above(const Matrix<T>& a) noexcept {
+void complete_upper(const Matrix<T>& a) noexcept {
   for (Index row = 0; row < a.rows; ++row) std::fill(a.row(row) + row + 1, a.row(row) + a.columns, T(0));
 }
 template <class T>
-void clear_above(const Parts<T>& a) noexcept {
+void complete_upper(const Parts<T>& a) noexcept {
   for (Index row = 0; row < a.re.rows; ++row) {
     a.im(row, row) = 0;
     for (Index column = row + 1; column < a.re.columns; ++column) {
@@ -197,7 +197,7 @@ KernelRef prepare_eigh(const core::Step& step) {
       auto* const values = work.template numbers<typename E::Real>(0, n);
       const auto matrix = vectors ? work.result(1, n, n) : work.own(n, n);
       work.read(a, 0, matrix);
-      clear_above(matrix);
+      complete_upper(matrix);
       const std::optional<int> exponent = scale_to_unit(matrix);
       if (!exponent || !decompose_symmetric(work.context, matrix, vectors, values, work.workspace)) {
         write_nan(values, n);

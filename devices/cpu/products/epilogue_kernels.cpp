@@ -100,8 +100,8 @@ std::vector<std::ptrdiff_t> skips_of(const core::Step& step) {
   return skips;
 }
 
-template <class Routine>
-void check_packed(const Routine& routine, const ProductAttributes& product) {
+template <class Product>
+void check_packed(const Product& routine, const ProductAttributes& product) {
   if (static_cast<std::int64_t>(routine.packed_bytes()) == product.bytes) return;
   core::throw_error<DeviceError>("cpu: pack_weights: the kernel reads ", routine.packed_bytes(),
                                  " bytes of packed weights, not ", product.bytes);
@@ -159,8 +159,8 @@ KernelRef prepare_convolution_epilogue(const core::Step& step) {
       convolution.workspace_bytes(), convolution.takes_loop(), step.outputs[0]);
 }
 
-template <class Routine>
-KernelRef packing_by(const Routine& routine, const core::Step& step) {
+template <class Product>
+KernelRef packing_by(const Product& routine, const core::Step& step) {
   check_packed(routine, attributes_of(step));
   return make_kernel([routine, skip = skipped(step.inputs[0])](Addresses in, Addresses out, core::Address) {
     routine.pack(in[0].pointer() + skip, out[0].pointer());

@@ -190,6 +190,7 @@ class TransposedMatmul final : public MatmulRoutine {
     routine_->run(swapped);
   }
   const char* name() const noexcept override { return routine_->name(); }
+  bool order_depends_on_strides() const noexcept override { return routine_->order_depends_on_strides(); }
 
  private:
   std::unique_ptr<MatmulRoutine> routine_;
