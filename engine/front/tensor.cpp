@@ -426,33 +426,26 @@ template <class M>
 Tensor<M> Tensor<M>::astype(DType dtype) const {
   return cast(*this, dtype);
 }
-
-// Members that are the functions of their names.
-#define TYTO_MEMBER(name)             \
-  template <class M>                  \
-  Tensor<M> Tensor<M>::name() const { \
-    return tyto::name(*this);         \
-  }
-TYTO_MEMBER(round)
-TYTO_MEMBER(ravel)
-TYTO_MEMBER(real)
-TYTO_MEMBER(imag)
-TYTO_MEMBER(conj)
-#undef TYTO_MEMBER
-#define TYTO_REDUCTION(name)                                         \
-  template <class M>                                                 \
-  Tensor<M> Tensor<M>::name(const Axes& axes, bool keepdims) const { \
-    return tyto::name(*this, axes, keepdims);                        \
-  }
-TYTO_REDUCTION(sum)
-TYTO_REDUCTION(mean)
-TYTO_REDUCTION(min)
-TYTO_REDUCTION(max)
-TYTO_REDUCTION(prod)
-TYTO_REDUCTION(any)
-TYTO_REDUCTION(all)
-#undef TYTO_REDUCTION
-
+template <class M>
+Tensor<M> Tensor<M>::sum(const Axes& axes, bool keepdims) const {
+  return tyto::sum(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::mean(const Axes& axes, bool keepdims) const {
+  return tyto::mean(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::min(const Axes& axes, bool keepdims) const {
+  return tyto::min(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::max(const Axes& axes, bool keepdims) const {
+  return tyto::max(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::prod(const Axes& axes, bool keepdims) const {
+  return tyto::prod(*this, axes, keepdims);
+}
 template <class M>
 Tensor<M> Tensor<M>::var(const Axes& axes, bool keepdims, std::int64_t ddof) const {
   return tyto::var(*this, axes, keepdims, ddof);
@@ -460,6 +453,14 @@ Tensor<M> Tensor<M>::var(const Axes& axes, bool keepdims, std::int64_t ddof) con
 template <class M>
 Tensor<M> Tensor<M>::std(const Axes& axes, bool keepdims, std::int64_t ddof) const {
   return tyto::stddev(*this, axes, keepdims, ddof);
+}
+template <class M>
+Tensor<M> Tensor<M>::any(const Axes& axes, bool keepdims) const {
+  return tyto::any(*this, axes, keepdims);
+}
+template <class M>
+Tensor<M> Tensor<M>::all(const Axes& axes, bool keepdims) const {
+  return tyto::all(*this, axes, keepdims);
 }
 template <class M>
 Tensor<M> Tensor<M>::argmin(std::optional<std::int64_t> axis, bool keepdims) const {
@@ -478,8 +479,28 @@ Tensor<M> Tensor<M>::clip(const Tensor& low, const Tensor& high) const {
   return tyto::clip(*this, low, high);
 }
 template <class M>
+Tensor<M> Tensor<M>::round() const {
+  return tyto::round(*this);
+}
+template <class M>
 Tensor<M> Tensor<M>::dot(const Tensor& b) const {
   return tyto::dot(*this, b);
+}
+template <class M>
+Tensor<M> Tensor<M>::ravel() const {
+  return tyto::ravel(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::real() const {
+  return tyto::real(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::imag() const {
+  return tyto::imag(*this);
+}
+template <class M>
+Tensor<M> Tensor<M>::conj() const {
+  return tyto::conj(*this);
 }
 
 template <class M>
