@@ -173,7 +173,7 @@ auto called_together(Pool& pool, Make argument_of) {
 BOTH_MODES("a function that mixes rows gives each call what it gives alone") {
   using Tensor = tyto::Tensor<Mode>;
   auto f = tyto::compile([&](Tensor x) {
-    return std::tuple(x * 2.0, concat({x - x.mean(0), Tensor::full({x.shape()[0], 1}, 1e9)}, 1));
+    return std::tuple(x * 2.0, tyto::concat({x - x.mean(0), Tensor::full({x.shape()[0], 1}, 1e9)}, 1));
   });
   SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
   const auto check = [&](const auto& results) {
