@@ -165,33 +165,34 @@ bool have_same_arguments(const Call& a, const Call& b) {
   });
 }
 
-/// Whether the rows of calls that ran together are made of other calls' rows. One call runs once more, in the same
+/// Whether the rows of calls that ran together are made of other calls' rows. Each call runs once more, in the same
 /// place of as many rows, which are all its own now: the same plan, and so the same bits, unless its rows saw the
 /// others'. Results that differ between two such runs are random and tell nothing, as arguments that are the same.
 Joining found_by_replacing_others(std::size_t session, std::span<Call* const> calls, std::int64_t rows) {
-  const auto chosen =
-      std::ranges::find_if(calls, [&](const Call* call) { return !have_same_arguments(*call, *calls[0]); });
-  if (chosen == calls.end()) return Joining::untried;
-  std::int64_t first = 0;
-  for (auto before = calls.begin(); before != chosen; ++before) first += (*before)->rows();
-  const auto run_among_copies = [&] {
-    Call copy{.arguments = (*chosen)->arguments, .modes = (*chosen)->modes, .run = (*chosen)->run};
-    Call* const only = &copy;
-    run_together(session, {&only, 1}, first, rows);
-    return copy.results.values;
-  };
-  const std::vector<Value>& together = (*chosen)->results.values;
-  const std::vector<Value> apart = run_among_copies();
-  std::vector<Value> again;
+  if (std::ranges::all_of(calls, [&](const Call* call) { return have_same_arguments(*call, *calls[0]); })) {
+    return Joining::untried;
+  }
   Joining found = Joining::untried;
-  for (std::size_t i = 0; i < apart.size(); ++i) {
-    const auto bytes = run::host_bytes(run::contents(apart[i]));
-    if (run::host_bytes(run::contents(together[i])) == bytes) {
-      found = Joining::right;
-      continue;
+  std::int64_t first = 0;
+  for (const Call* call : calls) {
+    const auto run_among_copies = [&] {
+      Call copy{.arguments = call->arguments, .modes = call->modes, .run = call->run};
+      Call* const only = &copy;
+      run_together(session, {&only, 1}, first, rows);
+      return copy.results.values;
+    };
+    const std::vector<Value> apart = run_among_copies();
+    std::vector<Value> again;
+    for (std::size_t i = 0; i < apart.size(); ++i) {
+      const auto bytes = run::host_bytes(run::contents(apart[i]));
+      if (run::host_bytes(run::contents(call->results.values[i])) == bytes) {
+        found = Joining::right;
+        continue;
+      }
+      if (again.empty()) again = run_among_copies();
+      if (run::host_bytes(run::contents(again[i])) == bytes) return Joining::never;
     }
-    if (again.empty()) again = run_among_copies();
-    if (run::host_bytes(run::contents(again[i])) == bytes) return Joining::never;
+    first += call->rows();
   }
   return found;
 }
