@@ -66,7 +66,7 @@ class RowPlanner {
     constexpr std::size_t most = RowPlan::most_stages - RowPlan::most_copies;
     if (const std::size_t made = plan_.stages.size() - copies_; made > most)
       throw DeviceError(core::text("cpu: a loop may have ", most, " stages, this one has ", made));
-    plan_.buffers = layout_.bytes();
+    plan_.buffers = whole_lines(layout_.bytes());  // those of the next thread lie behind them
   }
 
   RowPlan& plan() { return plan_; }

@@ -6,6 +6,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_program.hpp"
 #include "devices/cpu/device/device.hpp"
+#include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -47,6 +48,17 @@ TEST_CASE("blocks of rows that do not lie densely take little room") {
       CHECK(workspace_of(fold, dtype, apart, apart) <= most);
       CHECK(workspace_of(fold, dtype, repeated, apart) <= most);
       CHECK(workspace_of(fold, dtype, repeated, repeated) <= most);
+    }
+  }
+}
+
+TEST_CASE("what a thread keeps of a block ends with a cache line, where that of the next thread begins") {
+  for (const std::int64_t rows : {1, 7, 33}) {
+    const View few = View::dense({rows, 1000});
+    for (const OpId fold : {OpId::max, OpId::sum}) {
+      const std::size_t bytes = workspace_of(fold, DType::f32, few, few);
+      CHECK(bytes > 0);
+      CHECK(bytes % workspace_alignment == 0);
     }
   }
 }
