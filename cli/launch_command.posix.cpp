@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // tyto launch: starts the processes of a group by the launcher of an MPI, set so that they share machines well.
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -238,6 +240,17 @@ void ask_to_end(pid_t launcher, std::string_view rank_variable, int number, bool
   if (!asked) kill(launcher, number);
 }
 
+/// The launcher is in a background group of the terminal, where reading would stop it for good, and writing too after
+/// `stty tostop`.
+void leave_terminal() {
+  signal(SIGTTOU, SIG_IGN);
+  if (isatty(STDIN_FILENO) == 0) return;
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing < 0) return;
+  dup2(nothing, STDIN_FILENO);
+  close(nothing);
+}
+
 struct Ended {
   int status;
   bool for_good;  // because tyto was told to end
@@ -252,10 +265,14 @@ Ended run_once(const Signals& signals, const Launcher& launcher, const Words& wo
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody else tells it when tyto is killed
     if (getppid() != tyto) std::_Exit(killed + SIGTERM);
     signals.restore();
+    leave_terminal();
     become(words);
   }
   if (child < 0) throw DeviceError(std::string("no process can be made: ") + std::strerror(error));
   setpgid(child, child);  // whichever of the two comes first
+  // `timeout` sends its signal twice, to tyto and then to the process group of both.
+  constexpr auto repeats_within = std::chrono::milliseconds(500);
+  std::chrono::steady_clock::time_point ended_at;
   int ended_by = 0, status = 0;
   while (true) {
     const int number = signals.next();
@@ -269,8 +286,11 @@ Ended run_once(const Signals& signals, const Launcher& launcher, const Words& wo
     } else if (number == SIGUSR1 || number == SIGUSR2) {
       kill(child, number);
     } else {
+      const auto now = std::chrono::steady_clock::now();
+      if (number == ended_by && now - ended_at < repeats_within) continue;
       ask_to_end(child, launcher.rank, number, ended_by == 0);
       ended_by = number;
+      ended_at = now;
     }
   }
   const int own = WIFEXITED(status) ? WEXITSTATUS(status) : killed + WTERMSIG(status);

@@ -126,23 +126,57 @@ TEST_CASE("launch passes on what is to end it, and starts nothing again") {
 TEST_CASE("launch asks the processes themselves to end, and waits for them") {
   for (const char* mpi : {"openmpi", "mpich"}) {
     if (!is_there(mpi)) continue;
+    // `timeout` passes a signal on twice, to its child and to the process group of both.
+    for (const std::string under : {"", "timeout 100 "}) {
+      CAPTURE(mpi);
+      CAPTURE(under);
+      const Workplace place;
+      // Longer than Open MPI's launcher leaves to those that it ends.
+      place.write("rank.sh",
+                  "trap 'trap \"\" TERM; sleep 3; touch done.$$; exit 143' TERM\ntouch pid.$$\n"
+                  "for i in $(seq 500); do sleep 0.1; done\n");
+      place.write("stop.sh", "set -m\ncd " + place.path("") + "\n" + under + "\"$PROGRAM_UNDER_TEST\" launch --mpi " +
+                                 std::string(mpi) +
+                                 " -n 2 sh rank.sh > out 2>&1 &\nlauncher=$!\n"
+                                 "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\nkill -TERM $launcher\n"
+                                 "wait $launcher\necho status $?, $(ls | grep -c done) done\n");
+      std::FILE* pipe = popen(("bash " + place.path("stop.sh") + " 2>&1").c_str(), "r");
+      REQUIRE(pipe != nullptr);
+      std::string told;
+      for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
+      pclose(pipe);
+      CHECK(contains(told, "status 143, 2 done\n"));
+    }
+  }
+}
+
+TEST_CASE("launch gives its processes no terminal to read, and passes files and pipes on") {
+  if (std::system("command -v script >/dev/null") != 0) {
+    MESSAGE("skipped: there is no `script` to make a terminal with");
+    return;
+  }
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
     CAPTURE(mpi);
     const Workplace place;
-    // Longer than Open MPI's launcher leaves to those that it ends.
-    place.write("rank.sh",
-                "trap 'trap \"\" TERM; sleep 3; touch done.$$; exit 143' TERM\ntouch pid.$$\n"
-                "for i in $(seq 500); do sleep 0.1; done\n");
-    place.write("stop.sh", "set -m\ncd " + place.path("") + "\n\"$PROGRAM_UNDER_TEST\" launch --mpi " +
-                               std::string(mpi) +
-                               " -n 2 sh rank.sh > out 2>&1 &\nlauncher=$!\n"
-                               "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\nkill -TERM $launcher\n"
-                               "wait $launcher\necho status $?, $(ls | grep -c done) done\n");
-    std::FILE* pipe = popen(("bash " + place.path("stop.sh") + " 2>&1").c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string told;
-    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) told += static_cast<char>(c);
-    pclose(pipe);
-    CHECK(contains(told, "status 143, 2 done\n"));
+    const std::string launch = "\"$PROGRAM_UNDER_TEST\" launch --mpi " + std::string(mpi) + " -n 1 ";
+    // tostop stops what a background group writes.
+    place.write("read.sh", "stty tostop\n" + launch + "sh -c 'cat; echo end of input'\necho status $?\n");
+    const auto told = [](const std::string& command) {
+      std::FILE* pipe = popen(command.c_str(), "r");
+      REQUIRE(pipe != nullptr);
+      std::string text;
+      for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+      pclose(pipe);
+      return text;
+    };
+    const std::string read = told("timeout --foreground -s KILL 30 script -qec 'sh " + place.path("read.sh") +
+                                  "' /dev/null 2>&1 </dev/null");
+    CHECK(contains(read, "end of input"));
+    CHECK(contains(read, "status 0"));
+    CHECK(told("echo from a pipe | " + launch + "cat 2>&1") == "from a pipe\n");
+    place.write("input", "from a file\n");
+    CHECK(told(launch + "cat < " + place.path("input") + " 2>&1") == "from a file\n");
   }
 }
 
