@@ -5,7 +5,8 @@
 namespace tyto::nn::detail {
 
 /// While one lives, the first SIGINT or SIGTERM of the process is noted instead of ending it; the second ends it at
-/// once. A signal that the program ignores or handles itself stays the program's.
+/// once. The same signal within half a second of the first is no second one: `timeout` sends it to a process and to its
+/// group. A signal that the program ignores or handles itself stays the program's.
 class Interruption {
  public:
   Interruption();
@@ -16,8 +17,9 @@ class Interruption {
 
   /// The signal that came meanwhile; 0: none. Who asks for it answers for it.
   int signal() const;
-  /// Another process had this one, which ends the training of all. Where it comes here as well it is no second one.
-  void came_elsewhere(int signal) const;
+  /// Notes a signal that another process received, which ends the training of all. Where this process receives the same
+  /// one within a few seconds, that is no second signal.
+  void note_signal_of_other_process(int signal) const;
 
  private:
   bool listens_ = false;

@@ -116,7 +116,7 @@ void TrainingCourse::State::agree_on_end(int own, const std::exception_ptr& thro
   }
   stopped = stopped || first == 1;
   signal = static_cast<int>(first / 2);
-  if (signal != 0 && interruption) interruption->came_elsewhere(signal);
+  if (signal != 0 && interruption) interruption->note_signal_of_other_process(signal);
 }
 
 template <class Work>

@@ -5,8 +5,10 @@
 
 #include <sys/wait.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 #include <tyto/nn.hpp>
 #include <tyto/reduce.hpp>
 
@@ -83,6 +85,28 @@ TEST_CASE("process: twice" * doctest::skip()) {
     return 2;
   });
 }
+TEST_CASE("process: the same again" * doctest::skip()) {
+  as_a_program([] {
+    ten_steps([](std::int64_t) {
+      ::raise(SIGTERM);
+      ::raise(SIGTERM);
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      ::raise(SIGTERM);
+      std::_Exit(2);
+    });
+    return 3;
+  });
+}
+TEST_CASE("process: told twice" * doctest::skip()) {
+  as_a_program([] {
+    const TrainingReport report = ten_steps([](std::int64_t step) {
+      if (step != 3) return;
+      ::raise(SIGTERM);
+      ::raise(SIGTERM);
+    });
+    return report.steps == 3 && report.interrupted_by == SIGTERM && has_default(SIGTERM) ? 7 : 1;
+  });
+}
 TEST_CASE("process: in the next call" * doctest::skip()) {
   as_a_program([] {
     const auto interrupt = [](std::int64_t) { ::raise(SIGINT); };
@@ -130,7 +154,7 @@ TEST_CASE("process: with a handler of its own" * doctest::skip()) {
 }
 
 TEST_CASE("a signal ends training after its step, and what was there before is there again") {
-  for (const char* name : {"interrupted", "terminated in its last step"}) {
+  for (const char* name : {"interrupted", "terminated in its last step", "told twice"}) {
     CAPTURE(name);
     const int status = status_of(name);
     CHECK(WIFEXITED(status));
@@ -139,8 +163,11 @@ TEST_CASE("a signal ends training after its step, and what was there before is t
 }
 
 TEST_CASE("a second signal, and one that nobody asks for, end the process") {
-  const std::pair<const char*, int> ends[] = {
-      {"twice", SIGTERM}, {"in the next call", SIGINT}, {"with an exception", SIGTERM}, {"not interruptible", SIGINT}};
+  const std::pair<const char*, int> ends[] = {{"twice", SIGTERM},
+                                              {"the same again", SIGTERM},
+                                              {"in the next call", SIGINT},
+                                              {"with an exception", SIGTERM},
+                                              {"not interruptible", SIGINT}};
   for (const auto& [name, signal] : ends) {
     CAPTURE(name);
     const int status = status_of(name);
