@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/device/agreements.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
@@ -200,8 +201,8 @@ void MpiGroup::agree(const core::CollectiveCalls::With& calls) {
   std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
   mpi_.all_gather(number_, &calls.hash, all.data(), sizeof calls.hash);
   if (std::ranges::all_of(all, [&](std::uint64_t hash) { return hash == calls.hash; })) return;
-  refuse_difference(calls_of_all(text_of(calls.calls)),
-                    "all processes call the same operators on the same shapes, in the same order");
+  throw core::DifferentCalls(difference(calls_of_all(text_of(calls.calls)),
+                                        "all processes call the same operators on the same shapes, in the same order"));
 }
 
 // Processes in a ring all send before they receive: who sends cannot wait for an answer. So a message with what is to
@@ -228,12 +229,8 @@ void MpiGroup::agree_on_messages(const core::CollectiveCalls::With& calls) {
   const auto messages_in = [](const std::string& text) { return lines_of(text.substr(text.find('\n') + 1)); };
   Lists lists{{rank_, messages_in(own)}, {peer, messages_in(theirs)}};
   if (peer < rank_) std::swap(lists[0], lists[1]);
-  try {
-    refuse_difference(lists, "what one process sends, the other receives, in the same order");
-  } catch (const GraphError& error) {
-    refused_[peer] = error.what();
-    throw;
-  }
+  refused_[peer] = difference(lists, "what one process sends, the other receives, in the same order");
+  throw GraphError(refused_[peer]);
 }
 
 MpiGroup::Lists MpiGroup::calls_of_all(const std::string& own) {
@@ -252,7 +249,7 @@ MpiGroup::Lists MpiGroup::calls_of_all(const std::string& own) {
 }
 
 // All processes find the same one, and so tell the same.
-void MpiGroup::refuse_difference(const Lists& all, const char* rule) const {
+std::string MpiGroup::difference(const Lists& all, const char* rule) const {
   const std::vector<std::string>& first = all[0].second;
   std::size_t other = 1;
   while (other + 1 < all.size() && all[other].second == first) ++other;
@@ -262,9 +259,9 @@ void MpiGroup::refuse_difference(const Lists& all, const char* rule) const {
   const auto call_of = [&](const std::vector<std::string>& calls) {
     return number < calls.size() ? calls[number] : std::string("nothing more");
   };
-  throw GraphError(core::text("distributed: processes are about to do different things: call ", number + 1, " is ",
-                              call_of(first), " on rank ", among_all(all[0].first), " and ", call_of(theirs),
-                              " on rank ", among_all(all[other].first), "; ", rule));
+  return core::text("distributed: processes are about to do different things: call ", number + 1, " is ",
+                    call_of(first), " on rank ", among_all(all[0].first), " and ", call_of(theirs), " on rank ",
+                    among_all(all[other].first), "; ", rule);
 }
 
 }  // namespace tyto::distributed

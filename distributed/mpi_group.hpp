@@ -50,7 +50,8 @@ class MpiGroup final : public core::ProcessGroup {
   using Lists = std::vector<std::pair<int, std::vector<std::string>>>;  // of each of these processes
 
   void agree_on_messages(const core::CollectiveCalls::With& calls);
-  [[noreturn]] void refuse_difference(const Lists& all, const char* rule) const;
+  /// The first difference of their calls.
+  std::string difference(const Lists& all, const char* rule) const;
   Lists calls_of_all(const std::string& own);
   std::int32_t among_all(int rank) const;
 

@@ -51,26 +51,29 @@ struct TrainingCourse::State {
   std::unique_ptr<ProgressLine> line;
   TrainingReport report;
   double start = seconds_now();
-  bool stopped = false;
   std::vector<Value> kept;  // of options.keep, before the step
   std::optional<Interruption> interruption;
-  int signal = 0;  // that ends the training
-  /// Whether no other process waits for this one, as steps do nothing together. In a group the first one tells.
-  bool is_alone = core::process_group().size() == 1;
-  bool has_stepped = false;
-  std::uint64_t agreements_before = 0;  // the step
-  std::int64_t steps_before = 0;        // of the run
+  bool stops = false;                                    // this process, by after_step or early stopping
+  bool has_nan = false;                                  // its loss
+  bool has_ended = false;                                // the training of all
+  int signal = 0;                                        // that ended it
+  std::uint64_t agreements_before = core::agreements();  // this call
+  std::int64_t steps_before = 0;                         // of the run
 
-  /// Puts them back.
-  void restore();
-  void save();
+  /// The group that trains together: that in which a step, or what follows one, has communicated.
+  std::optional<std::int64_t> group() const { return core::group_that_agreed(agreements_before); }
   int own_signal() const { return interruption ? interruption->signal() : 0; }
-  /// Lets all processes that train together end where the first of them is to, or throws something, which goes on here.
-  /// With `own`, the signal that came to this one.
-  void agree_on_end(int own, const std::exception_ptr& thrown = nullptr);
-  /// Does what a process does for itself, then agrees.
+  /// Puts back what was kept.
+  void restore();
+  ValueError nan_error(const std::string& loss, const std::string& step) const;
+  void save();
+  /// Ends the training of all processes that train together after the same step: where one of them received a signal,
+  /// stops or threw an exception. Throws on all of them then.
+  void agree_on_end(const std::exception_ptr& thrown = nullptr);
+  /// Calls work() and returns what it throws, so that the others can be told. A refused comparison goes through: every
+  /// process throws that.
   template <class Work>
-  void alone_then_agree(const Work& work, bool with_signal);
+  std::exception_ptr thrown_by(const Work& work) const;
 
   TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
 };
@@ -88,46 +91,72 @@ TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t step
 TrainingCourse::~TrainingCourse() = default;
 
 bool TrainingCourse::goes_on(std::int64_t epoch) const {
-  if (state_->signal != 0 || (state_->is_alone && state_->own_signal() != 0)) return false;
-  return !state_->stopped && state_->report.steps < state_->options.steps && epoch < state_->options.epochs;
+  const State& state = *state_;
+  if (state.has_ended || state.report.steps >= state.options.steps || epoch >= state.options.epochs) return false;
+  // In a group the first step tells whether others wait for this process.
+  const bool is_alone = !state.group() && (core::process_group().size() == 1 || state.report.steps > 0);
+  return !is_alone || state.own_signal() == 0;
 }
 
 void TrainingCourse::State::restore() {
+  if (kept.empty()) return;
   std::size_t next = 0;
   for (const NamedList<Tensor<Any>>& list : options.keep) {
     for (const Named<Tensor<Any>>& each : list) assign(each.value, Tensor<Any>(kept[next++]));
   }
 }
 
-void TrainingCourse::State::agree_on_end(int own, const std::exception_ptr& thrown) {
-  if (is_alone || !has_stepped) {
+ValueError TrainingCourse::State::nan_error(const std::string& loss, const std::string& step) const {
+  return ValueError(core::text("train: ", loss, " is NaN in step ", step,
+                               kept.empty() ? "; what the last checkpoint holds is older"
+                                            : "; the states that options.keep lists are as they were before this step",
+                               "; TYTO_NAN=1 in the environment names the operator and layer of the first NaN"));
+}
+
+void TrainingCourse::State::agree_on_end(const std::exception_ptr& thrown) {
+  const std::optional<std::int64_t> together = group();
+  if (!together) {
     if (thrown) std::rethrow_exception(thrown);
-    if (is_alone) signal = own;
+    signal = own_signal();
+    has_ended = stops || signal != 0;
     return;
   }
-  // An exception is more than a signal, and that more than that a process stops by itself.
-  constexpr std::int64_t exception = 1 << 16;
-  const std::int64_t brought = thrown ? exception + core::process_group().rank() : 2 * own + (stopped ? 1 : 0);
-  const std::int64_t first = core::largest_of_all("nn::train after a step", brought, core::process_group_number());
+  // The largest ends training: a NaN, any other exception, a signal, or that a process stops by itself.
+  constexpr std::int64_t exception = 1 << 16, nan = std::int64_t{1} << 32;
+  const int rank = core::process_group(0).rank();
+  const std::int64_t own = has_nan ? nan + rank : thrown ? exception + rank : 2 * own_signal() + (stops ? 1 : 0);
+  std::int64_t largest = own;
+  try {
+    largest = core::largest_of_all("nn::train after a step", own, *together);
+  } catch (const core::DifferentCalls&) {
+    if (thrown) std::rethrow_exception(thrown);
+    throw;
+  }
+  if (largest >= nan && !has_nan) restore();
   if (thrown) std::rethrow_exception(thrown);
-  if (first >= exception) {
-    throw GraphError(core::text("train: rank ", first - exception,
+  if (largest >= nan) {
+    throw nan_error(core::text("the loss of rank ", largest - nan), core::text(report.steps, " of this call"));
+  }
+  if (largest >= exception) {
+    throw GraphError(core::text("train: rank ", largest - exception,
                                 " threw an exception after this step, which ends the training of all"));
   }
-  stopped = stopped || first == 1;
-  signal = static_cast<int>(first / 2);
+  has_ended = largest != 0;
+  signal = static_cast<int>(largest / 2);
   if (signal != 0 && interruption) interruption->note_signal_of_other_process(signal);
 }
 
 template <class Work>
-void TrainingCourse::State::alone_then_agree(const Work& work, bool with_signal) {
-  std::exception_ptr thrown;
+std::exception_ptr TrainingCourse::State::thrown_by(const Work& work) const {
   try {
     work();
+  } catch (const core::DifferentCalls& refused) {
+    if (group() == refused.group) throw;
+    return std::current_exception();
   } catch (...) {
-    thrown = std::current_exception();
+    return std::current_exception();
   }
-  agree_on_end(with_signal && !thrown ? own_signal() : 0, thrown);
+  return nullptr;
 }
 
 void TrainingCourse::State::save() {
@@ -139,7 +168,6 @@ void TrainingCourse::State::save() {
 // A state that is held is copied before it is written.
 void TrainingCourse::begin_step() {
   State& state = *state_;
-  state.agreements_before = core::agreements();
   state.kept.clear();
   if (!state.options.stop_on_nan) return;
   for (const NamedList<Tensor<Any>>& list : state.options.keep) {
@@ -149,12 +177,10 @@ void TrainingCourse::begin_step() {
 
 void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   State& state = *state_;
-  state.is_alone = core::agreements() == state.agreements_before;
-  state.has_stepped = true;
-  state.alone_then_agree([&] { note_step(epoch, loss); }, true);
+  state.agree_on_end(state.thrown_by([&] { note_step(epoch, loss); }));
   // The last of all, since a run goes on from it. Where the call ends is saved by finish(): rows and epochs may follow.
   const std::int64_t every = state.options.save.every, done = state.steps_before + state.report.steps;
-  if (every > 0 && done % every == 0 && state.signal == 0 && !state.stopped) state.save();
+  if (every > 0 && done % every == 0 && !state.has_ended) state.save();
 }
 
 void TrainingCourse::note_step(std::int64_t epoch, double loss) {
@@ -162,24 +188,25 @@ void TrainingCourse::note_step(std::int64_t epoch, double loss) {
   if (std::isnan(loss) && state.options.stop_on_nan) {
     if (state.line) state.line->clear();
     state.restore();
-    throw ValueError(
-        core::text("train: the loss is NaN in step ", state.report.steps + 1, " of this call, in epoch ", epoch + 1,
-                   state.kept.empty() ? "; what the last checkpoint holds is older"
-                                      : "; the states that options.keep lists are as they were before this step",
-                   "; TYTO_NAN=1 in the environment names the operator and layer of the first NaN"));
+    state.has_nan = true;
+    throw state.nan_error("the loss", core::text(state.report.steps + 1, " of this call, in epoch ", epoch + 1));
   }
   state.report.loss = loss;
   ++state.report.steps;
   if (state.line) state.line->show(epoch, state.report.steps, loss);
   if (state.history().add_loss(loss)) add_row(epoch);
   const StepReport now{epoch, state.report.steps, loss};
-  if (state.options.after_step && !state.options.after_step(now)) state.stopped = true;
+  if (state.options.after_step && !state.options.after_step(now)) state.stops = true;
 }
 
 void TrainingCourse::end_epoch(std::int64_t epoch) {
-  if (!state_->history().ends_with_epoch()) return;
-  // A signal has them end after a step, so that positions and rows do not depend on its moment.
-  state_->alone_then_agree([&] { add_row(epoch); }, false);
+  State& state = *state_;
+  if (!state.history().ends_with_epoch()) return;
+  const std::exception_ptr thrown = state.thrown_by([&] { add_row(epoch); });
+  // Others may have no row here: whatever they do next fails where this process throws. That it stops can wait until
+  // the next step.
+  if (thrown) state.agree_on_end(thrown);
+  if (!state.group()) state.has_ended = state.stops;
 }
 
 void TrainingCourse::add_row(std::int64_t epoch) {
@@ -193,19 +220,18 @@ void TrainingCourse::add_row(std::int64_t epoch) {
   }
   if (const std::optional<EarlyStop>& early = state.options.stop_early) {
     if (history.rows_since_best(early->figure, early->larger_is_better) >= early->patience) {
-      state.stopped = state.report.stopped_early = true;
+      state.stops = state.report.stopped_early = true;
     }
   }
 }
 
 TrainingReport TrainingCourse::finish() {
-  TrainingReport report = state_->report;
-  report.seconds = seconds_now() - state_->start;
-  state_->save();
-  // One that came meanwhile.
-  if (state_->signal == 0) state_->agree_on_end(state_->own_signal());
-  report.interrupted_by = state_->signal;
-  return report;
+  State& state = *state_;
+  state.report.seconds = seconds_now() - state.start;
+  state.save();
+  if (state.signal == 0) state.agree_on_end();  // a signal that came meanwhile
+  state.report.interrupted_by = state.signal;
+  return state.report;
 }
 
 }  // namespace detail

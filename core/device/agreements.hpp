@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: MIT
-// What processes that work together agree on beside what they do: a number, and whether they agreed on anything.
+// What processes that work together agree on beside what they do: a number, with whom they agreed, and that they
+// differ.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include "tyto/error.hpp"
 
 namespace tyto::core {
 
-/// How often this process has compared with others what it was about to do. While the number stays, none of them waits
-/// for it.
+/// How often this process has compared with others what it was about to do.
 std::uint64_t agreements();
 
+/// The group all of whose processes compared what they were about to do after the first `before` agreements: that of
+/// all processes, or the only other one. Nothing where there was none or were several. Messages between two processes
+/// do not count.
+std::optional<std::int64_t> group_that_agreed(std::uint64_t before);
+
+/// What every process of the group throws where they are about to do different things.
+struct DifferentCalls : GraphError {
+  using GraphError::GraphError;
+  std::int64_t group = 0;
+};
+
 /// The largest number that a process of the group of that number brings. All of them make this call, which `call`
-/// names; where one makes another it is a GraphError.
+/// names; where one makes another it is DifferentCalls.
 std::int64_t largest_of_all(std::string_view call, std::int64_t number, std::int64_t group);
 
 }  // namespace tyto::core

@@ -51,6 +51,8 @@ std::map<std::int64_t, std::shared_ptr<ProcessGroup>>& parts() {
 
 std::atomic<std::int64_t> current = 0;
 std::atomic<std::uint64_t> agreed = 0;
+std::mutex agreed_mutex;
+std::map<std::int64_t, std::uint64_t> last_agreement;  // of all of a group, by its number
 
 std::atomic<bool> called_alone = false;
 std::once_flag first_is_noted;
@@ -107,6 +109,10 @@ ProcessGroup& process_group(std::int64_t number) {
 
 void set_process_group(std::shared_ptr<ProcessGroup> group) {
   parts().clear();
+  {
+    const std::lock_guard lock(agreed_mutex);
+    last_agreement.clear();
+  }
   everyone() = group ? std::move(group) : std::make_shared<SingleProcess>();
 }
 
@@ -118,12 +124,33 @@ void agree(const CollectiveCalls& calls) {
   for (const CollectiveCalls::With& each : calls.parties()) {
     ProcessGroup& group = process_group(each.party.group);
     if (group.size() == 1 || each.calls.empty()) continue;
-    ++agreed;
-    group.agree(each);
+    if (each.party.peer == Party::everyone) {
+      const std::lock_guard lock(agreed_mutex);
+      last_agreement[each.party.group] = ++agreed;
+    }
+    try {
+      group.agree(each);
+    } catch (DifferentCalls& error) {
+      error.group = each.party.group;
+      throw;
+    }
   }
 }
 
 std::uint64_t agreements() { return agreed; }
+
+std::optional<std::int64_t> group_that_agreed(std::uint64_t before) {
+  if (agreed == before) return {};
+  const std::lock_guard lock(agreed_mutex);
+  std::optional<std::int64_t> only;
+  for (const auto& [group, last] : last_agreement) {  // that of all processes comes first
+    if (last <= before) continue;
+    if (group == 0) return group;
+    if (only) return {};
+    only = group;
+  }
+  return only;
+}
 
 std::int64_t largest_of_all(std::string_view call, std::int64_t number, std::int64_t group) {
   CollectiveCalls calls;

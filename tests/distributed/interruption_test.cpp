@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -164,9 +166,15 @@ TEST_CASE("rank: interrupted alone" * doctest::skip(true)) {
     const nn::TrainingReport report = training.train(options);
     if (report.steps != 7 || report.interrupted_by != SIGTERM) return 2;
     group.barrier();
-    // The second one has it a little later, which is no second signal; the next one is.
-    if (is_second) {
+    // The second one has it a little later, which is no second signal.
+    if (is_second && given("THEN") == "the same") {
       std::raise(SIGTERM);
+      std::raise(SIGTERM);
+    }
+    group.barrier();
+    if (is_second) {
+      if (given("THEN") == "another") std::raise(SIGINT);
+      std::this_thread::sleep_for(std::chrono::milliseconds(given("THEN") == "the same" ? 700 : 5200));
       std::raise(SIGTERM);
     }
     group.barrier();
@@ -176,8 +184,12 @@ TEST_CASE("rank: interrupted alone" * doctest::skip(true)) {
 
 TEST_CASE("a process that stops or is interrupted has all others end after the same step") {
   with_each_mpi([](const std::string& mpi) {
-    const Ran ran = run_case(mpi, 2, "rank: interrupted alone");
-    CHECK_MESSAGE(ran.status == (mpi == "mpich" ? SIGTERM : 128 + SIGTERM), ran.output);
+    for (const std::string then : {"the same", "another", "later"}) {
+      CAPTURE(then);
+      const Ran ran = run_case(mpi, 2, "rank: interrupted alone", "THEN='" + then + "'");
+      const int signal = then == "another" ? SIGINT : SIGTERM;
+      CHECK_MESSAGE(ran.status == (mpi == "mpich" ? signal : 128 + signal), ran.output);
+    }
   });
 }
 
@@ -254,6 +266,221 @@ TEST_CASE("rank: trains for itself" * doctest::skip(true)) {
 TEST_CASE("processes of a group that train for themselves end for themselves") {
   with_each_mpi([](const std::string& mpi) {
     const Ran ran = run_case(mpi, 2, "rank: trains for itself");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+/// Training of one parameter, whose steps do what a case wants.
+struct Small {
+  explicit Small(const d::Group& group)
+      : batches(Lazy::ones({40, 2}), Lazy::ones({40, 2}), {.size = 2, .part = group.rank(), .parts = group.size()}) {}
+  Lazy together(const Lazy& x, const Lazy& t) {
+    w -= 0.01 * d::average(w, 1);
+    return d::average(mean(square(x * w - t)), 1);
+  }
+  Lazy alone(const Lazy& x, const Lazy& t) const { return mean(square(x * w - t)); }
+
+  Lazy w = Lazy::variable(Lazy{1.0, 2.0}, "w");
+  nn::Batches<Lazy> batches;
+  nn::TrainingOptions options{.epochs = 100, .steps = 30, .progress = false};
+};
+
+/// What train throws, or how many steps it made and what ended it.
+template <class F>
+std::string told_by(F&& step, Small& small) {
+  try {
+    const nn::TrainingReport report = nn::train(step, small.batches, small.options);
+    return std::to_string(report.steps) + " steps, signal " + std::to_string(report.interrupted_by);
+  } catch (const tyto::ValueError& error) {
+    return std::string("ValueError: ") + error.what();
+  } catch (const tyto::GraphError& error) {
+    return std::string("GraphError: ") + error.what();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+int differs(const std::string& told, const std::string& expected) {
+  if (told == expected) return 0;
+  std::fprintf(stderr, "told: %s\nexpected: %s\n", told.c_str(), expected.c_str());
+  return 1;
+}
+
+TEST_CASE("rank: communicates in each fourth step" * doctest::skip(true)) {
+  as_a_program([](const d::Group& group) {
+    Small small(group);
+    const bool is_second = group.rank() == 1, in_step = given("WHERE") == "step";
+    int steps = 0;
+    const auto step = [&](const Lazy& x, const Lazy& t) {
+      return in_step && ++steps % 4 == 0 ? small.together(x, t) : small.alone(x, t);
+    };
+    small.options.after_step = [&](const nn::StepReport& now) {
+      if (!in_step && now.steps % 4 == 0) {
+        small.w -= 0.01 * d::average(small.w, 1);
+        (void)small.w.to_vector<float>();
+      }
+      if (!is_second || now.steps != 6) return true;
+      if (given("END") == "signal") std::raise(SIGTERM);
+      if (given("END") == "exception") throw std::runtime_error("the disk is full");
+      return given("END") != "stop";
+    };
+    const std::string told = told_by(step, small);
+    if (given("END") == "signal") return differs(told, "6 steps, signal 15");
+    if (given("END") == "stop") return differs(told, "6 steps, signal 0");
+    return differs(told, is_second ? "the disk is full"
+                                   : "GraphError: train: rank 1 threw an exception after this step, which ends the "
+                                     "training of all");
+  });
+}
+
+TEST_CASE("processes that communicate in some steps or after them end after the same step") {
+  with_each_mpi([](const std::string& mpi) {
+    for (const std::string where : {"step", "after_step"}) {
+      for (const std::string end : {"signal", "stop", "exception"}) {
+        CAPTURE(where);
+        CAPTURE(end);
+        const Ran ran = run_case(mpi, 2, "rank: communicates in each fourth step", "WHERE=" + where + " END=" + end);
+        CHECK_MESSAGE(ran.status == 0, ran.output);
+      }
+    }
+  });
+}
+
+TEST_CASE("rank: validate fails" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 20});
+  for (const int every : {3, 0}) {
+    for (const bool after : {false, true}) {
+      CAPTURE(every);
+      CAPTURE(after);
+      Small small(group);
+      nn::TrainingHistory history({.every = every});
+      small.options.history = &history;
+      small.options.validate = [&] {
+        if (group.is_first() && !after) throw std::runtime_error("the disk is full");
+        const float mean = d::average(tyto::Tensor<tyto::Eager>(1.0), 1).item<float>();
+        if (group.is_first()) throw std::runtime_error("the disk is full");
+        return nn::Figures{{"accuracy", mean}};
+      };
+      const std::string told = told_by([&](const Lazy& x, const Lazy& t) { return small.together(x, t); }, small);
+      if (group.is_first()) {
+        CHECK(told == "the disk is full");
+      } else if (after && every == 3) {
+        CHECK(contains(told, "GraphError: train: rank 0 threw an exception after this step"));
+      } else {
+        CHECK(contains(told, "GraphError: distributed: processes are about to do different things: call 1 is "));
+      }
+      group.barrier();
+    }
+  }
+}
+
+TEST_CASE("a process that throws where others validate together ends all, and keeps its own exception") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: validate fails");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+TEST_CASE("rank: only the first keeps a history" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 20});
+  for (const int every : {7, 0}) {
+    CAPTURE(every);
+    Small small(group);
+    nn::TrainingHistory history({.every = every});
+    if (group.is_first()) small.options.history = &history;
+    const auto step = [&](const Lazy& x, const Lazy& t) { return small.together(x, t); };
+    CHECK(told_by(step, small) == "30 steps, signal 0");
+    // The first row, of 7 steps or of 20, is the best figure; the second one stops the first process.
+    double rows = 0;
+    small.batches.seek({});
+    small.options.steps = 100;
+    if (group.is_first()) {
+      small.options.validate = [&] { return nn::Figures{{"error", ++rows}}; };
+      small.options.stop_early = nn::EarlyStop{.figure = "error", .patience = 1};
+      history = nn::TrainingHistory({.every = every});
+    }
+    CHECK(told_by(step, small) == (every == 7 ? "14 steps, signal 0" : "41 steps, signal 0"));
+    group.barrier();
+  }
+}
+
+TEST_CASE("a history that only rank 0 keeps, and its early stopping, go with training together") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: only the first keeps a history");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+TEST_CASE("rank: trains in pairs" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 20});
+  const int rank = group.rank();
+  const d::Group pair = group.split(rank / 2);
+  Small small(pair);
+  const auto step = [&](const Lazy& x, const Lazy& t) {
+    const d::GroupScope scope(pair);
+    const Lazy loss = small.together(x, t);
+    (void)loss.item<float>();
+    return loss;
+  };
+  small.options.steps = rank < 2 ? 5 : 9;
+  CHECK(told_by(step, small) == (rank < 2 ? "5 steps, signal 0" : "9 steps, signal 0"));
+  small.options.after_step = [&](const nn::StepReport& now) {
+    if (rank == 3 && now.steps == 2) throw std::runtime_error("the disk is full");
+    return true;
+  };
+  const std::string told = told_by(step, small);
+  if (rank < 2) CHECK(told == "5 steps, signal 0");
+  if (rank == 2) CHECK(contains(told, "GraphError: train: rank 3 threw an exception"));
+  if (rank == 3) CHECK(told == "the disk is full");
+  group.barrier();
+  // Messages alone are no training of all: rank 1 answers.
+  using Eager = tyto::Tensor<tyto::Eager>;
+  const Eager like = Eager::ones({2});
+  if (rank == 0) {
+    small.options.after_step = {};
+    const auto asks = [&](const Lazy& x, const Lazy& t) {
+      (void)d::send(like, 1);
+      (void)d::recv(like, 1);
+      return small.alone(x, t);
+    };
+    CHECK(told_by(asks, small) == "5 steps, signal 0");
+  } else if (rank == 1) {
+    for (int i = 0; i < 5; ++i) (void)d::send(d::recv(like, 0), 0);
+  }
+  group.barrier();
+}
+
+TEST_CASE("processes compare the end of training in the group in which they train alone") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 4, "rank: trains in pairs");
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+TEST_CASE("rank: a loss is NaN" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 20});
+  Small small(group);
+  small.options.keep = {{{"w", Any(small.w)}}};
+  int steps = 0;
+  std::vector<float> before;
+  const auto step = [&](const Lazy& x, const Lazy& t) {
+    before = small.w.to_vector<float>();
+    const Lazy loss = small.together(x, t);
+    return ++steps == 3 && group.rank() == 1 ? loss * std::nan("") : loss;
+  };
+  const std::string kept = "; the states that options.keep lists are as they were before this step; ";
+  const std::string told = told_by(step, small);
+  CHECK(contains(told, kept));
+  CHECK(contains(told, group.is_first() ? "ValueError: train: the loss of rank 1 is NaN in step 3 of this call"
+                                        : "ValueError: train: the loss is NaN in step 3 of this call, in epoch 1"));
+  CHECK(small.w.to_vector<float>() == before);
+  CHECK(before[0] == doctest::Approx(0.9801));
+  group.barrier();
+}
+
+TEST_CASE("a NaN loss of one process puts the states of all back") {
+  with_each_mpi([](const std::string& mpi) {
+    const Ran ran = run_case(mpi, 2, "rank: a loss is NaN");
     CHECK_MESSAGE(ran.status == 0, ran.output);
   });
 }
