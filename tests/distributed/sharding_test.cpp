@@ -253,6 +253,14 @@ TEST_CASE("where one process has gradients that are not finite none updates") {
   });
 }
 
+/// Whether elements or single norms of the gradients can be clipped.
+template <class G>
+concept Clipped = requires(const G& g) {
+  nn::clip_by_value(g, 1.0);
+}
+|| requires(const G& g) { nn::clip_by_norm(g, 1.0); };
+static_assert(Clipped<std::vector<Eager>> && !Clipped<d::Weighed<Eager>>);
+
 TEST_CASE("gradients that were summed already are refused where states are in parts") {
   nn::Descent descent = nn::sgd({.rate = 0.1}).shard();
   const std::vector<Eager> w{Eager::variable(Eager{1.0, 2.0}, "w")}, g{Eager{1.0, 1.0}};

@@ -52,7 +52,7 @@ struct DescentRule {
   bool elementwise = false;      ///< whether an element changes by what belongs to it alone, wherever it stands
 };
 
-/// What an update goes by: gradients, or what sums to them over processes, whose sums it takes.
+/// The gradients of an update: whole ones, or the parts of each process, which the update sums over processes.
 struct Gradients {
   template <class M>
   Gradients(const std::vector<Tensor<M>>& whole) : values(modeless(whole)) {}
