@@ -187,7 +187,7 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
   if (shard_least_ && !given.are_parts) {
     throw GraphError(core::text(name(),
                                 ": processes keep parts of its states (shard), for which update() sums gradients "
-                                "itself: give it distributed::weighed(gradients, samples), not average(...)"));
+                                "itself: give it distributed::weighted(gradients, samples), not average(...)"));
   }
   const std::vector<Tensor<Any>>& gradients = given.values;
   if (parameters.empty() && gradients.empty()) {

@@ -364,7 +364,7 @@ std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int
 }
 
 template <class M>
-Weighed<M> weighed(const std::vector<Tensor<M>>& gradients, std::int64_t samples) {
+Weighted<M> weighted(const std::vector<Tensor<M>>& gradients, std::int64_t samples) {
   return {in_mode<M>(averages_of(all_sent(gradients), samples, false))};
 }
 
@@ -383,11 +383,11 @@ TYTO_KEEP(send, int)
 TYTO_KEEP(recv, int)
 TYTO_KEEP(average, std::int64_t)
 template std::vector<Tensor<Eager>> average(const std::vector<Tensor<Eager>>&, std::int64_t);
-template Weighed<Eager> weighed(const std::vector<Tensor<Eager>>&, std::int64_t);
+template Weighted<Eager> weighted(const std::vector<Tensor<Eager>>&, std::int64_t);
 template std::vector<Tensor<Lazy>> average(const std::vector<Tensor<Lazy>>&, std::int64_t);
-template Weighed<Lazy> weighed(const std::vector<Tensor<Lazy>>&, std::int64_t);
+template Weighted<Lazy> weighted(const std::vector<Tensor<Lazy>>&, std::int64_t);
 template std::vector<Tensor<Any>> average(const std::vector<Tensor<Any>>&, std::int64_t);
-template Weighed<Any> weighed(const std::vector<Tensor<Any>>&, std::int64_t);
+template Weighted<Any> weighted(const std::vector<Tensor<Any>>&, std::int64_t);
 #undef TYTO_KEEP
 
 }  // namespace TYTO_API

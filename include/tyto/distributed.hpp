@@ -136,7 +136,7 @@ std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int
 /// What sums to gradients over processes. The optimizer takes the sums, of which it may need a part alone
 /// (nn::Descent::shard).
 template <class M>
-struct Weighed {
+struct Weighted {
   std::vector<Tensor<M>> parts;           ///< this process's, one for each gradient
   std::optional<double> norm_limit = {};  ///< of all sums together, as nn::clip_by_global_norm asks for it
 };
@@ -144,9 +144,9 @@ struct Weighed {
 /// Each times this process's share of the samples of all: what they sum to over processes is their average.
 ///
 ///     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
-///     descent.update(model.parameters(), tyto::distributed::weighed(gradients, x.shape()[0]));
+///     descent.update(model.parameters(), tyto::distributed::weighted(gradients, x.shape()[0]));
 template <class M>
-Weighed<M> weighed(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
+Weighted<M> weighted(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
 /// Gives every state the value that it has on the process `root`, at once.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);

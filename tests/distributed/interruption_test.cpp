@@ -51,7 +51,7 @@ class Training {
         return mean(square(matmul(tanh(matmul(inputs, parameters_[0]) + parameters_[1]), parameters_[2]) - targets));
       };
       auto [loss, gradients] = tyto::value_and_grad(objective, parameters_)(x, t);
-      descent_.update(parameters_, d::weighed(gradients, x.shape()[0]));
+      descent_.update(parameters_, d::weighted(gradients, x.shape()[0]));
       return d::average(loss, x.shape()[0]);
     });
     options.epochs = 1'000'000'000;

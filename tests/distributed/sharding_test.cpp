@@ -93,7 +93,7 @@ class Training {
       };
       auto [loss, gradients] = tyto::value_and_grad(objective, parameters)(x, t);
       const std::int64_t samples = x.shape()[0];
-      if (training->is_sharded_ || training->how_ == How::joint) training->update(d::weighed(gradients, samples));
+      if (training->is_sharded_ || training->how_ == How::joint) training->update(d::weighted(gradients, samples));
       else training->update(d::average(gradients, samples));
       return d::average(training->how_ == How::scaled ? training->scale_.unscaled(loss) : loss, samples);
     }
@@ -233,7 +233,7 @@ TEST_CASE("rank: not finite" * doctest::skip(true)) {
   nn::Descent descent = nn::sgd({.rate = 1.0}).shard(1);
   nn::LossScale scale({.first = 4});
   const auto step = [&](double gradient) {
-    scale.step(descent, std::vector<Eager>{w}, d::weighed(std::vector<Eager>{Eager::full({3}, gradient)}, 1));
+    scale.step(descent, std::vector<Eager>{w}, d::weighted(std::vector<Eager>{Eager::full({3}, gradient)}, 1));
   };
   // One process alone has a gradient that is not finite: none updates, and all have the same scale.
   step(group.rank() == 1 ? std::numeric_limits<double>::infinity() : 4.0);
@@ -259,20 +259,20 @@ concept Clipped = requires(const G& g) {
   nn::clip_by_value(g, 1.0);
 }
 || requires(const G& g) { nn::clip_by_norm(g, 1.0); };
-static_assert(Clipped<std::vector<Eager>> && !Clipped<d::Weighed<Eager>>);
+static_assert(Clipped<std::vector<Eager>> && !Clipped<d::Weighted<Eager>>);
 
 TEST_CASE("gradients that were summed already are refused where states are in parts") {
   nn::Descent descent = nn::sgd({.rate = 0.1}).shard();
   const std::vector<Eager> w{Eager::variable(Eager{1.0, 2.0}, "w")}, g{Eager{1.0, 1.0}};
   const char* const told =
       "sgd: processes keep parts of its states (shard), for which update() sums gradients itself: give it "
-      "distributed::weighed(gradients, samples), not average(...)";
+      "distributed::weighted(gradients, samples), not average(...)";
   CHECK_THROWS_WITH_AS(descent.update(w, d::average(g, 1)), told, tyto::GraphError);
   CHECK_THROWS_WITH_AS(descent.update(w, nn::clip_by_global_norm(g, 1.0)), told, tyto::GraphError);
   nn::LossScale scale;
   CHECK_THROWS_WITH_AS(scale.step(descent, w, g), told, tyto::GraphError);
-  CHECK_THROWS_AS((void)nn::clip_by_global_norm(d::weighed(g, 1), 0), tyto::ValueError);
-  descent.update(w, d::weighed(g, 1));
+  CHECK_THROWS_AS((void)nn::clip_by_global_norm(d::weighted(g, 1), 0), tyto::ValueError);
+  descent.update(w, d::weighted(g, 1));
   CHECK(w[0].to_vector<float>() == std::vector<float>{0.9F, 1.9F});
   // `auto sharded = sgd.shard()` of a name is none, and one that is thrown away a warning.
   static_assert(!std::is_constructible_v<nn::Descent, nn::Descent&>);

@@ -45,7 +45,7 @@ const Excuse excuses[] = {
     {"the result is complex, and computed in f32",
      "complex fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn stft istft"},
     {"what several processes have, summed in f32 or moved: tests/distributed/operators_test.cpp",
-     "all_reduce all_gather reduce_scatter broadcast barrier send recv weighed"},
+     "all_reduce all_gather reduce_scatter broadcast barrier send recv weighted"},
     {"factorisations refuse half precision",
      "solve inv tensorsolve tensorinv det slogdet triangular_solve solve_ex inv_ex cholesky_ex lu lu_factor lu_solve "
      "cholesky cholesky_solve qr svd svdvals eigh eigvalsh eig eigvals pinv lstsq expm cond "

@@ -47,16 +47,16 @@ std::vector<Tensor<M>> clip_by_global_norm(const std::vector<Tensor<M>>& gradien
 }
 /// Limits the sums over processes: the update that takes them does it.
 template <class M>
-distributed::Weighed<M> clip_by_global_norm(distributed::Weighed<M> gradients, double limit) {
+distributed::Weighted<M> clip_by_global_norm(distributed::Weighted<M> gradients, double limit) {
   gradients.norm_limit = std::min(gradients.norm_limit.value_or(limit), detail::checked_norm_limit(limit));
   return gradients;
 }
 /// An element of a sum over processes, and its norm, are known to the update alone: limit all by clip_by_global_norm,
 /// or the gradients that distributed::average sums.
 template <class M>
-void clip_by_value(const distributed::Weighed<M>& gradients, double limit) = delete;
+void clip_by_value(const distributed::Weighted<M>& gradients, double limit) = delete;
 template <class M>
-void clip_by_norm(const distributed::Weighed<M>& gradients, double limit) = delete;
+void clip_by_norm(const distributed::Weighted<M>& gradients, double limit) = delete;
 
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -57,7 +57,7 @@ struct Gradients {
   template <class M>
   Gradients(const std::vector<Tensor<M>>& whole) : values(modeless(whole)) {}
   template <class M>
-  Gradients(const distributed::Weighed<M>& given)
+  Gradients(const distributed::Weighted<M>& given)
       : values(modeless(given.parts)), are_parts(true), norm_limit(given.norm_limit) {}
 
   std::vector<Tensor<Any>> values;        ///< one for each parameter
@@ -102,7 +102,7 @@ class TYTO_API Descent {
 
   /// In a group of processes, each keeps the states of its part of every parameter of `least` elements or more whose
   /// rule is elementwise, updates that part, and gets the others' (ZeRO-1). update() then takes what
-  /// distributed::weighed() yields, alone or by way of clip_by_global_norm and LossScale::step, and throws GraphError
+  /// distributed::weighted() yields, alone or by way of clip_by_global_norm and LossScale::step, and throws GraphError
   /// for gradients that were summed before. Before the first update only.
   ///
   ///     nn::Descent descent = nn::adam({.rate = 0.001}).shard();

@@ -72,17 +72,17 @@ class TYTO_API LossScale {
     static_assert(
         !requires { change(values).parts; },
         "LossScale::step: `change` of gradients yields gradients; to sum them over processes, give step() "
-        "what distributed::weighed() yields");
+        "what distributed::weighted() yields");
     step_where(all_finite(values), descent, parameters, change(values));
   }
   /// The same by what sums to the gradients over processes: where all are finite on all of them.
   template <class P, class G, class F = std::identity>
-  void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const distributed::Weighed<G>& gradients,
+  void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const distributed::Weighted<G>& gradients,
             F&& change = {}) {
-    const distributed::Weighed<Any> values{over_scale(gradients.parts), gradients.norm_limit};
+    const distributed::Weighted<Any> values{over_scale(gradients.parts), gradients.norm_limit};
     static_assert(
         requires { change(values).parts; },
-        "LossScale::step: `change` of weighed gradients yields weighed gradients, as clip_by_global_norm does; "
+        "LossScale::step: `change` of weighted gradients yields weighted gradients, as clip_by_global_norm does; "
         "their parts alone would not be summed over processes");
     const Tensor<Any> finite = distributed::all_reduce(all_finite(values.parts), distributed::Reduce::min);
     step_where(finite, descent, parameters, change(values));
