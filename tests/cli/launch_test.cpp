@@ -2,6 +2,7 @@
 // tyto launch: what it runs, what it refuses, and starting again. tests/distributed starts groups by it.
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "tests/cli/program.hpp"
 
@@ -126,10 +127,13 @@ TEST_CASE("launch passes on what is to end it, and starts nothing again") {
 TEST_CASE("launch asks the processes themselves to end, and waits for them") {
   for (const char* mpi : {"openmpi", "mpich"}) {
     if (!is_there(mpi)) continue;
-    // `timeout` passes a signal on twice, to its child and to the process group of both.
-    for (const std::string under : {"", "timeout 100 "}) {
+    const std::string kill = "kill -TERM $launcher\n";
+    // `timeout` passes a signal on twice, to its child and to the process group of both: within microseconds, so that
+    // tyto sees one or two.
+    for (const auto& [under, kills] :
+         {std::pair{"", kill}, std::pair{"timeout 100 ", kill}, std::pair{"", kill + "sleep 0.1\n" + kill}}) {
       CAPTURE(mpi);
-      CAPTURE(under);
+      CAPTURE(kills);
       const Workplace place;
       // Longer than Open MPI's launcher leaves to those that it ends.
       place.write("rank.sh",
@@ -138,8 +142,8 @@ TEST_CASE("launch asks the processes themselves to end, and waits for them") {
       place.write("stop.sh", "set -m\ncd " + place.path("") + "\n" + under + "\"$PROGRAM_UNDER_TEST\" launch --mpi " +
                                  std::string(mpi) +
                                  " -n 2 sh rank.sh > out 2>&1 &\nlauncher=$!\n"
-                                 "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\nkill -TERM $launcher\n"
-                                 "wait $launcher\necho status $?, $(ls | grep -c done) done\n");
+                                 "while [ $(ls | grep -c pid) -lt 2 ]; do sleep 0.1; done\n" +
+                                 kills + "wait $launcher\necho status $?, $(ls | grep -c done) done\n");
       std::FILE* pipe = popen(("bash " + place.path("stop.sh") + " 2>&1").c_str(), "r");
       REQUIRE(pipe != nullptr);
       std::string told;
