@@ -10,7 +10,8 @@ namespace tyto::nn::detail {
 class Interruption {
  public:
   Interruption();
-  /// Puts back what was there before the first of those that live. A signal that nobody asked for takes its course.
+  /// Puts back what was there before the first of those that live, but leaves the handler of a signal that another
+  /// process received, which may still come. A signal that nobody asked for takes its course.
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;

@@ -320,8 +320,8 @@ core::AnyTensor share_of(const std::vector<core::AnyTensor>& own, std::int64_t s
   return count / core::AnyTensor(core::reduced(count, Reduce::sum));
 }
 
-// Halves are weighed, and summed, in f32.
-core::AnyTensor weighed_by(const core::AnyTensor& own, const core::AnyTensor& share) {
+// Halves are weighted, and summed, in f32.
+core::AnyTensor weighted_by(const core::AnyTensor& own, const core::AnyTensor& share) {
   const DType dtype = own.dtype();
   const DType wide = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
   return cast(own, wide) * cast(share, wide);
@@ -331,7 +331,7 @@ std::vector<core::AnyTensor> averages_of(std::vector<core::AnyTensor> own, std::
                                          bool are_summed = true) {
   const core::AnyTensor share = share_of(own, samples);
   for (std::size_t i = share.defined() ? own.size() : 0; i-- > 0;) {
-    const core::AnyTensor part = weighed_by(own[i], share);
+    const core::AnyTensor part = weighted_by(own[i], share);
     own[i] = are_summed ? cast(core::AnyTensor(core::reduced(part, Reduce::sum)), own[i].dtype()) : part;
   }
   return own;

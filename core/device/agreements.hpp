@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What processes that work together agree on beside what they do: a number, with whom they agreed, and that they
-// differ.
+// What processes compare besides their calls: the largest of their numbers, the group that compared, and the error
+// where they differ.
 #pragma once
 
 #include <cstdint>

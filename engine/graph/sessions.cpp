@@ -165,11 +165,23 @@ bool have_same_arguments(const Call& a, const Call& b) {
   });
 }
 
+void run_each_alone(std::size_t session, std::span<Call* const> calls) {
+  for (Call* call : calls) {
+    try {
+      run_together(session, {&call, 1}, 0, call->rows());
+    } catch (...) {
+      call->exception = std::current_exception();
+    }
+  }
+}
+
 /// Whether the rows of calls that ran together are made of other calls' rows. Each call runs once more, in the same
 /// place of as many rows, which are all its own now: the same plan, and so the same bits, unless its rows saw the
-/// others'. Results that differ between two such runs are random and tell nothing, as arguments that are the same.
+/// others'. Results that differ between two such runs are random and tell nothing. Arguments that are all the same tell
+/// nothing either: such calls are answered alone.
 Joining found_by_replacing_others(std::size_t session, std::span<Call* const> calls, std::int64_t rows) {
   if (std::ranges::all_of(calls, [&](const Call* call) { return have_same_arguments(*call, *calls[0]); })) {
+    run_each_alone(session, calls);  // nothing is seen
     return Joining::untried;
   }
   Joining found = Joining::untried;
@@ -197,22 +209,12 @@ Joining found_by_replacing_others(std::size_t session, std::span<Call* const> ca
   return found;
 }
 
-void run_each_alone(std::size_t session, std::span<Call* const> calls) {
-  for (Call* call : calls) {
-    try {
-      run_together(session, {&call, 1}, 0, call->rows());
-    } catch (...) {
-      call->exception = std::current_exception();
-    }
-  }
-}
-
 /// Runs a group, whose calls may fail, and says what is known then of calls of the kind. When they fail together each
 /// is run alone, to find out whose fault it was; where it was nobody's, such calls cannot be put together. What runs
 /// alone has the rows that it was given.
 Joining run_all(std::size_t session, const Group& group, Joining known, std::int64_t most) {
   const std::vector<Call*>& calls = group.calls;
-  if (calls.size() == 1) {
+  if (calls.size() == 1 || known == Joining::never) {
     run_each_alone(session, calls);
     return known;
   }
@@ -353,13 +355,12 @@ Results PoolCore::call(std::vector<Value> arguments, const std::string& signatur
     lock.unlock();
     const Joining found = run_all(session, *group, before, options_.batch);
     lock.lock();
-    if (found != before) queue.learn(kind, found);
     for (Call* call : group->calls) {
       call->done = true;
       call->changed.notify_one();
     }
     queue.give(session);
-    lock.unlock();
+    if (found != before) queue.learn(kind, found);  // last: if memory runs out, only this call throws
   }
   if (own.exception) std::rethrow_exception(own.exception);
   return std::move(own.results);

@@ -133,7 +133,7 @@ Tensor<M> average(const Tensor<M>& x, std::int64_t samples);
 template <class M>
 std::vector<Tensor<M>> average(const std::vector<Tensor<M>>& gradients, std::int64_t samples);
 
-/// What sums to gradients over processes. The optimizer takes the sums, of which it may need a part alone
+/// Gradients still to be summed over processes. The optimizer takes the sums, of which it may need a part alone
 /// (nn::Descent::shard).
 template <class M>
 struct Weighted {

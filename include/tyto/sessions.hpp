@@ -114,14 +114,14 @@ inline constexpr bool may_be_joined<NamedList<T>> = true;
 ///     SessionPool pool(f, {.sessions = 4, .batch = 8, .wait_us = 200});
 ///     Tensor y = pool(Tensor::ones({1, 10}));   // from any thread
 ///
-/// With `batch` calls that wait are put together: row i of each result is to be made of row i of the arguments alone.
-/// In the first group of calls with different arguments each runs once more among copies of its rows, to see
-/// whether they change with those of others, as where a mean over the first axis is taken. Such calls run alone from
-/// then on, as do those that fail together and none of them alone, such as calls of a model whose file states the
-/// batch: numbers are right, and nothing is won. Calls that run together have 1, 2, 4, 8 ... rows, filled up by copies
-/// of the last one, so that there are few plans; numbers are those of a run of so many rows, which may differ from
-/// those of one row in the last bits. A call whose shapes differ runs alone or with others like it, and what a call
-/// throws no other call sees.
+/// With `batch` calls that wait are put together: row i of each result is to be made of row i of the arguments alone,
+/// however many rows there are. In the first group of calls with different arguments each runs once more among copies
+/// of its rows, to see whether they change with those of others, as where a mean over the first axis is taken; until
+/// then groups of equal arguments run alone. Calls whose rows change run alone for good, as do those that fail together
+/// and none of them alone, such as calls of a model whose file states the batch: numbers are right, and nothing is won.
+/// Calls that run together have 1, 2, 4, 8 ... rows, filled up by copies of the last one, so that there are few plans;
+/// numbers are those of a run of so many rows, which may differ from those of one row in the last bits. A call whose
+/// shapes differ runs alone or with others like it, and what a call throws no other call sees.
 template <class M>
 class SessionPool {
  public:

@@ -184,7 +184,7 @@ BOTH_MODES("a function that mixes rows gives each call what it gives alone") {
     }
   };
   const auto row = [](int client) { return Tensor::full({1, 1}, client, DType::f64); };
-  // The same rows tell nothing, and no harm is done by them.
+  // The same rows tell nothing, so that they are not put together.
   for (const auto& [twice, centred] : called_together(pool, [&](int) { return row(3); })) {
     CHECK(numbers(centred) == Numbers{0, 1e9});
   }
@@ -193,6 +193,15 @@ BOTH_MODES("a function that mixes rows gives each call what it gives alone") {
   const auto [twice, centred] = pool(row(5));
   CHECK(numbers(twice) == Numbers{10});
   check(called_together(pool, row));
+}
+
+BOTH_MODES("calls with equal arguments give what they give alone") {
+  using Tensor = tyto::Tensor<Mode>;
+  auto f = tyto::compile([](Tensor x) { return x / x.sum(0); });
+  SessionPool pool(f, {.sessions = 1, .batch = clients, .wait_us = 30'000'000});
+  for (const Tensor& share : called_together(pool, [](int) { return Tensor::full({1, 1}, 3.0, DType::f64); })) {
+    CHECK(numbers(share) == Numbers{1});
+  }
 }
 
 BOTH_MODES("a function that mixes rows is known whatever else its results hold") {

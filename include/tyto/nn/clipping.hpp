@@ -45,7 +45,7 @@ template <class M>
 std::vector<Tensor<M>> clip_by_global_norm(const std::vector<Tensor<M>>& gradients, double limit) {
   return detail::clipped(detail::clip_by_global_norm, gradients, limit);
 }
-/// Limits the sums over processes: the update that takes them does it.
+/// Limits the norm of the sums over processes, once the update has taken them.
 template <class M>
 distributed::Weighted<M> clip_by_global_norm(distributed::Weighted<M> gradients, double limit) {
   gradients.norm_limit = std::min(gradients.norm_limit.value_or(limit), detail::checked_norm_limit(limit));

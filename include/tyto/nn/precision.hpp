@@ -75,7 +75,7 @@ class TYTO_API LossScale {
         "what distributed::weighted() yields");
     step_where(all_finite(values), descent, parameters, change(values));
   }
-  /// The same by what sums to the gradients over processes: where all are finite on all of them.
+  /// The same with gradients that are still to be summed over processes: updates where they are finite on all of them.
   template <class P, class G, class F = std::identity>
   void step(Descent& descent, const std::vector<Tensor<P>>& parameters, const distributed::Weighted<G>& gradients,
             F&& change = {}) {

@@ -57,7 +57,7 @@ struct EarlyStop {
 struct SavedRun {
   const Checkpoint* checkpoint = nullptr;  ///< all that the run needs
   std::string file = {};                   ///< empty: nothing is written
-  std::int64_t every = 0;                  ///< steps between two writings, by the batches; 0: at its end alone
+  std::int64_t every = 0;                  ///< steps of the run between two writings; 0: at the call's end alone
 };
 
 /// Options of `train`.
@@ -83,8 +83,9 @@ struct TrainingOptions {
   /// A NaN loss ends training by a ValueError, before anything is told of it or saved; false: training goes on.
   bool stop_on_nan = true;
   /// The first SIGINT (Ctrl-C) or SIGTERM ends training after the current step, and TrainingReport::interrupted_by
-  /// names it; the second ends the program at once. Signals that the program ignores or handles itself stay its own.
-  /// Processes that train together end after the same step, whichever of them it came to; so do they where one stops.
+  /// names it; a second one ends the program at once, unless it is the same within half a second. Signals that the
+  /// program ignores or handles itself stay its own. Processes that train together end after the same step, whichever
+  /// of them received the signal or stopped by itself.
   bool interruptible = true;
   /// States that get their values from before the step back when its loss is NaN: those of the model and of the
   /// descent. They are held twice while a step runs.
@@ -114,7 +115,7 @@ std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int6
 /// One call of train() without its data and its step: what is counted, shown, noted and decided.
 class TYTO_API TrainingCourse {
  public:
-  /// Steps of the run, as its batches stand.
+  /// `steps_before` of the run were made before this call, by the position of its batches; it makes `steps_to_come`.
   TrainingCourse(const TrainingOptions& options, std::int64_t steps_before, std::int64_t steps_to_come);
   ~TrainingCourse();
   TrainingCourse(const TrainingCourse&) = delete;

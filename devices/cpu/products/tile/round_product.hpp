@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A product that is rounded before anything is added to it, whatever the compiler makes of sums of products.
+// On x86-64 and AArch64; elsewhere the compiler's flags decide.
 #pragma once
 
 namespace tyto::cpu::TYTO_ISA {
