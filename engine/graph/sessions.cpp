@@ -177,13 +177,8 @@ void run_each_alone(std::size_t session, std::span<Call* const> calls) {
 
 /// Whether the rows of calls that ran together are made of other calls' rows. Each call runs once more, in the same
 /// place of as many rows, which are all its own now: the same plan, and so the same bits, unless its rows saw the
-/// others'. Results that differ between two such runs are random and tell nothing. Arguments that are all the same tell
-/// nothing either: such calls are answered alone.
+/// others'. Results that differ between two such runs are random and tell nothing.
 Joining found_by_replacing_others(std::size_t session, std::span<Call* const> calls, std::int64_t rows) {
-  if (std::ranges::all_of(calls, [&](const Call* call) { return have_same_arguments(*call, *calls[0]); })) {
-    run_each_alone(session, calls);  // nothing is seen
-    return Joining::untried;
-  }
   Joining found = Joining::untried;
   std::int64_t first = 0;
   for (const Call* call : calls) {
@@ -219,7 +214,12 @@ Joining run_all(std::size_t session, const Group& group, Joining known, std::int
     return known;
   }
   const std::int64_t rows = padded(group.rows, most);
+  const auto repeats_first = [&](const Call* call) { return have_same_arguments(*call, *calls[0]); };
   try {
+    if (known == Joining::untried && std::ranges::all_of(calls, repeats_first)) {
+      run_each_alone(session, calls);  // what is equal would not show whether rows are mixed
+      return known;
+    }
     run_together(session, calls, 0, rows);
   } catch (...) {
     run_each_alone(session, calls);
