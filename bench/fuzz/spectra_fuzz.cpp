@@ -55,7 +55,7 @@ T groups(Dice& dice, std::int64_t n) {
 
 Drawn draw_plain(Dice& dice, std::int64_t n) {
   const std::int64_t rank = dice.between(0, 6);
-  switch (dice.below(12)) {
+  switch (dice.below(13)) {
     case 0: return {"ones", T::ones({n, n}, DType::f64)};
     case 1: return {"remainders", remainders(dice, n)};
     case 2: return {"groups", groups(dice, n)};
@@ -77,6 +77,10 @@ Drawn draw_plain(Dice& dice, std::int64_t n) {
     }
     case 9: return {"triangle of ones", triu(T::ones({n, n}, DType::f64), dice.between(-2, 2))};
     case 10: return {"circle", roll(T::eye(n, n, 0, DType::f64), dice.between(1, 5), 0)};
+    case 11: {  // Jordan blocks of zeros beside circles
+      const double edges = static_cast<double>(dice.between(1, 3)) / static_cast<double>(n);
+      return {"directed graph", less(uniform(dice, {n, n}), edges).astype(DType::f64)};
+    }
     default: {  // few distinct rows
       const T of = T::integers({n}, {.low = 0, .high = dice.between(1, 5), .key = Key{dice.seed(), 4}});
       return {"equal rows", take(uniform(dice, {6, n}) - 0.5, of, 0)};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Spectra of plain matrices of low rank, whose eigenvalues are known: after the first deflations nothing is left of
-// them but rounding errors, which shrink from step to step.
+// Spectra of plain matrices whose eigenvalues are known: of low rank, of which nothing is left after the first
+// deflations but rounding errors, which shrink from step to step; and of directed graphs.
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/linalg.hpp"
 #include "tests/support/both_modes.hpp"
@@ -124,6 +127,70 @@ BOTH_MODES("matrices of low rank have the eigenvalues that they are made of") {
         check_values(linalg::eigvals(matrix_of<T>(kind, n, type)), kind, n, type);
       }
     }
+  }
+}
+
+/// The graph's closed walks of each length, which are the sums of powers of its eigenvalues.
+Numbers closed_walks(const std::vector<std::int64_t>& edges, std::int64_t n, int longest) {
+  const auto at = [n](std::int64_t i, std::int64_t j) { return static_cast<std::size_t>(i * n + j); };
+  std::vector<std::int64_t> walks = edges;
+  Numbers closed;
+  for (int length = 1; length <= longest; ++length) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) sum += walks[at(i, i)];
+    closed.push_back(static_cast<double>(sum));
+    std::vector<std::int64_t> longer(walks.size());
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        if (edges[at(i, k)] == 0) continue;
+        for (std::int64_t j = 0; j < n; ++j) longer[at(i, j)] += walks[at(k, j)];
+      }
+    }
+    walks = std::move(longer);
+  }
+  return closed;
+}
+
+/// As many edges as were drawn, some of them twice, twice the number of nodes.
+std::vector<std::int64_t> directed_graph(std::uint32_t seed, std::int64_t n) {
+  std::minstd_rand random(seed);
+  const auto node = [&] { return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(n)); };
+  std::vector<std::int64_t> edges(static_cast<std::size_t>(n * n));
+  for (std::int64_t edge = 0; edge < 2 * n; ++edge) {
+    const std::int64_t from = node();
+    edges[static_cast<std::size_t>(from * n + node())] = 1;
+  }
+  return edges;
+}
+
+// Jordan blocks of zeros and of roots of one size, over which QR steps wander for a while.
+BOTH_MODES("eigenvalues of sparse directed graphs have the sums of powers that closed walks count") {
+  using T = Tensor<Mode>;
+  constexpr int longest = 6;
+  const auto check = [](std::uint32_t seed, std::int64_t n, DType type) {
+    CAPTURE(seed);
+    CAPTURE(n);
+    CAPTURE(type);
+    const std::vector<std::int64_t> edges = directed_graph(seed, n);
+    const T values = linalg::eigvals(T::from(edges, {n, n}).astype(type)).astype(DType::c128);
+    const auto found = values.template to_vector<std::complex<double>>();
+    const Numbers closed = closed_walks(edges, n, longest);
+    for (int length = 1; length <= longest; ++length) {
+      std::complex<double> sum = 0;
+      double sizes = 0;
+      for (const std::complex<double>& value : found) {
+        sum += std::pow(value, length);
+        sizes += std::pow(std::max(1.0, std::abs(value)), length);
+      }
+      CAPTURE(length);
+      // A change of the matrix by epsilon times its norm changes the sum by as many walks.
+      CHECK(std::abs(sum - closed[static_cast<std::size_t>(length - 1)]) <= 40 * length * sizes * epsilon_of(type));
+    }
+  };
+  check(86 * 7919 + 140, 140, DType::f64);
+  check(86 * 7919 + 140, 140, DType::c128);
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    check(seed, 60 + 3 * (seed % 40), all_types[seed % 4]);
   }
 }
 

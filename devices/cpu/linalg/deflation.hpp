@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // When an element below the diagonal of a Hessenberg matrix counts as zero: one rule for the real and the complex QR
-// iteration.
+// iteration; and how many steps these take.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,10 @@ template <class T>
 struct Subdiagonal {
   T below, across, upper, lower, distance, before, after;
 };
+
+/// QR steps for all eigenvalues of a matrix, as LAPACK's lahqr gives: most take two or three, but those of a defective
+/// cluster, as matrices of sparse directed graphs have, one a hundred.
+constexpr std::int64_t most_qr_steps(std::int64_t size) noexcept { return 30 * std::max<std::int64_t>(10, size); }
 
 /// Whether `below` is negligible beside its neighbours and for the eigenvalues (Ahues and Tisseur, A new deflation
 /// criterion for the QR algorithm, 1997), or under the floor of its block.

@@ -155,8 +155,8 @@ bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Pa
   T* const columns = workspace + 3 * n * DelayedSweeps<T>::most;
   find_floors<T>(
       n, [&](Index row, Index column) { return rough_size(get(h, row, column)); }, floors);
-  constexpr int most_steps = 60;
-  int steps = 0;
+  Index left = most_qr_steps(n);
+  Index steps = 0;  // since the last eigenvalue
   for (Index last = n - 1; last > 0;) {
     Index first = last;
     while (first > 0 && !stands_apart(h, first, floors[first])) --first;
@@ -166,7 +166,8 @@ bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Pa
       steps = 0;
       continue;
     }
-    if (++steps > most_steps) return false;
+    if (left-- == 0) return false;
+    ++steps;
     Number<T> shift = wilkinson_shift(h, last);
     // Shifts that go round in circles are left by one that has nothing to do with them.
     if (steps % 10 == 0) shift = {std::abs(h.re(last, last - 1)) + h.re(last, last), h.im(last, last)};

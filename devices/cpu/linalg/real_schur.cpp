@@ -80,7 +80,8 @@ class SchurIteration {
 
   bool run() noexcept {
     const Index size = h_.rows;
-    Index steps = 0;
+    Index steps = 0;  // since the last eigenvalue
+    Index left = most_qr_steps(size);
     for (Index last = size - 1; last >= 0;) {
       const Index first = first_of_block(last);
       if (first == last) {
@@ -94,7 +95,8 @@ class SchurIteration {
         steps = 0;
         continue;
       }
-      if (++steps > most_steps) return false;
+      if (left-- == 0) return false;
+      ++steps;
       Number<T> shifts[most_shifts];
       const Index count = choose_shifts(first, last, steps, shifts);
       if (count == 0) return false;
@@ -104,8 +106,6 @@ class SchurIteration {
   }
 
  private:
-  static constexpr Index most_steps = 60;
-
   bool stands_apart(Index k) const noexcept {
     const Subdiagonal<T> at{std::abs(h_(k, k - 1)),
                             std::abs(h_(k - 1, k)),
