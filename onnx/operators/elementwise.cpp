@@ -48,9 +48,9 @@ Outputs power_of_base(const OperatorCall& call) {
 }
 
 Outputs mean_of_all(const OperatorCall& call) {
-  Array total = call[0];
+  Array total = halves_in_f32(call[0]);
   for (std::size_t i = 1; i < call.input_count(); ++i) total = total + call[i];
-  return {total / static_cast<double>(call.input_count())};
+  return {cast(total / static_cast<double>(call.input_count()), call[0].dtype())};
 }
 
 Outputs shift(const OperatorCall& call) {

@@ -3,11 +3,11 @@
 #include "onnx/operators/activation.hpp"
 #include "onnx/operators/convolutions.hpp"
 #include "onnx/operators/normalisation.hpp"
+#include "onnx/operators/products.hpp"
 #include "onnx/program/operators.hpp"
 #include "tyto/activations.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
-#include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
@@ -42,34 +42,27 @@ Outputs fused_convolution(const OperatorCall& call) {
 Outputs fused_product(const OperatorCall& call) {
   if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0)
     call.refuse("transBatchA and transBatchB");
-  const Array a = call.integer("transA", 0) != 0 ? matrix_transpose(call[0]) : call[0];
-  const Array b = call.integer("transB", 0) != 0 ? matrix_transpose(call[1]) : call[1];
-  const double alpha = call.number("alpha", 1);
-  return {alpha == 1 ? matmul(a, b) : matmul(a, b) * alpha};
+  return {scaled_product(call)};
 }
 
-Outputs fused_general_product(const OperatorCall& call) {
-  const Array a = call.integer("transA", 0) != 0 ? matrix_transpose(call[0]) : call[0];
-  const Array b = call.integer("transB", 0) != 0 ? matrix_transpose(call[1]) : call[1];
-  const double alpha = call.number("alpha", 1), beta = call.number("beta", 1);
-  Array y = matmul(a, b) * alpha;
-  if (call.has(2)) y = y + call[2] * beta;
-  return {activated(call, y)};
-}
+Outputs fused_general_product(const OperatorCall& call) { return {activated(call, general_product(call))}; }
 
 // Inputs: x, what skipped a layer, factors, offsets, bias. The sum is an output too.
 Outputs skip_layer_norm(const OperatorCall& call) {
-  Array total = call[0] + call[1];
+  Array total = halves_in_f32(call[0]) + call[1];
   if (call.has(4)) total = total + call[4];
   const Normalised n = normalised(total, -1, call.number("epsilon", 1e-12));
-  const Array y = n.result * call[2];
-  return {call.has(3) ? y + call[3] : y, n.mean, n.inverse_deviation, total};
+  Array y = n.result * call[2];
+  if (call.has(3)) y = y + call[3];
+  const DType type = call[0].dtype();
+  return {cast(y, type), n.mean, n.inverse_deviation, cast(total, type)};
 }
 Outputs skip_simplified_layer_norm(const OperatorCall& call) {
-  Array total = call[0] + call[1];
+  Array total = halves_in_f32(call[0]) + call[1];
   if (call.has(3)) total = total + call[3];
-  const Array y = root_mean_square_normalised(total, -1, call.number("epsilon", 1e-12)) * call[2];
-  return {y, y, y, total};
+  const DType type = call[0].dtype();
+  const Array y = cast(root_mean_square_normalised(total, -1, call.number("epsilon", 1e-12)) * call[2], type);
+  return {y, y, y, cast(total, type)};
 }
 
 // Word, place and segment vectors added up and normalised.
@@ -78,12 +71,13 @@ Outputs embed_layer_norm(const OperatorCall& call) {
   call.ignore("mask_index_type");
   const std::int64_t length = axis_length(words, 1);
   const Array places = call.has(8) ? call[8] : Array::arange(length);
-  Array total = take(call[2], words, 0) + take(call[3], places, 0);
+  Array total = halves_in_f32(take(call[2], words, 0)) + take(call[3], places, 0);
   if (call.has(4)) total = total + take(call[4], call[1], 0);
-  const Array y = normalised(total, -1, call.number("epsilon", 1e-12)).result * call[5] + call[6];
+  const DType type = call[2].dtype();
+  const Array y = cast(normalised(total, -1, call.number("epsilon", 1e-12)).result * call[5] + call[6], type);
   const Array counts =
       call.has(7) ? cast(sum(call[7], 1), DType::i32) : Array::zeros({axis_length(words, 0)}, DType::i32);
-  return {y, counts, total};
+  return {y, counts, cast(total, type)};
 }
 
 constexpr OperatorRow microsoft_table[] = {

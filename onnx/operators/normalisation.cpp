@@ -53,35 +53,33 @@ Outputs batch_norm(const OperatorCall& call) {
   }
   IntList axes{0};
   for (std::int64_t i = 2; i < rank; ++i) axes.push_back(i);
-  const Normalised n = normalised(x, axes, epsilon);
-  const Array spread = var(x, axes);
-  const Array y = n.result * by_channel(call[1], rank) + by_channel(call[2], rank);
-  return {y, call[3] * momentum + mean(x, axes) * (1 - momentum), call[4] * momentum + spread * (1 - momentum)};
+  const Array wide = halves_in_f32(x);
+  const Array y = normalised(wide, axes, epsilon).result * by_channel(call[1], rank) + by_channel(call[2], rank);
+  const auto moved = [&](const Array& before, const Array& now) {
+    return cast(before * momentum + now * (1 - momentum), before.dtype());
+  };
+  return {cast(y, x.dtype()), moved(call[3], mean(wide, axes)), moved(call[4], var(wide, axes))};
 }
 
 Outputs instance_norm(const OperatorCall& call) {
   const Array& x = call[0];
-  const Array y = normalised(x, spatial(x), call.number("epsilon", 1e-5)).result;
-  return {stretched(y, by_channel(call[1], x.ndim()), by_channel(call[2], x.ndim()))};
+  const Array y = normalised(halves_in_f32(x), spatial(x), call.number("epsilon", 1e-5)).result;
+  return {cast(stretched(y, by_channel(call[1], x.ndim()), by_channel(call[2], x.ndim())), x.dtype())};
 }
 
 Outputs layer_norm(const OperatorCall& call) {
   const Array& x = call[0];
   const Axes axes = last_axes(call.axis(-1, x.ndim()), x.ndim());
   const double epsilon = call.number("epsilon", 1e-5);
-  // Halves are normalised in f32.
-  const bool wide = call.integer("stash_type", 1) == 1 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16);
-  const Normalised n = normalised(wide ? cast(x, DType::f32) : x, axes, epsilon);
-  const Array y = wide ? cast(n.result, x.dtype()) : n.result;
-  return {stretched(y, call[1], call.optional(2)), n.mean, n.inverse_deviation};
+  const Normalised n = normalised(call.integer("stash_type", 1) == 1 ? halves_in_f32(x) : x, axes, epsilon);
+  return {stretched(cast(n.result, x.dtype()), call[1], call.optional(2)), n.mean, n.inverse_deviation};
 }
 
 Outputs root_mean_square_norm(const OperatorCall& call) {
   const Array& x = call[0];
   const Axes axes = last_axes(call.axis(-1, x.ndim()), x.ndim());
   const double epsilon = call.number("epsilon", 1e-5);
-  const bool wide = call.integer("stash_type", 1) == 1 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16);
-  const Array y = root_mean_square_normalised(wide ? cast(x, DType::f32) : x, axes, epsilon);
+  const Array y = root_mean_square_normalised(call.integer("stash_type", 1) == 1 ? halves_in_f32(x) : x, axes, epsilon);
   return {cast(y, x.dtype()) * call[1]};
 }
 
@@ -94,26 +92,27 @@ Outputs group_norm(const OperatorCall& call) {
   if (x.ndim() < 2 || groups < 1 || axis_length(x, 1) % groups != 0)
     call.refuse(groups, " groups for input ", x.shape());
   const Shape grouped{axis_length(x, 0), groups, -1};
-  Array y = normalised(reshape(x, grouped), -1, epsilon).result;
+  Array y = normalised(reshape(halves_in_f32(x), grouped), -1, epsilon).result;
   const bool by_group = call[1].size() == groups && call.version() < 21;
   if (by_group) y = y * by_channel(call[1], 3) + by_channel(call[2], 3);
   y = reshape(y, x.shape());
-  return {by_group ? y : stretched(y, by_channel(call[1], x.ndim()), by_channel(call[2], x.ndim()))};
+  if (!by_group) y = stretched(y, by_channel(call[1], x.ndim()), by_channel(call[2], x.ndim()));
+  return {cast(y, x.dtype())};
 }
 
 Outputs mean_variance_norm(const OperatorCall& call) {
   const std::vector<std::int64_t> axes = call.integers("axes", {0, 2, 3});
   const Axes over{IntList(std::span(axes))};
-  const Array& x = call[0];
+  const Array x = halves_in_f32(call[0]);
   const Array apart = x - mean(x, over, true);
-  return {apart / (sqrt(mean(square(apart), over, true)) + 1e-9)};
+  return {cast(apart / (sqrt(mean(square(apart), over, true)) + 1e-9), call[0].dtype())};
 }
 
 Outputs length_norm(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t axis = call.axis(-1, x.ndim()), p = call.integer("p", 2);
-  const Array length = p == 1 ? l1_norm(x, axis, true) : l2_norm(x, axis, true);
-  return {where(length == 0, 0.0, x / length)};
+  const Array wide = halves_in_f32(x), length = p == 1 ? l1_norm(wide, axis, true) : l2_norm(wide, axis, true);
+  return {cast(where(length == 0, 0.0, wide / length), x.dtype())};
 }
 
 // Divided by a power of the sum of squares over neighbouring channels.
@@ -122,8 +121,8 @@ Outputs local_response(const OperatorCall& call) {
   const double alpha = call.number("alpha", 1e-4), beta = call.number("beta", 0.75), bias = call.number("bias", 1);
   const std::int64_t size = call.integer("size");
   if (size < 1 || x.ndim() < 2) call.refuse("size ", size, " for input ", x.shape());
-  const Array total = moving_sum(square(x), (size - 1) / 2, size / 2, 1);
-  return {x / power(total * (alpha / static_cast<double>(size)) + bias, beta)};
+  const Array wide = halves_in_f32(x), total = moving_sum(square(wide), (size - 1) / 2, size / 2, 1);
+  return {cast(wide / power(total * (alpha / static_cast<double>(size)) + bias, beta), x.dtype())};
 }
 
 constexpr OperatorRow normalisation_table[] = {

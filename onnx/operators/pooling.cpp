@@ -132,8 +132,9 @@ Outputs norms_of_windows(const OperatorCall& call) {
   if (!w.any()) return {nothing_of(x, w, x.dtype())};
   PoolOptions options = options_of(w);
   options.count_padding = true;
-  const Array powers = average_pool(power(abs(x), p), w.kernel, options) * static_cast<double>(w.size());
-  return {power(powers, 1 / p)};
+  const Array powers = power(abs(halves_in_f32(x)), p);
+  const Array sums = average_pool(powers, w.kernel, options) * static_cast<double>(w.size());
+  return {cast(power(sums, 1 / p), x.dtype())};
 }
 
 IntList spatial_axes(const OperatorCall& call) {
@@ -146,7 +147,8 @@ Outputs mean_of_image(const OperatorCall& call) { return {global_average_pool(ca
 Outputs largest_of_image(const OperatorCall& call) { return {max(call[0], spatial_axes(call), true)}; }
 Outputs norm_of_image(const OperatorCall& call) {
   const double p = static_cast<double>(call.integer("p", 2));
-  return {power(sum(power(abs(call[0]), p), spatial_axes(call), true), 1 / p)};
+  const Array powers = power(abs(halves_in_f32(call[0])), p);
+  return {cast(power(sum(powers, spatial_axes(call), true), 1 / p), call[0].dtype())};
 }
 
 // Each value goes back to where it came from. Places are counted in an image of the size that windows without overlap

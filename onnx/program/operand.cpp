@@ -46,6 +46,10 @@ Operand Operand::of_nothing() {
   return operand;
 }
 
+Array halves_in_f32(const Array& x) {
+  return x.dtype() == DType::f16 || x.dtype() == DType::bf16 ? cast(x, DType::f32) : x;
+}
+
 std::int64_t axis_length(const Array& x, std::size_t axis) {
   if (axis >= x.shape().size()) {
     throw ShapeError(core::text("an input of shape ", x.shape(), " has too few axes"));

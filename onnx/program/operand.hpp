@@ -56,6 +56,9 @@ struct Operand {
 /// How long an axis is. Throws ShapeError where the tensor has no such axis.
 std::int64_t axis_length(const Array& x, std::size_t axis);
 
+/// f16 and bf16 as f32, for an operator of several steps that rounds once; other types as they are.
+Array halves_in_f32(const Array& x);
+
 /// Elements of an axis from `begin` up to but without `end`; as a slice counts them.
 Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_t end);
 /// Two along an axis, one behind the other.
