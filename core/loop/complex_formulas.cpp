@@ -269,12 +269,15 @@ Complex acosh(const Complex& z) {
   const Real angle = choose(infinite, atan2(z.imaginary, z.real), 2 * atan2(a.imaginary, b.real));
   return {choose(infinite, infinity_in(z), height), choose(z.real == 0, upright, angle)};
 }
-// Scaled where squares would overflow. Far away the angle is a right one.
+// Scaled where squares would overflow. Far away the angle is a right one; above and below the poles, where a square may
+// underflow, the height alone says how far they are.
 Complex atanh(const Complex& z) {
   const Real size = maximum(abs(z.real), abs(z.imaginary)), large = size > number(0x1p60, 0x1p500, size);
   const Real one = choose(large, number(0x1p-66, 0x1p-520, size), number(1, size)), infinite = is_infinite(z);
   const Real x = abs(z.real) * one, y = z.imaginary * one, beside = one - x;
-  const Real along = 0.25 * log1p(4 * x / (beside * beside + y * y) * one);
+  const Real at_pole = beside == 0 && abs(y) < number(0x1p-30, 0x1p-60, y);
+  const Real far = 0.25 * log1p(4 * x / (beside * beside + y * y) * one);
+  const Real along = choose(at_pole, number(0.34657359027997264, y) - 0.5 * log(abs(y)), far);
   const Real up = choose(isinf(z.imaginary), copysign(one, z.imaginary), y * one);
   const Real right = choose(infinite, -infinity_in(z), beside * (one + x) - y * y);
   const Real nothing = infinite || z.real == 0;
@@ -294,7 +297,8 @@ Complex negate(const Complex& z) { return {-z.real, -z.imaginary}; }
 Complex round(const Complex& z) { return {apply(OpId::round, z.real), apply(OpId::round, z.imaginary)}; }
 // Towards infinity along one axis the direction is that axis, along both it is unknown.
 Complex sign(const Complex& z) {
-  const Real size = hypot(z.real, z.imaginary), zero = size == 0, one = number(1, size);
+  const Complex scaled = z * scaling_of(maximum(abs(z.real), abs(z.imaginary))).factor;
+  const Real size = hypot(scaled.real, scaled.imaginary), zero = size == 0, one = number(1, size);
   const Real divisor = choose(zero, one, size);
   const Real along = isinf(z.real), up = isinf(z.imaginary);
   const Real nan = number(std::numeric_limits<double>::quiet_NaN(), size);
@@ -302,7 +306,7 @@ Complex sign(const Complex& z) {
     const Real lone = choose(other_infinite, nan, copysign(one, own));
     return choose(infinite, lone, choose(other_infinite, number(0, own), own / divisor));
   };
-  return {part(z.real, along, up), part(z.imaginary, up, along)};
+  return {part(scaled.real, along, up), part(scaled.imaginary, up, along)};
 }
 
 Complex add(const Complex& a, const Complex& b) { return a + b; }

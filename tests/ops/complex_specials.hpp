@@ -67,7 +67,7 @@ const std::vector<Function<T>>& functions() {
       TYTO_FUNCTION(sin),    TYTO_FUNCTION(cos),        TYTO_FUNCTION(tan),   TYTO_FUNCTION(asin),
       TYTO_FUNCTION(acos),   TYTO_FUNCTION(atan),       TYTO_FUNCTION(sinh),  TYTO_FUNCTION(cosh),
       TYTO_FUNCTION(tanh),   TYTO_FUNCTION(asinh),      TYTO_FUNCTION(acosh), TYTO_FUNCTION(atanh),
-      TYTO_FUNCTION(square), TYTO_FUNCTION(reciprocal),
+      TYTO_FUNCTION(square), TYTO_FUNCTION(reciprocal), TYTO_FUNCTION(sign),
   };
 #undef TYTO_FUNCTION
   return all;
@@ -80,13 +80,15 @@ inline bool is_equal(double found, const Part& expected, double close) {
   return size == right || std::abs(size - right) <= close * right;
 }
 
+constexpr std::int64_t most_points = 24;
+
 /// All operands are of one length, so that a device compiles one kernel for them.
 template <class T>
 std::vector<C128> results(const Function<T>& function, std::vector<C128> z, DType type) {
   const std::size_t count = z.size();
-  z.resize(16, 1);
+  z.resize(std::size_t{most_points}, 1);
   std::vector<C128> found =
-      function.apply(T::from(z, {16}).astype(type)).astype(DType::c128).template to_vector<C128>();
+      function.apply(T::from(z, {most_points}).astype(type)).astype(DType::c128).template to_vector<C128>();
   found.resize(count);
   return found;
 }
@@ -128,7 +130,7 @@ void check_ends_of_range(DType type) {
       expected.emplace_back(each.result.real, each.result.imaginary);
     }
     REQUIRE(!z.empty());
-    REQUIRE(z.size() <= 16);
+    REQUIRE(z.size() <= std::size_t{most_points});
     const std::vector<C128> found = results(function, z, type);
     for (std::size_t i = 0; i < found.size(); ++i) {
       CAPTURE(z[i]);

@@ -127,7 +127,7 @@ TRUE = {
     "square": lambda z: z * z, "reciprocal": lambda z: 1 / z, "rsqrt": lambda z: 1 / mpmath.sqrt(z),
     "sin": mpmath.sin, "cos": mpmath.cos, "tan": mpmath.tan, "asin": mpmath.asin, "acos": mpmath.acos,
     "atan": mpmath.atan, "sinh": mpmath.sinh, "cosh": mpmath.cosh, "tanh": mpmath.tanh, "asinh": mpmath.asinh,
-    "acosh": mpmath.acosh, "atanh": mpmath.atanh,
+    "acosh": mpmath.acosh, "atanh": mpmath.atanh, "sign": lambda z: z / abs(z),
 }
 GROWING = {"exp", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh"}
 
@@ -140,12 +140,14 @@ def end_points(name, single):
         return across + [(y, x) for x, y in across]
     smallest, largest, root = (1.2e-38, 3.4e38, 1.85e19) if single else (2.3e-308, 1.79e308, 1.34e154)
     near_root = 5e-20 if single else 7e-155
+    by_poles = {"atanh": [(x, y) for x in (1.0, -1.0) for y in (near_root / 8, -smallest, 1e-9)]}
+    by_poles["atan"] = [(y, x) for x, y in by_poles["atanh"]]
     if name == "square":  # of the larger part leaves the range
         root = root if single else 1.345e154
         return [(root, 0.486 * root), (-0.48 * root, root), (root / 3, -root / 3), (1e-9 * root, 1e-30 * root)]
-    return [(near_root, 0.0), (near_root, near_root), (-0.3 * near_root, 0.9 * near_root),
-            (0.8 * near_root, -near_root), (smallest, 2 * smallest), (root, root / 2), (-root, root), (root * 1e3, -3.0), (largest / 4, largest / 3),
-            (largest / 2, -largest / 2), (-largest, 1.5), (0.25, largest), (largest / 5, 1e-3 * largest)]
+    return by_poles.get(name, []) + [(near_root, 0.0), (near_root, near_root),
+            (-0.3 * near_root, 0.9 * near_root), (0.8 * near_root, -near_root), (smallest, 2 * smallest), (root, root / 2),
+            (-root, root), (root * 1e3, -3.0), (largest / 4, largest / 3), (largest / 2, -largest / 2), (-largest, 1.5), (0.25, largest), (largest / 5, 1e-3 * largest)]
 
 
 def true_rows(single):
@@ -156,6 +158,8 @@ def true_rows(single):
             value = function(mpmath.mpc(x, y))
             most, least = (3.4e38, mpmath.mpf(2) ** -126) if single else (1.79e308, mpmath.mpf(2) ** -1022)
             if max(abs(value.real), abs(value.imag)) > most or abs(value) < least:
+                continue
+            if name == "sign" and 0 < min(abs(value.real), abs(value.imag)) < least:
                 continue
             yield '    {"%s", {%r, %r}, {%r, %r}},' % (name, x, y, float(value.real), float(value.imag))
 
