@@ -2,6 +2,7 @@
 // Systems of equations by LU with partial pivoting: lu_factor, lu_solve, solve, inv, det.
 #include "ops/linalg.hpp"
 #include "ops/samples.hpp"
+#include "tyto/autodiff.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
@@ -147,6 +148,18 @@ T sign_of(const T& pivots, DType dtype) {
   return cast(1 - 2 * (sum(cast(not_equal(pivots, still), DType::i64), -1) % 2), dtype);
 }
 
+/// What is added to zero pivots, which nothing of the matrix decides: so much less than the others that what it brings
+/// to the matrix of cofactors is lost in their rounding.
+T in_place_of_zeros(const T& pivots) {
+  const bool is_double = real_type(pivots.dtype()) == DType::f64;
+  const double epsilon = is_double ? 2.220446049250313e-16 : 1.1920928955078125e-07, most = is_double ? 1e300 : 1e30;
+  const T sizes = abs(stop_gradient(pivots)), zero = equal(sizes, number_like(sizes, 0));
+  const T least = min(where(zero, number_like(sizes, most), sizes), -1, true);
+  const T shift =
+      number_like(sizes, epsilon) * where(less(least, number_like(least, most)), least, number_like(least, 1));
+  return cast(where(zero, shift, number_like(sizes, 0)), pivots.dtype());
+}
+
 // The matrix of cofactors: the determinant times the inverse, both conjugated, transposed. Of a singular matrix it is
 // the limit for zero pivots that become very small ones, which is exact to the last digits where one is zero.
 std::vector<Value> det_gradient(const GradientContext& c) {
@@ -154,9 +167,7 @@ std::vector<Value> det_gradient(const GradientContext& c) {
   Value total;
   if (c.gradients[0]) {
     const T line = diagonal_of(lu);
-    const double epsilon = real_type(lu.dtype()) == DType::f64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
-    const T shift = where(equal(line, number_like(line, 0)), number_like(line, epsilon), number_like(line, 0));
-    const T regular = lu + on_diagonal(shift);
+    const T regular = line.size() == 0 ? lu : lu + on_diagonal(in_place_of_zeros(line));
     const T determinant = prod(diagonal_of(regular), -1) * sign_of(c.results[2], lu.dtype());
     const T scale = expand_dims(T(c.gradients[0]) * conj(determinant), {-2, -1});
     total = solve_lu_adjoint(regular, c.results[3], identities_like(lu) * scale);

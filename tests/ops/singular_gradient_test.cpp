@@ -6,12 +6,15 @@
 #include <complex>
 
 #include "tests/support/both_modes.hpp"
+#include "tests/support/numbers.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/complex.hpp"
+#include "tyto/elementwise.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
 
 using namespace tyto;
+using tyto_test::Numbers;
 
 namespace {
 
@@ -38,6 +41,28 @@ BOTH_MODES("the gradient of the determinant of a matrix of rank n - 1 is its cof
   check_cofactors(T{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}, {7.0, 8.0, 9.0}},
                   T{{-3.0, 6.0, -3.0}, {6.0, -12.0, 6.0}, {-3.0, 6.0, -3.0}}, rounded);
   check_cofactors(T{{0.0}}, T{{1.0}}, exact);
+}
+
+BOTH_MODES("cofactors of a singular matrix scale with it") {
+  using T = Tensor<Mode>;
+  const auto check = [](const Numbers& matrix, const Numbers& cofactors, double largest, DType type) {
+    CAPTURE(type);
+    const auto n = cofactors.size() == 4 ? 2 : 3;
+    const T found = grad([](const T& a) { return linalg::det(a); })(T::from(matrix, {n, n}).astype(type));
+    const double epsilon = type == DType::f64 ? 2.3e-16 : 1.2e-7;
+    CHECK(max(abs(found.astype(DType::f64) - T::from(cofactors, {n, n}))).template item<double>() <=
+          8 * epsilon * largest);
+  };
+  for (const DType type : {DType::f32, DType::f64}) {
+    for (const double size : {1e-12, 1e-9, 1e-7, 1.0, 1e9}) {
+      CAPTURE(size);
+      check({size, 2 * size, 2 * size, 4 * size}, {4 * size, -2 * size, -2 * size, size}, 4 * size, type);
+      check({size, 0, 0, 0}, {0, 0, 0, size}, size, type);
+      check({size, 0, 0, 0, 1 / size, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 1}, 1, type);
+    }
+    // Of rank n - 2 there are none.
+    check({1e-9, 0, 0, 0, 0, 0, 0, 0, 0}, Numbers(9, 0), 1e-18, type);
+  }
 }
 
 BOTH_MODES("of a complex matrix of rank n - 1 the cofactors are conjugated") {
