@@ -47,10 +47,10 @@ Outputs power_of_base(const OperatorCall& call) {
   return {in_type(power(base, exponent), type)};
 }
 
-Outputs mean_of_all(const OperatorCall& call) {
+Outputs sum_or_mean(const OperatorCall& call) {
   Array total = halves_in_f32(call[0]);
   for (std::size_t i = 1; i < call.input_count(); ++i) total = total + call[i];
-  return {cast(total / static_cast<double>(call.input_count()), call[0].dtype())};
+  return {cast(call.name() == "Sum" ? total : total / static_cast<double>(call.input_count()), call[0].dtype())};
 }
 
 Outputs shift(const OperatorCall& call) {
@@ -232,7 +232,7 @@ constexpr OperatorRow elementwise_table[] = {
     {"LessOrEqual", 12, binary, less_equal},
     {"Log", 6, unary, log},
     {"Max", 6, variadic, maximum},
-    {"Mean", 6, mean_of_all},
+    {"Mean", 6, sum_or_mean},
     {"Min", 6, variadic, minimum},
     {"Mod", 10, modulo},
     {"Mul", 7, binary, multiply},
@@ -247,7 +247,7 @@ constexpr OperatorRow elementwise_table[] = {
     {"Sinh", 9, unary, sinh},
     {"Sqrt", 6, unary, sqrt},
     {"Sub", 7, binary, subtract},
-    {"Sum", 6, variadic, add},
+    {"Sum", 6, sum_or_mean},
     {"Tan", 7, unary, tan},
     {"Tanh", 6, unary, tanh},
     {"Where", 9, select},

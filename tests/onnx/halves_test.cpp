@@ -84,6 +84,7 @@ TEST_CASE("operators of several steps in f16 give what fits into f16") {
             15, {near, by_channel, offset, mean, spread}, {"y", "mean", "variance"});
     const Given large{"x", abs(drawn({40}, size * 10, 8))};
     compare(node("Mean", {"x", "x", "x", "x"}, {"y"}, {}), 13, {large});
+    compare(node("Sum", {"x", "x", "m"}, {"y"}, {}), 13, {large, {"m", -large.values}});
     const Given a{"x", drawn({4, 300}, size, 9)}, w{"w", drawn({300, 3}, 10, 10)};
     compare(node("Gemm", {"x", "w"}, {"y"}, {attribute("alpha", 0.001F)}), 13, {a, w});
   }
