@@ -113,20 +113,13 @@ void refuse_text(const std::vector<ModelTensor>& outputs, const NamedList<std::s
 
 NamedList<Tensor<Lazy>> outputs_of(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs,
                                    const Arguments& arguments) {
-  const auto told = [&](const Error& error) {
-    const std::string hint = hint_at_open_lengths(model.inputs(), arguments);
-    if (!hint.empty()) throw UsageError(error.what() + hint);
-  };
   try {
     return model(inputs);
-  } catch (const ShapeError& error) {
-    told(error);
+  } catch (const LimitError&) {
     throw;
-  } catch (const ValueError& error) {
-    told(error);
-    throw;
-  } catch (const IndexError& error) {
-    told(error);
+  } catch (const Error& error) {
+    const std::string hint = hint_at_open_lengths(model.inputs(), arguments);
+    if (!hint.empty()) throw UsageError(error.what() + hint);
     throw;
   }
 }

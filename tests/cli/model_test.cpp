@@ -151,6 +151,15 @@ TEST_CASE("a length that counts as 1 and does not fit is told with the option th
   const Ran said = run("run " + path + " --shape x=2,5");
   CHECK(said.status == 1);
   CHECK_FALSE(contains(said.output, "count as 1"));
+  // An operator that refuses what it is given.
+  const std::string windows = place.write(
+      "p.onnx",
+      model({.nodes = {node("MaxPool", {"x"}, {"y"}, {attribute("kernel_shape", std::vector<std::int64_t>{3})})},
+             .inputs = {value("x", {"1", "2", "n"})},
+             .outputs = {value("y", {"1", "2", "m"})}}));
+  const Ran refused = run("run " + windows);
+  CHECK(refused.status == 2);
+  CHECK_MESSAGE(contains(refused.output, "unless said: --shape x=1,2,n"), refused.output);
 }
 
 TEST_CASE("tyto run gives a sequence tensor by tensor, and an optional only where it is named") {
