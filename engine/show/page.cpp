@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/value/text.hpp"
@@ -36,9 +37,28 @@ std::unordered_map<std::uint32_t, std::size_t> slots_of(const Executable& execut
   return slots;
 }
 
-Json nodes_of(const core::Graph& graph, const std::unordered_map<std::uint32_t, std::size_t>& slots) {
+/// What inputs are called: a state by its path, which is that of the first layer that reads it, "encoder.weight".
+std::unordered_map<core::Port, std::string> names_of_inputs(const core::Graph& graph) {
   std::unordered_map<core::Port, std::string> names;
-  for (const core::GraphInput& input : graph.inputs()) names[input.port] = input.name;
+  std::unordered_set<core::Port> states;  // whose layer is not found yet
+  for (const core::GraphInput& input : graph.inputs()) {
+    names[input.port] = input.name;
+    if (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder) states.insert(input.port);
+  }
+  for (const core::GraphNode& node : graph.nodes()) {
+    if (!node.label) continue;
+    const std::string layer = node.label->substr(0, node.label->find("/gradient of "));
+    for (const core::Port port : graph.inputs_of(node)) {
+      if (states.erase(port) == 0) continue;
+      std::string& name = names[port];
+      if (!name.starts_with(layer)) name = layer + "." + name;  // a rule of descent names its states itself
+    }
+  }
+  return names;
+}
+
+Json nodes_of(const core::Graph& graph, const std::unordered_map<std::uint32_t, std::size_t>& slots) {
+  const std::unordered_map<core::Port, std::string> names = names_of_inputs(graph);
   Json nodes = Json::array();
   for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const core::GraphNode& node = graph.nodes()[i];
@@ -46,6 +66,7 @@ Json nodes_of(const core::Graph& graph, const std::unordered_map<std::uint32_t, 
     std::int64_t bytes = 0;
     for (std::uint32_t r = 0; r < node.result_count; ++r) bytes += bytes_of(graph.type(node.first_result + r));
     row["bytes"] = bytes;
+    if (const std::string members = core::members_of(graph, node); !members.empty()) row["members"] = members;
     Json inputs = Json::array();
     for (const core::Port port : graph.inputs_of(node)) inputs.push_back(graph.producer(port));
     row["inputs"] = std::move(inputs);
@@ -112,7 +133,8 @@ Json steps_of(const Executable& executable) {
   for (std::size_t i = 0; i < executable.steps().size(); ++i) {
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
-    steps.push_back({{"name", step.name},
+    const std::string members = core::members_of(graph, node);
+    steps.push_back({{"name", core::text(step.name, members.empty() ? "" : " ", members)},
                      {"label", node.label ? *node.label : std::string()},
                      {"type", type_text(graph, node)},
                      {"live", live[i]}});

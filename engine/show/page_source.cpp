@@ -58,7 +58,7 @@ const cell = (row, tag, text, kind) => {
   return made;
 };
 // One colour a memory slot: the same address is the same colour in the graph and in the heap map.
-const colour = slot => slot === null || slot === undefined ? "#fff" : `hsl(${Math.imul(slot / 64, 2654435761) >>> 0 & 511} 65% 80%)`;
+const colour = slot => slot === null || slot === undefined ? "#fff" : `hsl(${(Math.imul(slot / 64, 2654435761) >>> 0) % 360} 65% 80%)`;
 
 const views = document.getElementById("views"), tabs = document.getElementById("tabs");
 function addView(title, fill) {
@@ -153,18 +153,18 @@ function layout(nodes) {
   const widest = Math.max(1, ...layers.map(layer => layer ? layer.length : 0));
   return nodes.map((node, i) => ({
     x: (place[i] + (widest - layers[depth[i]].length) / 2) * 130 + 10,
-    y: depth[i] * 62 + 10, readers: readers[i]
+    y: depth[i] * 76 + 10, readers: readers[i]
   }));
 }
 
-const drawn = [];
+const drawn = [], title = node => node.members ? node.op + " " + node.members : node.op;
 function drawGraph(view, nodes) {
   const svg = element("svg", {}, view), places = layout(nodes);
   const edges = nodes.map(() => []), boxes = [];
   nodes.forEach((node, i) => {
     for (const input of node.inputs) {
-      const a = places[input], b = places[i], middle = (a.y + 36 + b.y) / 2;
-      const path = element("path", { class: "edge", d: `M${a.x + 58} ${a.y + 36}C${a.x + 58} ${middle} ${b.x + 58} ${middle} ${b.x + 58} ${b.y}` }, svg);
+      const a = places[input], b = places[i], middle = (a.y + 50 + b.y) / 2;
+      const path = element("path", { class: "edge", d: `M${a.x + 58} ${a.y + 50}C${a.x + 58} ${middle} ${b.x + 58} ${middle} ${b.x + 58} ${b.y}` }, svg);
       edges[i].push(path);
       edges[input].push(path);
     }
@@ -184,6 +184,7 @@ function drawGraph(view, nodes) {
     };
     add("node", i);
     add("operator", node.op);
+    add("members", node.members);
     add("label", node.label);
     add("input", node.name);
     add("type", node.type);
@@ -201,14 +202,15 @@ function drawGraph(view, nodes) {
   };
   nodes.forEach((node, i) => {
     const group = element("g", { class: "node", transform: `translate(${places[i].x} ${places[i].y})` }, svg);
-    element("rect", { width: 116, height: 36, rx: 5, fill: node.name ? "#eef6ff" : colour(node.slot) }, group);
-    element("text", { x: 5, y: 14 }, group, (node.name || node.op).slice(0, 21));
+    element("rect", { width: 116, height: 50, rx: 5, fill: node.name ? "#eef6ff" : colour(node.slot) }, group);
+    element("text", { x: 5, y: 14 }, group, (node.name || title(node)).slice(0, 19));
     element("text", { x: 5, y: 28, fill: "#666" }, group, node.type.slice(0, 21));
-    element("title", {}, group, `${i} ${node.op} ${node.type}${node.label ? "\n" + node.label : ""}`);
+    element("text", { x: 5, y: 42, fill: "#06c" }, group, (node.label || "").slice(0, 21));
+    element("title", {}, group, `${i} ${node.name || title(node)} ${node.type}${node.label ? "\n" + node.label : ""}`);
     group.addEventListener("click", () => show(i));
     boxes.push(group);
   });
-  movable(svg, Math.max(...places.map(p => p.x), 0) + 140, Math.max(...places.map(p => p.y), 0) + 60);
+  movable(svg, Math.max(...places.map(p => p.x), 0) + 140, Math.max(...places.map(p => p.y), 0) + 74);
   drawn.push({ nodes, boxes });
 }
 
@@ -253,10 +255,11 @@ function drawMemory(view) {
       }, svg, name);
     }
   }
+  const inUnitOfTop = n => top < 1 << 20 ? (n / 1024).toFixed(1) + " KiB" : (n / (1 << 20)).toFixed(2) + " MiB";
   for (let tick = 0; tick <= 4; ++tick) {
     const y = above + (1 - tick / 4) * height, x = left + tick / 4 * width;
     element("line", { x1: left - 5, x2: left, y1: y, y2: y, stroke: "#444" }, svg);
-    element("text", { x: left - 8, y: y + 3, "text-anchor": "end" }, svg, bytes(Math.round(tick / 4 * top)));
+    element("text", { x: left - 8, y: y + 3, "text-anchor": "end" }, svg, inUnitOfTop(tick / 4 * top));
     element("line", { x1: x, x2: x, y1: above + height, y2: above + height + 5, stroke: "#444" }, svg);
     element("text", { x, y: above + height + 16, "text-anchor": "middle" }, svg, Math.round(tick / 4 * last));
   }
