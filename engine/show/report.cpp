@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -182,11 +183,15 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
     for (const std::string& node : report.unplanned_by_node) out << "; " << node;
     out << '\n';
   }
-  for (const MovedBytes& moved : report.moved) {
+  constexpr std::size_t most_copies = 8;  // a training step with recurrent layers has dozens; `moved` has them all
+  for (const MovedBytes& moved : report.moved | std::views::take(most_copies)) {
     out << "  " << moved.region << " copies ";
     if (moved.per_iteration != 0) out << moved.per_iteration << " bytes an iteration";
     else out << moved.per_run << " bytes a run";
     out << " of " << moved.value << ": " << moved.why << '\n';
+  }
+  if (report.moved.size() > most_copies) {
+    out << "  and " << report.moved.size() - most_copies << " more copies at the borders of loops and branches\n";
   }
   std::map<std::pair<std::string, bool>, std::size_t> updates;
   for (const StateUpdate& update : report.updates) ++updates[{update.rule, update.in_place}];
