@@ -31,8 +31,10 @@ std::uint32_t header_number(std::span<const std::byte> bytes) {
 NpyHeader read_npy_header(Stream& stream) {
   std::byte start[preamble];
   stream.read(start, "the npy preamble");
-  if (std::memcmp(start, magic.data(), magic.size()) != 0)
-    refuse(stream.name(), "is no npy file: it lacks the magic \\x93NUMPY");
+  if (std::memcmp(start, magic.data(), magic.size()) != 0) {
+    const bool archive = std::memcmp(start, "PK", 2) == 0;
+    refuse(stream.name(), "is no npy file: it lacks the magic \\x93NUMPY", archive ? "; read_npz reads archives" : "");
+  }
   const int version = std::to_integer<int>(start[6]);
   if (version < 1 || version > 3) refuse(stream.name(), "is npy of version ", version, "; versions 1 to 3 are read");
   std::byte length[4];

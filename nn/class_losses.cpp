@@ -91,6 +91,10 @@ Tensor<Any> weighted_by(const Tensor<Any>& losses, const Tensor<Any>& weights) {
 
 Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
   const bool distributions = is_floating(labels.dtype());
+  if (distributions && labels.ndim() + 1 == logits.ndim()) {
+    throw ShapeError(core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ",
+                                logits.shape(), "; class labels are integers: labels.astype(DType::i64)"));
+  }
   if (distributions) check_pair("cross_entropy", logits, labels);
   else check_labels("cross_entropy", logits, labels);
   check_options("cross_entropy", logits, o);

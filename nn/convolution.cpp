@@ -19,14 +19,14 @@ Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window)
   return lengths;
 }
 
-void check_channels(const char* layer, std::int64_t in, std::int64_t out, std::int64_t groups) {
-  check_sizes(layer, in, out);
+void check_channels(const std::string& layer, std::int64_t in, std::int64_t out, std::int64_t groups) {
+  check_sizes(layer.c_str(), in, out);
   if (groups < 1 || in % groups != 0 || out % groups != 0) {
     throw ValueError(core::text(layer, ": groups = ", groups, " must divide in = ", in, " and out = ", out));
   }
 }
 
-void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
+void check_image(const std::string& layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
   if (x.ndim() != rank || x.shape().back() != channels) {
     const bool channels_first = x.ndim() == rank && x.shape()[1] == channels;
     throw ShapeError(core::text(layer, ": x ", x.shape(), " must have ", rank, " axes, the last of ", channels,
@@ -47,8 +47,9 @@ IntList kernel_axes_in_pytorch(const Tensor<Any>& weight) {
 
 Convolution::Convolution(int spatial_axes, const ConvolutionLayerOptions& given)
     : options{.stride = given.stride, .padding = given.padding, .dilation = given.dilation, .groups = given.groups} {
-  check_channels("Convolution", given.in, given.out, given.groups);
-  Shape shape = window_lengths("Convolution", spatial_axes, given.window);
+  const std::string name = core::text("Conv", spatial_axes, "d");
+  check_channels(name, given.in, given.out, given.groups);
+  Shape shape = window_lengths(name.c_str(), spatial_axes, given.window);
   const auto window = static_cast<double>(element_count(shape));
   shape.push_back(given.in / given.groups);
   shape.push_back(given.out);
@@ -60,7 +61,7 @@ Convolution::Convolution(int spatial_axes, const ConvolutionLayerOptions& given)
 
 Tensor<Any> Convolution::forward(const Tensor<Any>& x, Phase) const {
   const Shape& kernel = weight.shape();
-  check_image("Convolution", x, weight.ndim(), kernel[kernel.size() - 2] * options.groups);
+  check_image(core::text("Conv", kernel.size() - 2, "d"), x, weight.ndim(), kernel[kernel.size() - 2] * options.groups);
   const Tensor<Any> result = convolution(to_multiply(x), to_multiply(weight), options);
   return !bias.defined() ? result : result + to_multiply(bias);
 }
@@ -75,8 +76,9 @@ TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedC
               .dilation = given.dilation,
               .output_padding = given.output_padding,
               .groups = given.groups} {
-  check_channels("TransposedConvolution", given.in, given.out, given.groups);
-  Shape shape = window_lengths("TransposedConvolution", spatial_axes, given.window);
+  const std::string name = core::text("ConvTranspose", spatial_axes, "d");
+  check_channels(name, given.in, given.out, given.groups);
+  Shape shape = window_lengths(name.c_str(), spatial_axes, given.window);
   const auto window = static_cast<double>(element_count(shape));
   shape.push_back(given.out / given.groups);
   shape.push_back(given.in);
@@ -87,7 +89,7 @@ TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedC
 }
 
 Tensor<Any> TransposedConvolution::forward(const Tensor<Any>& x, Phase) const {
-  check_image("TransposedConvolution", x, weight.ndim(), weight.shape().back());
+  check_image(core::text("ConvTranspose", weight.ndim() - 2, "d"), x, weight.ndim(), weight.shape().back());
   const Tensor<Any> result = transposed_convolution(to_multiply(x), to_multiply(weight), options);
   return !bias.defined() ? result : result + to_multiply(bias);
 }

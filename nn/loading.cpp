@@ -103,7 +103,10 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   for (const auto& left : by_name) report.left_over.push_back(left.first);
   if (options.strict && !report.missing.empty()) {
     throw IoError(core::text(path, ": the file lacks ", some_of(report.missing),
-                             report.left_over.empty() ? "" : "; it has besides " + some_of(report.left_over)));
+                             report.left_over.empty()
+                                 ? ""
+                                 : core::text("; it has ", some_of(report.left_over),
+                                              " instead, to which LoadOptions::rename may give other names")));
   }
   if (options.strict && !report.left_over.empty()) {
     throw IoError(core::text(path, ": the model has nothing called ", some_of(report.left_over)));

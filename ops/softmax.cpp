@@ -98,7 +98,8 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
   if (is_floating(labels.dtype())) {
     if (labels.shape() != logits.shape()) {
       throw ShapeError(
-          core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ", logits.shape()));
+          core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ", logits.shape(),
+                     labels.shape() == rows ? "; class labels are integers: labels.astype(DType::i64)" : ""));
     }
     return negate(mean(sum(scores * labels, -1)));
   }

@@ -134,7 +134,8 @@ class GraphWriter {
     if (op == OpId::custom) {
       const auto& custom = *std::get<core::CustomAttributes>(graph_.attributes(node)).op;
       throw GraphError(core::text("save: the graph holds '", custom.name,
-                                  "', a function of this program, which cannot be written to a file"));
+                                  "', a function of this program, which no file can hold; "
+                                  "compose it of Tyto's operators"));
     }
     const std::span<const Port> inputs = graph_.inputs_of(node).first(op == node.op ? node.input_count : 1);
     out_.number(static_cast<std::uint32_t>(inputs.size()));

@@ -349,7 +349,8 @@ TEST_CASE("a graph with a user's operator is not saved, by the operator's name")
   const Tensor x = Tensor::placeholder({2}, DType::f32, "x");
   const Graph graph{{.inputs = {x}, .outputs = {cube_operator()(x)}}};
   CHECK_THROWS_WITH_AS(graph.to_bytes(),
-                       "save: the graph holds 'cube', a function of this program, which cannot be written to a file",
+                       "save: the graph holds 'cube', a function of this program, which no file can hold; compose "
+                       "it of Tyto's operators",
                        GraphError);
 }
 

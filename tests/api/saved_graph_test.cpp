@@ -131,7 +131,8 @@ TEST_CASE("a graph that holds a function of this program is refused by the funct
                                            [](const std::vector<tyto::Tensor<tyto::Eager>>& in) { return in[0]; }, {x});
   const Graph graph{{.inputs = {x}, .outputs = {y}}};
   CHECK_THROWS_WITH_AS(graph.to_bytes(),
-                       "save: the graph holds 'delay', a function of this program, which cannot be written to a file",
+                       "save: the graph holds 'delay', a function of this program, which no file can hold; compose "
+                       "it of Tyto's operators",
                        tyto::GraphError);
 }
 

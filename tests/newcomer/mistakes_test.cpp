@@ -75,11 +75,11 @@ std::vector<Mistake> mistakes() {
        }},
       {"Linear: the last axis of x (2,3) must be 4", [=] { nn::Linear({.in = 4, .out = 2})(x); }},
       {"Linear: in = 2 and out = 0 must be at least 1", [] { nn::Linear({.in = 2}); }},
-      {"Convolution: x (8,8,1) must have 4 axes, the last of 1 channels",
+      {"Conv2d: x (8,8,1) must have 4 axes, the last of 1 channels",
        [] {
          nn::Conv2d({.in = 1, .out = 2, .window = 3})(T::ones({8, 8, 1}));
        }},
-      {"Convolution: x (2,1,28,28) must have 4 axes, the last of 1 channels, not axis 1 as in PyTorch; transpose it",
+      {"Conv2d: x (2,1,28,28) must have 4 axes, the last of 1 channels, not axis 1 as in PyTorch; transpose it",
        [] {
          nn::Conv2d({.in = 1, .out = 2, .window = 3})(T::ones({2, 1, 28, 28}));
        }},
@@ -87,9 +87,15 @@ std::vector<Mistake> mistakes() {
        [] {
          cross_entropy(T::ones({3, 2}), T{0, 1});
        }},
-      {"cross_entropy: distributions (3,) must have the logits' shape (3,2)",
+      {"cross_entropy: distributions (3,) must have the logits' shape (3,2); class labels are integers: "
+       "labels.astype(DType::i64)",
        [] {
          cross_entropy(T::ones({3, 2}), T{0.0, 1.0, 1.0});
+       }},
+      {"cross_entropy: distributions (3,) must have the logits' shape (3,2); class labels are integers: "
+       "labels.astype(DType::i64)",
+       [] {
+         nn::cross_entropy(T::ones({3, 2}), T{0.0, 1.0, 1.0}, {.smoothing = 0.1});
        }},
       {"value_and_grad: the loss must be one number, not of shape (2,3); take sum or mean, or use jacobian",
        [=] { grad([](T v) { return v * 2; })(x); }},

@@ -269,11 +269,11 @@ TEST_CASE("layers refuse what does not fit, by name and shape") {
                        ShapeError);
   CHECK_THROWS_WITH_AS(Linear({.in = 2}), "Linear: in = 2 and out = 0 must be at least 1", ValueError);
   CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4})(T::zeros({1, 8, 8, 2})),
-                       "Convolution: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
-  CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4, .groups = 2}),
-                       "Convolution: groups = 2 must divide in = 3 and out = 4", ValueError);
+                       "Conv2d: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
+  CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4, .groups = 2}), "Conv2d: groups = 2 must divide in = 3 and out = 4",
+                       ValueError);
   CHECK_THROWS_WITH_AS(Conv2d({.in = 3, .out = 4, .window = {3, 3, 3}}),
-                       "Convolution: the window (3,3,3) must have 1 or 2 lengths", ShapeError);
+                       "Conv2d: the window (3,3,3) must have 1 or 2 lengths", ShapeError);
   CHECK_THROWS_WITH_AS(LocalResponseNorm({}), "LocalResponseNorm: size = 0 must be at least 1", ValueError);
   CHECK_THROWS_WITH_AS(PowerPool(0, 2), "PowerPool: the power 0 must be positive", ValueError);
   CHECK_THROWS_WITH_AS(Unfold(4)(T::zeros({1, 3, 3, 1})), "Unfold: windows of (4,4) do not fit into space of (3,3)",

@@ -125,7 +125,9 @@ TEST_CASE("what is missing and what is left over is an error, or a report where 
   write_safetensors(path, states);
   const Sequential model = network();
   const std::vector<float> before = numbers_of(model.named_states()[0].value);
-  const std::string message = path + ": the file lacks '3.weight'; it has besides 'fc.weight'";
+  const std::string message =
+      path + ": the file lacks '3.weight'; it has 'fc.weight' instead, to which LoadOptions::rename may give other " +
+      "names";
   CHECK_THROWS_WITH_AS(load(model, path, {.layout = WeightLayout::pytorch}), message.c_str(), IoError);
   CHECK(numbers_of(model.named_states()[0].value) == before);
   const LoadReport report = load(model, path, {.layout = WeightLayout::pytorch, .strict = false});

@@ -317,9 +317,9 @@ TEST_CASE("caches of attention refuse what does not fit") {
 TEST_CASE("layers without weights refuse what they cannot take, by name and shape") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS(ConvTranspose2d({.in = 3, .out = 4})(T::zeros({1, 8, 8, 2})),
-                       "TransposedConvolution: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
-  CHECK_THROWS_WITH_AS(Conv1d({.in = 3, .out = 4, .window = 0}),
-                       "Convolution: the window (0,) must have lengths from 1 on", ValueError);
+                       "ConvTranspose2d: x (1,8,8,2) must have 4 axes, the last of 3 channels", ShapeError);
+  CHECK_THROWS_WITH_AS(Conv1d({.in = 3, .out = 4, .window = 0}), "Conv1d: the window (0,) must have lengths from 1 on",
+                       ValueError);
   CHECK_THROWS_WITH_AS(GRU({.in = 2, .hidden = 3, .projection = 2}), "GRU: the projection 2 must be 0; an LSTM has one",
                        ValueError);
   CHECK_THROWS_WITH_AS(LSTM({.in = 2, .hidden = 3, .projection = 3}),
