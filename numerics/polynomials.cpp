@@ -78,8 +78,8 @@ Tensor<M> correlated(std::string_view function, const Tensor<M>& a, const Tensor
   const std::int64_t shorter = b.size();
   switch (overlap) {
     case Overlap::full: return slid(a, b, shorter - 1, shorter - 1);
-    case Overlap::middle: return slid(a, b, shorter / 2, (shorter - 1) / 2);
-    case Overlap::inside: return slid(a, b, 0, 0);
+    case Overlap::same: return slid(a, b, shorter / 2, (shorter - 1) / 2);
+    case Overlap::valid: return slid(a, b, 0, 0);
   }
   throw ValueError("convolve: unknown overlap");
 }

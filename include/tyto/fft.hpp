@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tyto/polynomials.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto {
@@ -91,10 +92,8 @@ T rfftfreq(std::int64_t n, double d = 1, DType dtype = DType::f32) { return rfft
 /// The smallest length from n on that has no prime factor above 5, which transforms are fastest for.
 std::int64_t next_fast_length(std::int64_t n);
 
-/// What is kept of a convolution: all, the middle as large as the first operand, or where both overlap fully.
-enum class Overlap : std::uint8_t { full, same, valid };
-
-/// The convolution along the axes, all without any named, by transforms: scipy.signal.fftconvolve.
+/// The convolution along the axes, all without any named, by transforms: scipy.signal.fftconvolve. With
+/// Overlap::same it is as large as the first operand.
 template <class M>
 Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::full,
                       const Axes& axes = {});

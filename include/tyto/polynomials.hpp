@@ -2,19 +2,25 @@
 // Polynomials as vectors of coefficients, the highest power first: sums, differences, products, values and zeros.
 #pragma once
 
+#include <cstdint>
+
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
 
-/// Which part of a convolution is given: wherever the vectors overlap, the middle of that as long as the longer one
-/// (NumPy's "same"), or where the shorter one lies inside of the longer ("valid").
-enum class Overlap : std::uint8_t { full, middle, inside };
-/// The discrete convolution of two vectors.
+namespace fft {
+/// What is kept of a convolution: wherever the operands overlap, the middle of that, or where one lies inside of the
+/// other, as NumPy's and SciPy's modes of these names.
+enum class Overlap : std::uint8_t { full, same, valid };
+}  // namespace fft
+using fft::Overlap;
+
+/// The discrete convolution of two vectors; with Overlap::same as many elements as the longer one has.
 template <class M>
 Tensor<M> convolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::full);
 /// The cross-correlation of two vectors: sums of a's elements times b's at each shift.
 template <class M>
-Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::inside);
+Tensor<M> correlate(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, Overlap overlap = Overlap::valid);
 
 /// The polynomial at each element of x.
 template <class M>

@@ -131,9 +131,7 @@ void add_transforms(Calls<M>& calls) {
   add(calls, "ifftshift", [](const json& a, Inputs in) { return fft::ifftshift(in.at(0), axes(a.at("axes"))); });
   add(calls, "fftconvolve", [](const json& a, Inputs in) {
     const std::string mode = a.at("mode").template get<std::string>();
-    const fft::Overlap overlap = mode == "full"   ? fft::Overlap::full
-                                 : mode == "same" ? fft::Overlap::same
-                                                  : fft::Overlap::valid;
+    const Overlap overlap = mode == "full" ? Overlap::full : mode == "same" ? Overlap::same : Overlap::valid;
     return fft::fftconvolve(in.at(0), in.at(1), overlap, axes(a.at("axes")));
   });
   const auto frames = [](const json& a) {

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 Overlap overlap(const json& a) {
   const std::string name = a.at("overlap");
-  return name == "full" ? Overlap::full : name == "same" ? Overlap::middle : Overlap::inside;
+  return name == "full" ? Overlap::full : name == "same" ? Overlap::same : Overlap::valid;
 }
 
 BitOrder bit_order(const json& a) { return a.at("order") == "big" ? BitOrder::big : BitOrder::little; }

@@ -312,8 +312,8 @@ BOTH_MODES("correlate conjugates what slides") {
   check_near(correlate(of<T>({{0, 1}, {1, 0}}, {2}), of<T>({{0, 1}}, {1})), {{1, 0}, {0, -1}});
   check_near(correlate(three, two, Overlap::full), {{-1, 2}, {3, 1}, {3, 3}, {1, -2}});
   check_near(correlate(two, three, Overlap::full), {{1, 2}, {3, -3}, {3, -1}, {-1, -2}});
-  check_near(correlate(two, three, Overlap::inside), {{3, -3}, {3, -1}});
-  check_near(correlate(two, three, Overlap::middle), {{3, -3}, {3, -1}, {-1, -2}});
+  check_near(correlate(two, three, Overlap::valid), {{3, -3}, {3, -1}});
+  check_near(correlate(two, three, Overlap::same), {{3, -3}, {3, -1}, {-1, -2}});
   check_near(correlate(T{1.0, 2.0}, three, Overlap::full), {{2, -1}, {5, -2}, {2, -1}, {0, -2}});
   check_near(compile([](const T& a, const T& b) { return correlate(a, b, Overlap::full); })(three, two),
              {{-1, 2}, {3, 1}, {3, 3}, {1, -2}});

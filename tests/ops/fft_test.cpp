@@ -166,7 +166,7 @@ BOTH_MODES("transforms that do not exist are refused by name") {
                        ShapeError);
   CHECK_THROWS_WITH_AS((void)fft::fftconvolve(x, L{{1.0}}),
                        "fftconvolve: operands of shapes (3,) and (1,1) must have as many axes", ShapeError);
-  CHECK_THROWS_AS((void)fft::fftconvolve(L::ones({3, 1}), L::ones({1, 3}), fft::Overlap::valid), ShapeError);
+  CHECK_THROWS_AS((void)fft::fftconvolve(L::ones({3, 1}), L::ones({1, 3}), Overlap::valid), ShapeError);
   CHECK_THROWS_AS((void)fft::stft(x, 8), ShapeError);
   CHECK_THROWS_AS((void)fft::stft(x, 2, L::ones({3})), ShapeError);
   CHECK_THROWS_AS((void)fft::istft(x, 2), ShapeError);
