@@ -2,6 +2,7 @@
 // A data set cut into batches, in an order drawn anew each epoch, from any place on, and made ahead of their use.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,6 +71,8 @@ class Batches {
   template <class M>
   Batches(const Tensor<M>& inputs, const Tensor<M>& targets, const BatchOptions& options = {})
       : Batches(ArraySamples(Tensor<Any>(inputs.value()), Tensor<Any>(targets.value())), options) {}
+  template <class M>
+  Batches(const Tensor<M>&, const Tensor<M>&, std::integral auto) = delete;  // write {.size = 64}
   /// Batches of anything that can be read sample by sample, such as Pictures.
   template <class S>
   requires std::is_base_of_v<Samples, S>

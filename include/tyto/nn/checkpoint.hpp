@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tyto/named.hpp"
@@ -34,6 +35,11 @@ class TYTO_API Checkpoint {
   /// The states of these parameters; of those that processes keep parts of, the whole, which does not depend on how
   /// many processes there are.
   Checkpoint& add(const std::string& name, Descent& descent, const NamedList<Tensor<Any>>& parameters);
+  template <class M>
+  Checkpoint& add(const std::string&, const std::vector<Tensor<M>>&) {
+    static_assert(std::is_void_v<M>, "a checkpoint needs the names of states: write model.named_states()");
+    return *this;
+  }
   template <class T>
   Checkpoint& add(const std::string& name, Batches<T>& batches) {
     return add_position(

@@ -46,7 +46,7 @@ struct StepReport {
   double loss = 0;         ///< of this step
 };
 
-/// When training ends before its time: once a figure was no better than its best for `patience` rows of the history.
+/// When training ends before its time: once a metric was no better than its best for `patience` rows of the history.
 struct EarlyStop {
   std::string figure = "loss";    ///< the metric that is watched
   std::int64_t patience = 5;      ///< rows without a better value
@@ -136,24 +136,35 @@ class TYTO_API TrainingCourse {
 };
 }  // namespace detail
 
+namespace detail {
+template <class F, class T>
+concept TrainingStep = requires(F& step, const T& batch) {
+  step(batch, batch).value();
+};
+}  // namespace detail
+
 /// Calls `step(inputs, targets)`, which updates the parameters and returns the loss, on batch after batch, from where
 /// the batches stand.
 template <class F, class T>
 TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& options = {}) {
-  const std::int64_t epochs = batches.position().epoch, left = batches.batches_left(),
-                     all = batches.batches_per_epoch();
-  detail::TrainingCourse course(options, (epochs + 1) * all - left, detail::steps_left(epochs, left, all, options));
-  while (course.goes_on(batches.position().epoch)) {
-    const std::int64_t epoch = batches.position().epoch;
-    const auto batch = batches.next();
-    if (batch) {
-      course.begin_step();
-      course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
-    } else {
-      course.end_epoch(epoch);
+  constexpr bool is_step = detail::TrainingStep<F, T>;
+  static_assert(is_step, "train calls step(inputs, targets), which updates the parameters and returns the loss");
+  if constexpr (is_step) {
+    const std::int64_t epochs = batches.position().epoch, left = batches.batches_left(),
+                       all = batches.batches_per_epoch();
+    detail::TrainingCourse course(options, (epochs + 1) * all - left, detail::steps_left(epochs, left, all, options));
+    while (course.goes_on(batches.position().epoch)) {
+      const std::int64_t epoch = batches.position().epoch;
+      const auto batch = batches.next();
+      if (batch) {
+        course.begin_step();
+        course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
+      } else {
+        course.end_epoch(epoch);
+      }
     }
+    return course.finish();
   }
-  return course.finish();
 }
 
 }  // namespace TYTO_API

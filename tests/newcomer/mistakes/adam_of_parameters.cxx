@@ -1,0 +1,7 @@
+// The compiler must say: AdamOptions
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace nn = tyto::nn;
+
+void f(nn::Sequential model) { auto o = nn::adam(model.parameters(), {.rate = 0.001}); }

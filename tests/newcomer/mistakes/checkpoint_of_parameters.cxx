@@ -1,0 +1,7 @@
+// The compiler must say: named_states
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace nn = tyto::nn;
+
+void f(nn::Checkpoint c, nn::Sequential model) { c.add("model", model.parameters()); }
