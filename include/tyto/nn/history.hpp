@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The figures of a training run, a row an epoch: noted, written as CSV and for TensorBoard, and drawn
+// The metrics of a training run, a row an epoch: noted, written as CSV and for TensorBoard, and drawn
 // on one page of curves.
 #pragma once
 
@@ -27,7 +27,7 @@ struct HistoryOptions {
   std::string title = "Training";  ///< of the page
 };
 
-/// Rows of figures. The first column is the loss: the mean of the steps since the row before.
+/// Rows of metrics. The first column is the loss: the mean of the steps since the row before.
 ///
 ///     nn::TrainingHistory history({.csv = "run.csv", .page = "run.html"});
 ///     nn::Checkpoint checkpoint;
@@ -55,16 +55,16 @@ class TYTO_API TrainingHistory {
   bool add_loss(double loss);
   /// Whether rows end with epochs, not after a number of steps.
   bool ends_with_epoch() const { return options_.every == 0; }
-  /// A row of the mean loss since the last one and these figures, which must be the same each time. Writes the files.
+  /// A row of the mean loss since the last one and these metrics, which must be the same each time. Writes the files.
   void add_row(std::int64_t epoch, const Figures& figures);
-  /// How many rows have come since the best value of a figure. Throws ValueError when there is no such figure.
+  /// How many rows have come since the best value of a metric. Throws ValueError when there is no such metric.
   std::int64_t rows_since_best(const std::string& figure, bool larger_is_better) const;
 
   /// One line for people: "epoch 3  step 240  loss 1.2345  accuracy 0.61".
   std::string last_row() const;
   /// "epoch,step,loss,..." and a line a row, with as many digits as give the numbers back.
   std::string csv() const;
-  /// A page without scripts or anything from elsewhere: a curve for each figure, and the rows as a table.
+  /// A page without scripts or anything from elsewhere: a curve for each metric, and the rows as a table.
   std::string html() const;
 
   /// All of it as text, and back; what a checkpoint holds. Throws ValueError for what is no history.

@@ -82,12 +82,13 @@ struct PlateauOptions {
   double factor = 0.1;            ///< what the rate is multiplied by
   std::int64_t patience = 10;     ///< how many observations without improvement are borne
   double threshold = 1e-4;        ///< what counts as improvement
-  bool relative = true;           ///< whether the threshold is a part of the best figure
+  bool relative = true;           ///< whether the threshold is a part of the best value
   bool larger_is_better = false;  ///< whether the metric should grow
   std::int64_t cooldown = 0;      ///< observations after a fall that are not held against it
   double least = 0;               ///< the rate does not fall below it
 };
-/// A rate that falls when a figure told to it has not improved for a while. A compiled step reads it anew each time.
+/// A rate that is lowered when the metric that is reported has not improved for a while. A compiled step reads it anew
+/// each time.
 ///
 ///     nn::Plateau plateau(0.1, {.patience = 3});
 ///     nn::Descent descent = nn::sgd({.rate = plateau.rate()});
@@ -99,8 +100,8 @@ class TYTO_API Plateau {
   /// The rate for an optimiser, and its value now.
   LearningRate rate() const;
   double current() const;
-  /// Takes a figure in; true when the rate fell.
-  bool observe(double figure);
+  /// Reports the metric; true when the rate was lowered.
+  bool observe(double metric);
   /// What a checkpoint must hold.
   NamedList<Tensor<Any>> state() const;
 
