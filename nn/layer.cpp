@@ -16,6 +16,7 @@
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 #include "nn/running_call.hpp"
+#include "tyto/nn/calls.hpp"
 
 namespace tyto TYTO_API {
 namespace nn {
@@ -198,6 +199,10 @@ Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
 }
 
 namespace detail {
+
+void run_as_call(const Module& module, Phase phase, const std::function<void()>& function) {
+  LayerCall(module, phase).run(function);
+}
 
 CallObserver::CallObserver() {
   if (call_observer != nullptr) throw GraphError("the calls of layers are observed already");

@@ -210,5 +210,25 @@ std::ostream& operator<<(std::ostream& out, const Summary& summary) {
   return out;
 }
 
+std::ostream& operator<<(std::ostream& out, const Module& model) {
+  std::vector<std::pair<std::string, std::string>> rows;  // a layer, its states
+  model.visit([&](const std::string& path, const Module& module) {
+    std::string states;
+    for (const Member& member : module.members()) {
+      if (!member.state().defined()) continue;
+      states += core::text(states.empty() ? "" : ", ", member.name(), ' ', member.state().shape());
+    }
+    rows.emplace_back(path.empty() ? class_name(module) : "  " + path + " " + class_name(module), std::move(states));
+  });
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, row.first.size());
+  for (const auto& [layer, states] : rows) {
+    out << layer;
+    if (!states.empty()) out << std::string(width - layer.size() + 2, ' ') << states;
+    out << '\n';
+  }
+  return out << parameter_count(model) << " parameters\n";
+}
+
 }  // namespace nn
 }  // namespace TYTO_API

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -83,7 +84,15 @@ auto call_with(F& f, const std::vector<Value>& inputs, std::index_sequence<i...>
   return f(Tensor<M>(inputs[i])...);
 }
 
+std::ostream& print_list(std::ostream& out, const std::vector<Value>& values);
+
 }  // namespace detail
+
+/// A list of tensors, such as gradients, between square brackets.
+template <class M>
+std::ostream& operator<<(std::ostream& out, const std::vector<Tensor<M>>& tensors) {
+  return detail::print_list(out, std::vector<Value>(tensors.begin(), tensors.end()));
+}
 
 /// The value, of which no gradient is taken.
 template <class M>
@@ -137,6 +146,13 @@ auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {
 template <class F>
 auto grad(F f) {
   return [g = value_and_grad(std::move(f))](const auto&... arguments) mutable { return g(arguments...).second[0]; };
+}
+/// The gradients of `f` with respect to variables that it uses: grad(loss, model.parameters())(x, t).
+template <class F, class M>
+auto grad(F f, std::vector<Tensor<M>> parameters) {
+  return [g = value_and_grad(std::move(f), std::move(parameters))](const auto&... arguments) mutable {
+    return g(arguments...).second;
+  };
 }
 
 /// Value of `f` at `inputs` and the gradients of its result weighted by `cotangent`.
@@ -192,6 +208,7 @@ auto hessian(F f) {
 ///     auto clipped = custom_gradient<Tensor>(
 ///         [](const auto& in) { return in[0]; },
 ///         [](const auto&, const auto&, const auto& gradient) { return std::vector{clip(gradient, -1, 1)}; });
+///     const Tensor y = clipped({x});
 template <class T>
 std::function<T(const std::vector<T>&)> custom_gradient(
     std::function<T(const std::vector<T>&)> f,

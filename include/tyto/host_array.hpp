@@ -18,6 +18,17 @@ struct HostArray {
   std::vector<std::byte> bytes;  ///< the elements, row-major
 };
 
+/// An array of these elements, which must fill the shape: host_array(std::vector{1.5f, 2.0f}, {2, 1}).
+template <class T>
+HostArray host_array(const std::vector<T>& elements, const Shape& shape) {
+  if (static_cast<std::int64_t>(elements.size()) != element_count(shape)) {
+    throw ShapeError("host_array: " + std::to_string(elements.size()) + " elements do not fill shape " +
+                     to_string(shape) + " of " + std::to_string(element_count(shape)));
+  }
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(elements));
+  return {dtype_of<T>, shape, {bytes.begin(), bytes.end()}};
+}
+
 /// The same, not owned.
 struct HostArrayView {
   DType dtype = DType::f32;          ///< element type

@@ -38,6 +38,12 @@ struct TextLayout {
   std::string header = {};      ///< written before the numbers, behind "# "
 };
 
+/// A tensor of either mode and the name that it gets in a file, as `{"x", x}`.
+struct NamedTensor : Named<Tensor<Any>> {
+  template <class M>
+  NamedTensor(std::string called, const Tensor<M>& x) : Named<Tensor<Any>>{std::move(called), Tensor<Any>(x.value())} {}
+};
+
 namespace detail {
 
 /// An array in a file that the system maps into memory, as long as `owner` lives.
@@ -119,6 +125,11 @@ void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays,
                Compression compression = Compression::stored) {
   detail::write_npz_file(path, detail::views_of("write_npz", arrays), compression);
 }
+/// The same of tensors in braces: write_npz("both.npz", {{"x", x}, {"v", v}}).
+inline void write_npz(const std::string& path, std::initializer_list<NamedTensor> arrays,
+                      Compression compression = Compression::stored) {
+  write_npz(path, NamedList<Tensor<Any>>(arrays.begin(), arrays.end()), compression);
+}
 
 /// Numbers from a text file, a row a line: NumPy's loadtxt, and with `missing` its genfromtxt. One row or one column
 /// gives a vector, as there.
@@ -144,6 +155,9 @@ NamedList<T> read_safetensors(const std::string& path) {
 template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
   detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
+}
+inline void write_safetensors(const std::string& path, std::initializer_list<NamedTensor> arrays) {
+  write_safetensors(path, NamedList<Tensor<Any>>(arrays.begin(), arrays.end()));
 }
 
 /// The same in files of at most `shard_bytes` (a larger tensor has one of its own) beside an index, which is called

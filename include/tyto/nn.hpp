@@ -6,6 +6,7 @@
 #include "tyto/nn/batch_means.hpp"
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/boxes.hpp"
+#include "tyto/nn/calls.hpp"
 #include "tyto/nn/checkpoint.hpp"
 #include "tyto/nn/class_losses.hpp"
 #include "tyto/nn/clipping.hpp"

@@ -28,6 +28,12 @@ template <class M>
 Tensor<M> percentile(const Tensor<M>& x, double percent, const Axes& axes = {}, bool keepdims = false) {
   return quantile(x, percent / 100, axes, keepdims);
 }
+/// Several, along a first axis: `percentile(x, {25, 75})`.
+template <class M>
+Tensor<M> percentile(const Tensor<M>& x, std::vector<double> percents, const Axes& axes = {}, bool keepdims = false) {
+  for (double& percent : percents) percent /= 100;
+  return quantile(x, percents, axes, keepdims);
+}
 /// Mean of elements weighted by `weights`, which are shaped as x or as its axis.
 template <class M>
 Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes = {},

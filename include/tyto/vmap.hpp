@@ -2,6 +2,8 @@
 // Functions of one example made functions of many: recorded once, replayed on all examples at a time.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -56,6 +58,14 @@ auto vmap(F f, std::vector<std::optional<std::int64_t>> axes = {}) {
     Value* next = values.data();
     detail::restore(result, next);
     return result;
+  };
+}
+
+/// The same with the examples along one axis of every argument: vmap(f, 1)(columns).
+template <class F, std::integral Axis>
+auto vmap(F f, Axis axis) {
+  return [f = std::move(f), axis](const auto&... arguments) mutable {
+    return vmap(f, std::vector<std::optional<std::int64_t>>(sizeof...(arguments), axis))(arguments...);
   };
 }
 

@@ -27,7 +27,7 @@ const Excuse excuses[] = {
      "transposed_convolution average_pool global_average_pool upsample scaled_dot_product_attention relu6 hard_tanh "
      "softmin clip_by_value quantise dequantise quantised_matmul"},
     {"elements are moved, chosen or taken apart without rounding",
-     "permute_dims choose select put_along_axis put partition real imag view_as_real view_as_complex "
+     "permute_dims choose select where put_along_axis put partition real imag view_as_real view_as_complex "
      "scatter scatter_min scatter_max sort topk cummin cummax diagonal max_pool at_labels "
      "atleast_1d atleast_2d atleast_3d vstack hstack dstack column_stack block unstack array_split broadcast_arrays "
      "rot90 fliplr flipud insert remove append fill_diagonal resize_to ix_ unique_all unique unique_values union1d "
@@ -65,7 +65,7 @@ const Excuse excuses[] = {
      "TransformerEncoderLayer TransformerDecoderLayer FeaturePyramid"},
     {"no arithmetic",
      "in_any_mode loss_of to_dlpack to_versioned_dlpack restore kind_of_mode KindOfArgument as_lazy lay_out as_value "
-     "known delay find_nan metric_value Batches IsNamedList view_of "
+     "known delay find_nan metric_value Batches IsNamedList NamedTensor view_of "
      "views_of write_npy write_npz write_text write_safetensors write_png write_jpeg write_wav modeless clipped "
      "with_mode call eval result_type "
      "scan fold"},

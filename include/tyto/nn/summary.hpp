@@ -43,5 +43,8 @@ Summary summary(const Layer& model, const Shape& input, DType dtype = DType::f32
 /// A table with a line a layer, and the totals.
 std::ostream& operator<<(std::ostream& out, const Summary& summary);
 
+/// A line for each layer of a model: its path, its class, and its states with their shapes.
+std::ostream& operator<<(std::ostream& out, const Module& model);
+
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Calls of modules that take several inputs: what happens in them is known by the module's path, as in calls of layers.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "tyto/nn/module.hpp"
+
+namespace tyto {
+namespace nn TYTO_API {
+
+namespace detail {
+void run_as_call(const Module& module, Phase phase, const std::function<void()>& function);
+}  // namespace detail
+
+/// What `function` yields, as a call of the module: layers that it calls without a phase have this one, and what they
+/// record and throw is labelled with their path.
+///
+///     struct Scorer : nn::Module {
+///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
+///       nn::Members members() const override { return {{"left", left}, {"right", right}}; }
+///       Tensor operator()(Tensor a, Tensor b, nn::Phase phase = nn::current_phase()) const {
+///         return nn::as_call(*this, phase, [&] { return sum(left(a) * right(b), -1); });
+///       }
+///     };
+template <class F>
+auto as_call(const Module& module, Phase phase, F function) {
+  std::optional<decltype(function())> result;
+  detail::run_as_call(module, phase, [&] { result.emplace(function()); });
+  return *std::move(result);
+}
+
+}  // namespace TYTO_API
+}  // namespace tyto

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What users of NumPy and PyTorch write with lists: printed gradients and models, percentiles, files and batches.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <tyto/io.hpp>
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+#include <vector>
+
+#include "tests/support/both_modes.hpp"
+#include "tests/support/message.hpp"
+#include "tests/support/numbers.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using namespace tyto;
+using tyto_test::message_of;
+using tyto_test::Numbers;
+using tyto_test::numbers;
+
+namespace {
+
+template <class T>
+std::string printed(const T& x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+}  // namespace
+
+BOTH_MODES("gradients with respect to parameters are a list, which prints") {
+  using T = Tensor<Mode>;
+  const T w = T::variable(T{{1.0, 2.0}, {3.0, 4.0}}, "w"), b = T::variable(5.0, "b");
+  const auto loss = [&](const T& x) { return sum(matmul(x, w)) + 3.0 * b; };
+  const std::vector<T> gradients = grad(loss, std::vector{w, b})(T{{1.0, 2.0}});
+  CHECK(numbers(gradients[0]) == Numbers{1, 1, 2, 2});
+  CHECK(numbers(gradients[1]) == Numbers{3});
+  CHECK(printed(gradients) == "[[[1. 1.]\n [2. 2.]],\n 3.0]");
+  CHECK(printed(std::vector<T>()) == "[]");
+}
+
+BOTH_MODES("vmap takes one axis for all arguments") {
+  using T = Tensor<Mode>;
+  const T x{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}, y{{1.0, 1.0, 1.0}, {0.0, 0.0, 2.0}};
+  const auto product = [](const T& a, const T& b) { return sum(a * b); };
+  CHECK(numbers(vmap(product, 1)(x, y)) == Numbers{1, 2, 15});
+  CHECK(numbers(vmap(product, -1)(x, y)) == Numbers{1, 2, 15});
+  CHECK(numbers(vmap(product, 0)(x, y)) == Numbers{6, 12});
+}
+
+BOTH_MODES("several percentiles lie along a first axis") {
+  using T = Tensor<Mode>;
+  const T x{{1.0, 2.0}, {3.0, 5.0}};
+  CHECK(numbers(percentile(x, {25, 50, 100})) == Numbers{1.75, 2.5, 5});
+  CHECK(percentile(x, {25, 50, 100}, 1).shape() == Shape{3, 2});
+}
+
+BOTH_MODES("files take tensors in braces") {
+  using T = Tensor<Mode>;
+  const tyto::testing::TemporaryFolder folder;
+  const T x{{1.0, 2.0}, {3.0, 4.0}}, count{1, 2, 3};
+  for (const std::string name : {"both.npz", "both.safetensors"}) {
+    const std::string path = folder / name;
+    if (name == "both.npz") write_npz(path, {{"x", x}, {"count", count}});
+    else write_safetensors(path, {{"x", x}, {"count", count}});
+    const auto read = name == "both.npz" ? read_npz<T>(path) : read_safetensors<T>(path);
+    CHECK(read.size() == 2);
+    CHECK(numbers(read["x"]) == Numbers{1, 2, 3, 4});
+    CHECK(read["count"].dtype() == DType::i64);
+  }
+  CHECK(message_of<IoError>([&] { read_npy<T>(folder / "both.npz"); }).ends_with("; read_npz reads archives"));
+}
+
+TEST_CASE("host_array holds elements in a shape that they fill") {
+  const HostArray array = host_array(std::vector<float>{1.5F, 2, 3, 4}, {2, 2});
+  CHECK(array.dtype == DType::f32);
+  CHECK(array.shape == Shape{2, 2});
+  CHECK(to_tensor<Tensor<Eager>>(array).to_vector<float>() == std::vector<float>{1.5F, 2, 3, 4});
+  CHECK(message_of<ShapeError>([] {
+          host_array(std::vector<std::int64_t>{1, 2, 3}, {2, 2});
+        }) == "host_array: 3 elements do not fill shape (2,2) of 4");
+}
+
+TEST_CASE("a model prints its layers and the shapes of their states") {
+  const nn::Sequential model{nn::Conv2d({.in = 1, .out = 8}), nn::ReLU(), nn::Linear({.in = 8, .out = 3})};
+  CHECK(printed(model) ==
+        "Sequential\n"
+        "  0 Conv2d  weight (3,3,1,8), bias (8,)\n"
+        "  1 ReLU\n"
+        "  2 Linear  weight (8,3), bias (3,)\n"
+        "107 parameters\n");
+}
+
+namespace {
+
+/// A model of two inputs.
+template <class T>
+struct Scorer : nn::Module {
+  nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
+  nn::Dropout dropout{0.5};
+  nn::Members members() const override { return {{"left", left}, {"right", right}, {"dropout", dropout}}; }
+  T operator()(const T& a, const T& b, nn::Phase phase = nn::current_phase()) const {
+    return nn::as_call(*this, phase, [&] { return dropout(left(a) * right(b)); });
+  }
+};
+
+}  // namespace
+
+BOTH_MODES("layers called within a module's as_call have its phase and their paths") {
+  using T = Tensor<Mode>;
+  seed(1);
+  const Scorer<T> model;
+  const T x = T::ones({64, 8});
+  CHECK(numbers(sum(model(x, x) == 0)) == Numbers{0});
+  const double dropped = sum(model(x, x, nn::training) == 0).template item<double>();
+  CHECK(dropped > 64);
+  CHECK(dropped < 192);
+  CHECK(message_of<ShapeError>([&] {
+          model(x, T::ones({64, 7}));
+        }) == "Linear: the last axis of x (64,7) must be 8 (in right)");
+}
+
+TEST_CASE("a page names parameters by their path, and fused steps by their members") {
+  using T = Tensor<Lazy>;
+  const nn::Sequential model{nn::Linear({.in = 4, .out = 8}), nn::Linear({.in = 8, .out = 2})};
+  nn::Descent adam = nn::adam();
+  auto step = compile([&](const T& x) {
+    auto [loss, gradients] = value_and_grad([&](const T& at) { return sum(exp(T(model(at)))); }, model.parameters())(x);
+    adam.update(model.parameters(), gradients);
+    return loss;
+  });
+  step(T::ones({3, 4}));
+  const std::string page = step.html();
+  CHECK(tyto_test::contains(page, "\"name\":\"0.weight\""));
+  CHECK(tyto_test::contains(page, "\"name\":\"1.bias\""));
+  CHECK(tyto_test::contains(page, "\"name\":\"adam mean\""));
+  CHECK_FALSE(tyto_test::contains(page, "\"name\":\"weight\""));
+  CHECK_FALSE(tyto_test::contains(page, "\"name\":\"fused\""));
+}
