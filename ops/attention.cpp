@@ -201,7 +201,6 @@ std::vector<Value> gradient_rule(const GradientContext& context) {
 std::span<const OpDef> attention_operators() {
   static const OpDef rows[] = {
       {.id = OpId::attention,
-       .name = "attention",
        .doc = "softmax(scale * queries keysT + mask) values, and the logarithms of the sums of exponentials.",
        .min_inputs = 3,
        .max_inputs = 4,
@@ -214,7 +213,6 @@ std::span<const OpDef> attention_operators() {
                                              samples::square_matrix(t));
        }},
       {.id = OpId::attention_gradient,
-       .name = "attention_gradient",
        .doc = "Gradients of attention by queries, keys and values, from the logarithms of the sums.",
        .min_inputs = 6,
        .max_inputs = 7,

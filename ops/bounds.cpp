@@ -25,7 +25,6 @@ std::vector<TensorType> infer_check_bounds(const Attributes& attributes, std::sp
 std::span<const OpDef> bounds_operators() {
   static const OpDef rows[] = {
       {.id = OpId::check_bounds,
-       .name = "check_bounds",
        .doc = "Integers as they are; an error where one lies outside of a range.",
        .in_place = InPlace::same_index,
        .infer = infer_check_bounds,

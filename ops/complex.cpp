@@ -68,7 +68,6 @@ std::vector<Value> view_as_complex_gradient(const GradientContext& c) { return {
 std::span<const OpDef> complex_operators() {
   static const OpDef rows[] = {
       {.id = OpId::view_as_real,
-       .name = "view_as_real",
        .doc = "Complex numbers as pairs of real ones.",
        .traits = traits(Traits::view | Traits::linear | Traits::takes_complex),
        .infer = infer_view_as_real,
@@ -76,7 +75,6 @@ std::span<const OpDef> complex_operators() {
        .gradient = view_as_real_gradient,
        .sample = [](DType t) -> Value { return view_as_real(samples::line(t)); }},
       {.id = OpId::view_as_complex,
-       .name = "view_as_complex",
        .doc = "Pairs of real numbers as complex ones.",
        .traits = traits(Traits::view | Traits::linear | Traits::takes_complex),
        .infer = infer_view_as_complex,

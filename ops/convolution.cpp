@@ -75,10 +75,9 @@ std::vector<Value> kernel_gradient_gradient(const GradientContext& c) {
           c.needed[1] ? emit(OpId::convolution, unshaped(c.attributes), {x, u}) : Value()};
 }
 
-OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient, Sample sample) {
+OpDef row(OpId id, std::string_view doc, Inference infer, GradientRule gradient, Sample sample) {
   OpDef def;
   def.id = id;
-  def.name = name;
   def.doc = doc;
   def.min_inputs = def.max_inputs = 2;
   def.traits = traits(Traits::bilinear);
@@ -92,12 +91,11 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
 
 std::span<const OpDef> convolution_operators() {
   static const OpDef rows[] = {
-      row(OpId::convolution, "convolution", "Weighted sums over sliding windows.", infer_convolution,
-          convolution_gradient,
+      row(OpId::convolution, "Weighted sums over sliding windows.", infer_convolution, convolution_gradient,
           [](DType t) -> Value {
             return conv2d(samples::picture(t), samples::T::ones({3, 3, 2, 2}, t));
           }),
-      row(OpId::convolution_input_gradient, "convolution_input_gradient",
+      row(OpId::convolution_input_gradient,
           "Gradient of a convolution with respect to its input; transposed convolution.", infer_input_gradient,
           input_gradient_gradient,
           [](DType t) -> Value {
@@ -107,8 +105,8 @@ std::span<const OpDef> convolution_operators() {
                 },
                 samples::picture(t));
           }),
-      row(OpId::convolution_kernel_gradient, "convolution_kernel_gradient",
-          "Gradient of a convolution with respect to its kernels.", infer_kernel_gradient, kernel_gradient_gradient,
+      row(OpId::convolution_kernel_gradient, "Gradient of a convolution with respect to its kernels.",
+          infer_kernel_gradient, kernel_gradient_gradient,
           [](DType t) -> Value {
             return samples::gradient([&](const samples::T& w) { return conv2d(samples::picture(t), w); },
                                      samples::T::ones({3, 3, 2, 2}, t));

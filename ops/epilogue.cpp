@@ -74,10 +74,9 @@ std::vector<TensorType> infer_packed(const Attributes& attributes, std::span<con
   return one(DType::u8, {product.bytes});
 }
 
-OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer, Lowering lower, Sample sample) {
+OpDef row(OpId id, std::string_view doc, Inference infer, Lowering lower, Sample sample) {
   OpDef def;
   def.id = id;
-  def.name = name;
   def.doc = doc;
   def.min_inputs = 2;
   def.max_inputs = 5;
@@ -92,7 +91,7 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, Inference infer,
 
 std::span<const OpDef> epilogue_operators() {
   static const OpDef rows[] = {
-      row(OpId::matmul_epilogue, "matmul_epilogue",
+      row(OpId::matmul_epilogue,
           "Matrix product with bias, residual and limits, made by the optimiser after gradients were taken.",
           infer_epilogue<OpId::matmul>, lower_epilogue<OpId::matmul>,
           [](DType t) -> Value {
@@ -102,7 +101,7 @@ std::span<const OpDef> epilogue_operators() {
             return emit(OpId::matmul_epilogue, with_bias,
                         {samples::T::ones({2, 3}, t), samples::T::ones({3, 4}, t), samples::T::ones({4}, t)});
           }),
-      row(OpId::convolution_epilogue, "convolution_epilogue",
+      row(OpId::convolution_epilogue,
           "Convolution with scale, bias, residual and limits, made by the optimiser after gradients were taken.",
           infer_epilogue<OpId::convolution>, lower_epilogue<OpId::convolution>,
           [](DType t) -> Value {
@@ -114,7 +113,6 @@ std::span<const OpDef> epilogue_operators() {
                         {samples::picture(t), samples::T::ones({3, 3, 2, 2}, t)});
           }),
       {.id = OpId::pack_weights,
-       .name = "pack_weights",
        .doc = "Weights of a product in f32 or f64 laid out as its kernel reads them, made by the optimiser.",
        .infer = infer_packed,
        .sample = [](DType t) -> Value {

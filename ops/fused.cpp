@@ -130,7 +130,6 @@ std::vector<Value> lower_fused(const Attributes& attributes, std::span<const Val
 std::span<const OpDef> fused_operators() {
   static const OpDef rows[] = {
       {.id = OpId::fused,
-       .name = "fused",
        .doc = "Element-wise operators and reductions as one, made by the optimiser after gradients were taken.",
        .min_inputs = 0,
        .max_inputs = 1 << 16,

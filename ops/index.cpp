@@ -262,7 +262,6 @@ Value added_along_axis(const Shape& shape, const Value& indices, const Value& va
 std::span<const OpDef> index_operators() {
   static const OpDef rows[] = {
       {.id = OpId::take,
-       .name = "take",
        .doc = "Slices at indices along an axis.",
        .min_inputs = 2,
        .max_inputs = 2,
@@ -272,7 +271,6 @@ std::span<const OpDef> index_operators() {
        .lower = lower_take,
        .sample = [](DType t) -> Value { return take(samples::line(t), samples::positions(), 0); }},
       {.id = OpId::take_along_axis,
-       .name = "take_along_axis",
        .doc = "One element an index along an axis.",
        .min_inputs = 2,
        .max_inputs = 2,
@@ -282,7 +280,6 @@ std::span<const OpDef> index_operators() {
        .lower = lower_take_along_axis,
        .sample = [](DType t) -> Value { return take_along_axis(samples::line(t), samples::positions(), 0); }},
       {.id = OpId::gather,
-       .name = "gather",
        .doc = "What lies at coordinates.",
        .min_inputs = 2,
        .max_inputs = 1 << 20,
@@ -291,7 +288,6 @@ std::span<const OpDef> index_operators() {
        .gradient = gather_gradient,
        .sample = [](DType t) -> Value { return gather<Lazy>(samples::line(t), {samples::positions()}); }},
       {.id = OpId::scatter,
-       .name = "scatter",
        .doc = "A tensor with what lies at coordinates replaced.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
@@ -303,7 +299,6 @@ std::span<const OpDef> index_operators() {
          return scatter<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
        }},
       {.id = OpId::scatter_add,
-       .name = "scatter_add",
        .doc = "A tensor with values added at coordinates.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
@@ -314,7 +309,6 @@ std::span<const OpDef> index_operators() {
          return scatter_add<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
        }},
       {.id = OpId::scatter_multiply,
-       .name = "scatter_multiply",
        .doc = "A tensor with what lies at coordinates multiplied by values.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
@@ -325,7 +319,6 @@ std::span<const OpDef> index_operators() {
          return scatter_multiply<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
        }},
       {.id = OpId::scatter_min,
-       .name = "scatter_min",
        .doc = "A tensor with what lies at coordinates or the values if smaller.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,
@@ -336,7 +329,6 @@ std::span<const OpDef> index_operators() {
          return scatter_min<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
        }},
       {.id = OpId::scatter_max,
-       .name = "scatter_max",
        .doc = "A tensor with what lies at coordinates or the values if larger.",
        .min_inputs = 3,
        .max_inputs = 1 << 20,

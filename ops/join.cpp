@@ -79,7 +79,6 @@ std::vector<Value> concat_gradient(const GradientContext& c) {
 std::span<const OpDef> join_operators() {
   static const OpDef rows[] = {
       {.id = OpId::set_slice,
-       .name = "set_slice",
        .doc = "A tensor with a regular part replaced.",
        .min_inputs = 2,
        .max_inputs = 2,
@@ -89,7 +88,6 @@ std::span<const OpDef> join_operators() {
        .gradient = set_slice_gradient,
        .sample = [](DType t) -> Value { return set(samples::line(t), {tyto::slice(1, 3)}, samples::T::ones({2}, t)); }},
       {.id = OpId::concat,
-       .name = "concat",
        .doc = "Tensors joined along an axis.",
        .max_inputs = 1 << 20,
        .traits = traits(Traits::takes_complex),

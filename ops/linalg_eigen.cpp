@@ -53,7 +53,6 @@ std::vector<Value> eigvals_gradient(const GradientContext& c) {
 std::span<const OpDef> linalg_eigen_operators() {
   static const OpDef rows[] = {
       {.id = OpId::eig,
-       .name = "eig",
        .doc = "Eigenvalues and eigenvectors of a square matrix.",
        .results = 2,
        .traits = traits(Traits::takes_complex),
@@ -61,7 +60,6 @@ std::span<const OpDef> linalg_eigen_operators() {
        .gradient = eig_gradient,
        .sample = [](DType t) -> Value { return linalg::eig(samples::square_matrix(t)).vectors; }},
       {.id = OpId::eigvals,
-       .name = "eigvals",
        .doc = "Eigenvalues of a square matrix.",
        .traits = traits(Traits::takes_complex),
        .infer = infer_eigen<OpId::eigvals>,

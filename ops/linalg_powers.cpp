@@ -46,7 +46,6 @@ T complex_expm(const T& a) {
 std::span<const OpDef> linalg_power_operators() {
   static const OpDef rows[] = {
       {.id = OpId::expm,
-       .name = "expm",
        .doc = "The exponential of a matrix.",
        .infer = infer_expm,
        .gradient = expm_gradient,

@@ -183,7 +183,6 @@ std::vector<Value> det_gradient(const GradientContext& c) {
 std::span<const OpDef> linalg_system_operators() {
   static const OpDef rows[] = {
       {.id = OpId::lu_factor,
-       .name = "lu_factor",
        .doc = "LU with partial pivoting: both factors in one matrix, pivots, permutation.",
        .results = 3,
        .traits = traits(Traits::takes_complex),
@@ -191,7 +190,6 @@ std::span<const OpDef> linalg_system_operators() {
        .gradient = lu_factor_gradient,
        .sample = [](DType t) -> Value { return linalg::lu_factor(samples::square_matrix(t)).lu; }},
       {.id = OpId::lu_solve,
-       .name = "lu_solve",
        .doc = "The solution of a system whose matrix, or its transpose, is factorised.",
        .min_inputs = 3,
        .max_inputs = 3,
@@ -202,7 +200,6 @@ std::span<const OpDef> linalg_system_operators() {
          return linalg::lu_solve(linalg::lu_factor(samples::square_matrix(t)), samples::square_matrix(t));
        }},
       {.id = OpId::solve,
-       .name = "solve",
        .doc = "The solution of a system; the factors of its matrix; which pivot is zero.",
        .min_inputs = 2,
        .max_inputs = 2,
@@ -212,7 +209,6 @@ std::span<const OpDef> linalg_system_operators() {
        .gradient = solve_gradient,
        .sample = [](DType t) -> Value { return linalg::solve(samples::square_matrix(t), samples::square_matrix(t)); }},
       {.id = OpId::inv,
-       .name = "inv",
        .doc = "The inverse; which pivot is zero.",
        .results = 2,
        .traits = traits(Traits::takes_complex),
@@ -220,7 +216,6 @@ std::span<const OpDef> linalg_system_operators() {
        .gradient = inv_gradient,
        .sample = [](DType t) -> Value { return linalg::inv(samples::square_matrix(t)); }},
       {.id = OpId::det,
-       .name = "det",
        .doc = "The determinant; the factors.",
        .results = 4,
        .traits = traits(Traits::takes_complex),

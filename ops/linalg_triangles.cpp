@@ -51,7 +51,6 @@ std::vector<Value> triangular_solve_gradient(const GradientContext& c) {
 std::span<const OpDef> linalg_triangle_operators() {
   static const OpDef rows[] = {
       {.id = OpId::cholesky,
-       .name = "cholesky",
        .doc = "The lower factor of a positive definite matrix; which minor is not positive.",
        .results = 2,
        .traits = traits(Traits::takes_complex),
@@ -59,7 +58,6 @@ std::span<const OpDef> linalg_triangle_operators() {
        .gradient = cholesky_gradient,
        .sample = [](DType t) -> Value { return linalg::cholesky(samples::square_matrix(t)); }},
       {.id = OpId::triangular_solve,
-       .name = "triangular_solve",
        .doc = "The solution of a system with a triangular matrix.",
        .min_inputs = 2,
        .max_inputs = 2,

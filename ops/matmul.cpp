@@ -79,7 +79,6 @@ Value complex_dots(const Value& left, const Value& right, bool conjugated) {
 std::span<const OpDef> matmul_operators() {
   static const OpDef rows[] = {
       {.id = OpId::matmul,
-       .name = "matmul",
        .doc = "Matrix product.",
        .min_inputs = 2,
        .max_inputs = 2,

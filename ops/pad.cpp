@@ -89,7 +89,6 @@ std::vector<Value> pad_gradient(const GradientContext& c) {
 std::span<const OpDef> pad_operators() {
   static const OpDef rows[] = {
       {.id = OpId::pad,
-       .name = "pad",
        .doc = "Elements added around: a constant, the edges, reflections, or the other end.",
        .traits = traits(Traits::takes_complex),
        .infer = infer_pad,

@@ -94,11 +94,10 @@ std::vector<Value> transposed_rule(const GradientContext& c) {
   return {emit(forward, shaped(c.attributes, {}), {c.gradients[0]})};
 }
 
-OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std::uint32_t flags, Inference infer,
-          GradientRule gradient, Sample sample) {
+OpDef row(OpId id, std::string_view doc, int inputs, std::uint32_t flags, Inference infer, GradientRule gradient,
+          Sample sample) {
   OpDef def;
   def.id = id;
-  def.name = name;
   def.doc = doc;
   def.min_inputs = def.max_inputs = inputs;
   def.traits = traits(flags);
@@ -112,15 +111,13 @@ OpDef row(OpId id, std::string_view name, std::string_view doc, int inputs, std:
 
 std::span<const OpDef> pool_operators() {
   static const OpDef rows[] = {
-      row(OpId::max_pool, "max_pool", "Largest element of each window.", 1, 0, infer_pool<OpId::max_pool>,
-          max_pool_rule, [](DType t) -> Value { return max_pool(samples::picture(t), 2); }),
-      row(OpId::max_pool_gradient, "max_pool_gradient", "Gradient of max_pool.", 2, 0, infer_stated<pooled>,
-          max_pool_gradient_rule,
+      row(OpId::max_pool, "Largest element of each window.", 1, 0, infer_pool<OpId::max_pool>, max_pool_rule,
+          [](DType t) -> Value { return max_pool(samples::picture(t), 2); }),
+      row(OpId::max_pool_gradient, "Gradient of max_pool.", 2, 0, infer_stated<pooled>, max_pool_gradient_rule,
           [](DType t) -> Value {
             return samples::gradient([](const samples::T& x) { return max_pool(x, 2); }, samples::picture(t));
           }),
-      row(OpId::max_pool_pick, "max_pool_pick",
-          "Elements of the second input where the first has its window's largest.", 2, 0,
+      row(OpId::max_pool_pick, "Elements of the second input where the first has its window's largest.", 2, 0,
           infer_pool<OpId::max_pool_pick>, max_pool_pick_rule,
           [](DType t) -> Value {
             return samples::gradient(
@@ -129,27 +126,27 @@ std::span<const OpDef> pool_operators() {
                 },
                 samples::picture(t));
           }),
-      row(OpId::average_pool, "average_pool", "Mean of each window.", 1, Traits::linear, infer_pool<OpId::average_pool>,
+      row(OpId::average_pool, "Mean of each window.", 1, Traits::linear, infer_pool<OpId::average_pool>,
           linear_rule<OpId::average_pool_gradient>,
           [](DType t) -> Value { return average_pool(samples::picture(t), 2); }),
-      row(OpId::average_pool_gradient, "average_pool_gradient", "Gradient of average_pool.", 1, Traits::linear,
-          infer_stated<pooled>, transposed_rule<OpId::average_pool>,
+      row(OpId::average_pool_gradient, "Gradient of average_pool.", 1, Traits::linear, infer_stated<pooled>,
+          transposed_rule<OpId::average_pool>,
           [](DType t) -> Value {
             return samples::gradient([](const samples::T& x) { return average_pool(x, 2); }, samples::picture(t));
           }),
-      row(OpId::upsample_nearest, "upsample_nearest", "Each element repeated along the spatial axes.", 1,
-          Traits::linear, infer_upsample, linear_rule<OpId::upsample_nearest_gradient>,
+      row(OpId::upsample_nearest, "Each element repeated along the spatial axes.", 1, Traits::linear, infer_upsample,
+          linear_rule<OpId::upsample_nearest_gradient>,
           [](DType t) -> Value { return upsample(samples::picture(t), 2); }),
-      row(OpId::upsample_nearest_gradient, "upsample_nearest_gradient", "Gradient of upsample_nearest.", 1,
-          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_nearest>,
+      row(OpId::upsample_nearest_gradient, "Gradient of upsample_nearest.", 1, Traits::linear, infer_stated<upsampled>,
+          transposed_rule<OpId::upsample_nearest>,
           [](DType t) -> Value {
             return samples::gradient([](const samples::T& x) { return upsample(x, 2); }, samples::picture(t));
           }),
-      row(OpId::upsample_bilinear, "upsample_bilinear", "Spatial axes stretched with linear interpolation.", 1,
-          Traits::linear, infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>,
+      row(OpId::upsample_bilinear, "Spatial axes stretched with linear interpolation.", 1, Traits::linear,
+          infer_upsample, linear_rule<OpId::upsample_bilinear_gradient>,
           [](DType t) -> Value { return upsample(samples::picture(t), 2, Resampling::bilinear); }),
-      row(OpId::upsample_bilinear_gradient, "upsample_bilinear_gradient", "Gradient of upsample_bilinear.", 1,
-          Traits::linear, infer_stated<upsampled>, transposed_rule<OpId::upsample_bilinear>,
+      row(OpId::upsample_bilinear_gradient, "Gradient of upsample_bilinear.", 1, Traits::linear,
+          infer_stated<upsampled>, transposed_rule<OpId::upsample_bilinear>,
           [](DType t) -> Value {
             return samples::gradient([](const samples::T& x) { return upsample(x, 2, Resampling::bilinear); },
                                      samples::picture(t));

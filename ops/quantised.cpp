@@ -160,7 +160,6 @@ std::vector<Value> product_gradient(const GradientContext& c) {
 std::span<const OpDef> quantised_operators() {
   static const OpDef rows[] = {
       {.id = OpId::quantised_matmul,
-       .name = "quantised_matmul",
        .doc = "Rows times the transpose of weights of few bits in blocks, each with a scale and a zero point.",
        .min_inputs = 3,
        .max_inputs = 4,

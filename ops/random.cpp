@@ -39,10 +39,9 @@ std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const
 }
 
 template <OpId id>
-constexpr OpDef row(std::string_view name, std::string_view doc, Sample sample) {
+constexpr OpDef row(std::string_view doc, Sample sample) {
   OpDef def;
   def.id = id;
-  def.name = name;
   def.doc = doc;
   def.traits = traits(Traits::random);
   def.infer = infer_draw<id>;
@@ -54,22 +53,22 @@ constexpr OpDef row(std::string_view name, std::string_view doc, Sample sample) 
 
 std::span<const OpDef> random_operators() {
   static const OpDef rows[] = {
-      row<OpId::random_uniform>("random_uniform", "Evenly distributed in an interval.",
+      row<OpId::random_uniform>("Evenly distributed in an interval.",
                                 [](DType t) -> Value { return samples::T::uniform({2}, {.dtype = t}); }),
-      row<OpId::random_normal>("random_normal", "Normally distributed.",
+      row<OpId::random_normal>("Normally distributed.",
                                [](DType t) -> Value { return samples::T::normal({2}, {.dtype = t}); }),
-      row<OpId::random_bernoulli>("random_bernoulli", "True with a given probability.",
+      row<OpId::random_bernoulli>("True with a given probability.",
                                   [](DType t) -> Value { return samples::T::bernoulli({2}, {.dtype = t}); }),
-      row<OpId::random_integers>("random_integers", "Integers in a range.",
+      row<OpId::random_integers>("Integers in a range.",
                                  [](DType t) -> Value { return samples::T::integers({2}, {.dtype = t}); }),
       row<OpId::random_truncated_normal>(
-          "random_truncated_normal", "Normal, within two standard deviations.",
+          "Normal, within two standard deviations.",
           [](DType t) -> Value { return samples::T::truncated_normal({2}, {.dtype = t}); }),
-      row<OpId::random_gamma>("random_gamma", "Gamma distributed.",
+      row<OpId::random_gamma>("Gamma distributed.",
                               [](DType t) -> Value { return samples::T::gamma({2}, {.dtype = t}); }),
-      row<OpId::random_exponential>("random_exponential", "Exponentially distributed.",
+      row<OpId::random_exponential>("Exponentially distributed.",
                                     [](DType t) -> Value { return samples::T::exponential({2}, {.dtype = t}); }),
-      row<OpId::random_permutation>("random_permutation", "The numbers below a count in random order.",
+      row<OpId::random_permutation>("The numbers below a count in random order.",
                                     [](DType t) -> Value {
                                       return t == DType::i64 ? samples::T::permutation(4)
                                                              : throw TypeError("permutation: i64 only");

@@ -145,11 +145,10 @@ std::vector<Value> logsumexp_gradient(const GradientContext& c) {
   return {with_axes(c.gradients[0], x.shape(), axes) * share / sum(share, axes, true)};
 }
 
-OpDef reduction(OpId id, std::string_view name, std::string_view doc, Inference infer, GradientRule gradient,
-                Sample sample, std::uint32_t flags = 0) {
+OpDef reduction(OpId id, std::string_view doc, Inference infer, GradientRule gradient, Sample sample,
+                std::uint32_t flags = 0) {
   OpDef def;
   def.id = id;
-  def.name = name;
   def.doc = doc;
   def.traits = traits(Traits::reduction | flags);
   def.infer = infer;
@@ -184,29 +183,29 @@ LoopProgram closeness(DType a, DType b, DType common, double relative, double ab
 std::span<const OpDef> reduce_operators() {
   static const OpDef rows[] = {
       reduction(
-          OpId::sum, "sum", "Sum over axes.", infer_accumulation, sum_gradient,
+          OpId::sum, "Sum over axes.", infer_accumulation, sum_gradient,
           [](DType t) -> Value { return sum(samples::line(t)); }, Traits::linear),
-      reduction(OpId::prod, "prod", "Product over axes.", infer_accumulation, rule_in_f32<prod_gradient>,
+      reduction(OpId::prod, "Product over axes.", infer_accumulation, rule_in_f32<prod_gradient>,
                 [](DType t) -> Value { return prod(samples::line(t)); }),
       reduction(
-          OpId::mean, "mean", "Mean over axes; of integers it is made of their sum.", infer_reduction, mean_gradient,
+          OpId::mean, "Mean over axes; of integers it is made of their sum.", infer_reduction, mean_gradient,
           [](DType t) -> Value { return mean(samples::line(t)); }, Traits::linear),
-      reduction(OpId::var, "var", "Variance over axes.", infer_variance, rule_in_f32<variance_gradient>,
+      reduction(OpId::var, "Variance over axes.", infer_variance, rule_in_f32<variance_gradient>,
                 [](DType t) -> Value { return var(samples::line(t)); }),
-      reduction(OpId::min, "min", "Smallest over axes.", infer_extreme<OpId::min>, extreme_gradient,
+      reduction(OpId::min, "Smallest over axes.", infer_extreme<OpId::min>, extreme_gradient,
                 [](DType t) -> Value { return min(samples::line(t)); }),
-      reduction(OpId::max, "max", "Largest over axes.", infer_extreme<OpId::max>, extreme_gradient,
+      reduction(OpId::max, "Largest over axes.", infer_extreme<OpId::max>, extreme_gradient,
                 [](DType t) -> Value { return max(samples::line(t)); }),
-      reduction(OpId::argmin, "argmin", "Position of the smallest.", infer_position<OpId::argmin>, nullptr,
+      reduction(OpId::argmin, "Position of the smallest.", infer_position<OpId::argmin>, nullptr,
                 [](DType t) -> Value { return argmin(samples::line(t)); }),
-      reduction(OpId::argmax, "argmax", "Position of the largest.", infer_position<OpId::argmax>, nullptr,
+      reduction(OpId::argmax, "Position of the largest.", infer_position<OpId::argmax>, nullptr,
                 [](DType t) -> Value { return argmax(samples::line(t)); }),
-      reduction(OpId::any, "any", "Whether any is true.", infer_truth<OpId::any>, nullptr,
+      reduction(OpId::any, "Whether any is true.", infer_truth<OpId::any>, nullptr,
                 [](DType t) -> Value { return any(samples::line(t)); }),
-      reduction(OpId::all, "all", "Whether all are true.", infer_truth<OpId::all>, nullptr,
+      reduction(OpId::all, "Whether all are true.", infer_truth<OpId::all>, nullptr,
                 [](DType t) -> Value { return all(samples::line(t)); }),
-      reduction(OpId::logsumexp, "logsumexp", "log of the sum of exp.", infer_reduction,
-                rule_in_f32<logsumexp_gradient>, [](DType t) -> Value { return logsumexp(samples::line(t)); }),
+      reduction(OpId::logsumexp, "log of the sum of exp.", infer_reduction, rule_in_f32<logsumexp_gradient>,
+                [](DType t) -> Value { return logsumexp(samples::line(t)); }),
   };
   return rows;
 }

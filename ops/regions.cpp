@@ -159,7 +159,6 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
 std::span<const OpDef> region_operators() {
   static const OpDef rows[] = {
       {.id = OpId::branch,
-       .name = "branch",
        .doc = "One of several regions, chosen by a number.",
        .min_inputs = 1,
        .max_inputs = 1 << 20,
@@ -168,7 +167,6 @@ std::span<const OpDef> region_operators() {
        .infer = infer_branch,
        .gradient = branch_gradient},
       {.id = OpId::loop,
-       .name = "loop",
        .doc = "A region that runs again and again on what it carries.",
        .min_inputs = 0,
        .max_inputs = 1 << 20,

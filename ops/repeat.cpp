@@ -124,7 +124,6 @@ std::vector<Value> lower_roll(const Attributes& attributes, std::span<const Valu
 std::span<const OpDef> repeat_operators() {
   static const OpDef rows[] = {
       {.id = OpId::tile,
-       .name = "tile",
        .doc = "The whole repeated along each axis.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_tile,
@@ -132,7 +131,6 @@ std::span<const OpDef> repeat_operators() {
        .lower = lower_tile,
        .sample = [](DType t) -> Value { return tile(samples::line(t), {2}); }},
       {.id = OpId::repeat,
-       .name = "repeat",
        .doc = "Each element repeated along an axis.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_repeat,
@@ -140,7 +138,6 @@ std::span<const OpDef> repeat_operators() {
        .lower = lower_repeat,
        .sample = [](DType t) -> Value { return repeat(samples::line(t), 2); }},
       {.id = OpId::roll,
-       .name = "roll",
        .doc = "Elements shifted round.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_roll,

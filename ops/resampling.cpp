@@ -399,7 +399,6 @@ std::vector<TensorType> infer_nms(const Attributes& attributes, std::span<const 
 std::span<const OpDef> resampling_operators() {
   static const OpDef rows[] = {
       {.id = OpId::nms,
-       .name = "nms",
        .doc = "Boxes that overlap no better one too much, and how many.",
        .min_inputs = 2,
        .max_inputs = 2,

@@ -36,14 +36,12 @@ std::vector<Value> log_softmax_gradient(const GradientContext& c) {
 std::span<const OpDef> softmax_operators() {
   static const OpDef rows[] = {
       {.id = OpId::softmax,
-       .name = "softmax",
        .doc = "exp(x) over its sum along an axis.",
        .in_place = InPlace::same_index,  // rows are read before they are written
        .infer = infer_softmax,
        .gradient = rule_in_f32<softmax_gradient>,
        .sample = [](DType t) -> Value { return softmax(samples::line(t)); }},
       {.id = OpId::log_softmax,
-       .name = "log_softmax",
        .doc = "Logarithm of softmax.",
        .in_place = InPlace::same_index,
        .infer = infer_softmax,

@@ -10,18 +10,19 @@ namespace tyto::core {
 
 namespace {
 
-/// What ops/ops.def says of an operator beside its name.
+/// What ops/ops.def says of an operator.
 struct Listed {
+  std::string_view name;
   std::size_t attributes;
   Domain types;
 };
 template <class A = NoAttributes, Domain types = Domain::numeric>
-constexpr Listed takes() {
-  return {kind_of_attributes<A>, types};
+constexpr Listed takes(std::string_view name) {
+  return {name, kind_of_attributes<A>, types};
 }
 
 constexpr Listed listed[] = {
-#define TYTO_OP(name, ...) takes<__VA_ARGS__>(),
+#define TYTO_OP(name, ...) takes<__VA_ARGS__>(#name),
 #include "tyto/ops/ops.def"
 #undef TYTO_OP
 };
@@ -44,6 +45,7 @@ std::array<OpDef, op_count> assemble() {
   for (std::size_t i = 0; i < op_count; ++i) {
     if (table[i].id != static_cast<OpId>(i)) throw GraphError(text("operator ", i, " of the lists has no definition"));
     if (i < elementwise_count) continue;
+    table[i].name = listed[i - elementwise_count].name;
     table[i].attributes = listed[i - elementwise_count].attributes;
     table[i].domain = listed[i - elementwise_count].types;
   }

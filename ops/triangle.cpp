@@ -79,7 +79,6 @@ std::vector<Value> lower_triangle(const Attributes& attributes, std::span<const 
 std::span<const OpDef> triangle_operators() {
   static const OpDef rows[] = {
       {.id = OpId::diag_embed,
-       .name = "diag_embed",
        .doc = "Zeros with the last axis as a diagonal.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_diag_embed,
@@ -87,7 +86,6 @@ std::span<const OpDef> triangle_operators() {
        .lower = lower_diag_embed,
        .sample = [](DType t) -> Value { return diag(samples::line(t)); }},
       {.id = OpId::tril,
-       .name = "tril",
        .doc = "The lower triangle.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .in_place = InPlace::same_index,
@@ -96,7 +94,6 @@ std::span<const OpDef> triangle_operators() {
        .lower = lower_triangle<OpId::tril>,
        .sample = [](DType t) -> Value { return tril(samples::square_matrix(t)); }},
       {.id = OpId::triu,
-       .name = "triu",
        .doc = "The upper triangle.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .in_place = InPlace::same_index,

@@ -156,11 +156,9 @@ std::vector<Value> diagonal_gradient(const GradientContext& c) {
   return {transpose(square, order)};
 }
 
-OpDef view_row(OpId id, std::string_view name, std::string_view doc, Inference infer, ViewRule view,
-               GradientRule gradient, Sample sample) {
+OpDef view_row(OpId id, std::string_view doc, Inference infer, ViewRule view, GradientRule gradient, Sample sample) {
   OpDef def;
   def.id = id;
-  def.name = name;
   def.doc = doc;
   def.traits = traits(Traits::view | Traits::linear | Traits::takes_complex);
   def.infer = infer;
@@ -174,21 +172,21 @@ OpDef view_row(OpId id, std::string_view name, std::string_view doc, Inference i
 
 std::span<const OpDef> view_operators() {
   static const OpDef rows[] = {
-      view_row(OpId::reshape, "reshape", "Another shape.", infer_reshape, view_reshape, reshape_gradient,
+      view_row(OpId::reshape, "Another shape.", infer_reshape, view_reshape, reshape_gradient,
                [](DType t) -> Value {
                  return reshape(samples::line(t), {2, 2});
                }),
-      view_row(OpId::transpose, "transpose", "Axes in another order.", infer_transpose, view_transpose,
-               transpose_gradient, [](DType t) -> Value { return transpose(samples::square_matrix(t)); }),
-      view_row(OpId::broadcast_to, "broadcast_to", "Stretched.", infer_broadcast, view_broadcast, broadcast_gradient,
+      view_row(OpId::transpose, "Axes in another order.", infer_transpose, view_transpose, transpose_gradient,
+               [](DType t) -> Value { return transpose(samples::square_matrix(t)); }),
+      view_row(OpId::broadcast_to, "Stretched.", infer_broadcast, view_broadcast, broadcast_gradient,
                [](DType t) -> Value {
                  return broadcast_to(samples::line(t), {2, 4});
                }),
-      view_row(OpId::slice, "slice", "A regular part.", infer_slice, view_slice, slice_gradient,
+      view_row(OpId::slice, "A regular part.", infer_slice, view_slice, slice_gradient,
                [](DType t) -> Value { return samples::line(t)(tyto::slice(1, 3)); }),
-      view_row(OpId::flip, "flip", "Axes reversed.", infer_flip, view_flip, flip_gradient,
+      view_row(OpId::flip, "Axes reversed.", infer_flip, view_flip, flip_gradient,
                [](DType t) -> Value { return flip(samples::line(t)); }),
-      view_row(OpId::diagonal, "diagonal", "A diagonal.", infer_diagonal, view_diagonal, diagonal_gradient,
+      view_row(OpId::diagonal, "A diagonal.", infer_diagonal, view_diagonal, diagonal_gradient,
                [](DType t) -> Value { return diagonal(samples::square_matrix(t)); }),
   };
   return rows;

@@ -130,7 +130,7 @@ using Sample = Value (*)(DType);
 
 struct OpDef {
   OpId id = no_operator;
-  std::string_view name;
+  std::string_view name = {};  // as the lists of ops/ say
   std::string_view doc;
   int min_inputs = 1;
   int max_inputs = 1;
