@@ -4,19 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
 #include "core/value/shape.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/device/part_kernel.hpp"
 #include "devices/cpu/loop/element_source.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
-#include "devices/cpu/loop/range_program.hpp"
-#include "devices/cpu/loop/row_kernel.hpp"
-#include "devices/cpu/loop/staged.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 #include "devices/cpu/products/product_kernel.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 
@@ -158,6 +156,27 @@ KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice)
   return prepare_staged(bound);
 }
 
+/// A loop over parts of its step's operands: each address goes to all of the loop's operands that are parts of what
+/// lies there. Addresses are repeated on the stack, so that a launch allocates nothing.
+class PartKernel final : public core::Kernel {
+ public:
+  PartKernel(KernelRef kernel, std::vector<std::size_t> input_of, std::vector<std::size_t> output_of)
+      : kernel_(std::move(kernel)), input_of_(std::move(input_of)), output_of_(std::move(output_of)) {}
+
+  std::size_t workspace() const override { return kernel_->workspace(); }
+
+  void launch(Addresses inputs, Addresses outputs, core::Address workspace) const override {
+    std::array<core::Address, most_operands> from, to;
+    for (std::size_t i = 0; i < input_of_.size(); ++i) from[i] = inputs[input_of_[i]];
+    for (std::size_t i = 0; i < output_of_.size(); ++i) to[i] = outputs[output_of_[i]];
+    kernel_->launch(std::span(from).first(input_of_.size()), std::span(to).first(output_of_.size()), workspace);
+  }
+
+ private:
+  KernelRef kernel_;
+  std::vector<std::size_t> input_of_, output_of_;
+};
+
 constexpr auto prepare = [](const core::Step& step) { return prepare_elementwise(step); };
 
 /// What is traversed must not lie apart.
@@ -187,7 +206,9 @@ constexpr auto elementwise_entries = [] {
 
 KernelRef prepare_elementwise(const core::Step& step, const KernelChoice& choice) {
   const core::BoundLoop bound = *core::loop_of(step);
-  return with_whole_operands(bound, prepare_loop(bound, choice));
+  KernelRef kernel = prepare_loop(bound, choice);
+  if (bound.input_of.empty() && bound.output_of.empty()) return kernel;
+  return std::make_shared<const PartKernel>(std::move(kernel), bound.input_of, bound.output_of);
 }
 
 std::span<const KernelEntry> loop_kernels() { return entries; }

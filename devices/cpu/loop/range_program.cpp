@@ -7,11 +7,8 @@
 #include "core/loop/loop_rows.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/repeated_rows.hpp"
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
-#include "devices/cpu/loop/jit/loop_kernel.hpp"
-#include "devices/cpu/loop/jit/loop_ranges.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 namespace tyto::cpu {
 

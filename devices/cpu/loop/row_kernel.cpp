@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs a planned loop block by block: on each thread the runners of all stages are opened first, then rows go through.
-#include "devices/cpu/loop/row_kernel.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>
 #include <array>

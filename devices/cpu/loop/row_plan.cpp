@@ -14,8 +14,8 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 #include "devices/cpu/loop/row_work.hpp"
-#include "devices/cpu/loop/transposed_rows.hpp"
 #include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The stages of a block are kernels of their own: programs over elements and over rows, and reductions.
-#include "devices/cpu/loop/staged.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,6 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/element_source.hpp"
-#include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/machine.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Blocks go through the transposing loops of the tiles.
-#include "devices/cpu/loop/transposed_rows.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <utility>
 

@@ -2,15 +2,14 @@
 // What an operand has one value a column of (a slope a channel, say) is laid out several times in a row on the stack,
 // and the loop runs over rows as many times as long: with 10 columns vectors are 10/16 full otherwise, and a result
 // laid over an operand waits for the row before it, whose store its load overlaps.
-#include "devices/cpu/loop/interpreter/repeated_rows.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
-#include "devices/cpu/loop/interpreter/ordered_axes.hpp"
-#include "devices/cpu/loop/jit/loop_kernel.hpp"
+#include "devices/cpu/loop/loop_geometry.hpp"
 
 namespace tyto::cpu {
 

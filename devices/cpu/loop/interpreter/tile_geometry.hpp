@@ -4,33 +4,20 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
-#include "core/device/device.hpp"
+#include "devices/cpu/loop/loop_geometry.hpp"
 
 namespace tyto::cpu {
-
-/// The layout of an operand; all strides in bytes.
-struct OperandLayout {
-  std::ptrdiff_t start = 0;
-  std::ptrdiff_t row = 0, column = 0;  ///< within a tile
-  IntList outer;                       ///< one stride for each outer axis
-};
 
 /// A tile is a rectangle of elements: a run of the innermost axis, as many whole short runs as fit, or, where an input
 /// lies in memory along another axis than the result, a square over both axes, which reads and writes whole cache
 /// lines.
 ///
-/// Tiles are numbered: along the columns first, then the rows, then the outer axes.
-struct TileGeometry {
-  std::int64_t elements = 0;      ///< of the whole shape
-  std::int64_t columns = 1;       ///< length of the innermost axis
-  std::int64_t tile_columns = 1;  ///< of one tile
-  std::int64_t rows = 1;          ///< length of the axis before it, 1 where tiles do not reach over it
-  std::int64_t tile_rows = 1;
-  Shape outer;
-  std::int64_t column_tiles = 1, row_tiles = 1, outer_count = 1;
-  std::vector<OperandLayout> layouts;  ///< inputs, then outputs
+/// Tiles are numbered: along the columns first, then the rows, then the outer axes. Where they do not reach over rows,
+/// there is one.
+struct TileGeometry : LoopGeometry {
+  std::int64_t tile_columns = 1, tile_rows = 1;  ///< of one tile
+  std::int64_t column_tiles = 1, row_tiles = 1;
 
   std::int64_t tiles() const { return column_tiles * row_tiles * outer_count; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Kernels and range programs hold the bound program; a runner of its own lives on each thread's stack.
-#include "devices/cpu/loop/interpreter/tile_kernel.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/interpreter/tile_runner.hpp"
@@ -17,24 +17,7 @@ class TileRanges final : public RangeProgram {
   double nanoseconds() const override { return program_.nanoseconds; }
 
   void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
-    class Runner final : public RangeRunner {
-     public:
-      explicit Runner(const BoundProgram& program) : tiles_(program) {}
-      void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
-        tiles_.bind(inputs, outputs);
-      }
-      void set_first_row(std::int64_t row) override { tiles_.set_first_row(row); }
-      void run_rows(Range lines, std::int64_t length) override {
-        tiles_.run_elements({lines.begin * length, lines.end * length});
-      }
-      void run_columns(Range lines, Range columns, std::int64_t length) override {
-        for (std::int64_t line = lines.begin; line < lines.end; ++line)
-          tiles_.run_elements({line * length + columns.begin, line * length + columns.end});
-      }
-
-     private:
-      TileRunner tiles_;
-    } runner(program_);
+    TileRunner runner(program_);
     then(context, runner);
   }
 

@@ -80,6 +80,15 @@ void TileRunner::set_first_row(std::int64_t row) {
   }
 }
 
+void TileRunner::run_rows(Range lines, std::int64_t length) {
+  run_elements({lines.begin * length, lines.end * length});
+}
+
+void TileRunner::run_columns(Range lines, Range columns, std::int64_t length) {
+  for (std::int64_t line = lines.begin; line < lines.end; ++line)
+    run_elements({line * length + columns.begin, line * length + columns.end});
+}
+
 /// Outputs lie exactly over an input or apart from all of them: where they start tells which.
 void TileRunner::choose_in_place() {
   in_place_ = 0;

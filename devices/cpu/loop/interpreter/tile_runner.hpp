@@ -5,11 +5,12 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
 #include "devices/cpu/loop/operand_base.hpp"
+#include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
 
-class TileRunner {
+class TileRunner final : public RangeRunner {
  public:
   TileRunner(const BoundProgram& program, Addresses inputs, Addresses outputs);
   /// The operands are still to be placed.
@@ -17,14 +18,13 @@ class TileRunner {
   TileRunner(const TileRunner&) = delete;
   TileRunner& operator=(const TileRunner&) = delete;
 
-  void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs);
-  /// Buffers begin with this row from now on.
-  void set_first_row(std::int64_t row);
+  void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override;
+  void set_first_row(std::int64_t row) override;
+  void run_rows(Range lines, std::int64_t length) override;
+  void run_columns(Range lines, Range columns, std::int64_t length) override;
 
   /// A share of the tiles as the geometry numbers them.
   void run_tiles(Range tiles);
-  /// Any elements by their numbers in row-major order.
-  void run_elements(Range elements);
 
  private:
   /// The part of a tile that is computed at a time.
@@ -48,6 +48,8 @@ class TileRunner {
   static void put(const Store& store, const OperandLayout& layout, std::byte* to, const void* value, std::byte* memory,
                   Extent extent);
 
+  /// Any elements by their numbers in row-major order.
+  void run_elements(Range elements);
   void enter(std::int64_t index);
   void choose_in_place();
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cuts a shape into rectangles, distributes them over threads, and calls the code on each.
-#include "devices/cpu/loop/jit/loop_kernel.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
-#include "devices/cpu/loop/jit/loop_geometry.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/loop/loop_geometry.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -105,7 +105,7 @@ class LoopKernel final : public core::Kernel {
     frame.columns = geometry_.columns;
     OperandPointers* to = frame.pointers;
     for (std::size_t i = 0; i < geometry_.layouts.size(); ++i) {
-      const LoopGeometry::OperandLayout& layout = geometry_.layouts[i];
+      const OperandLayout& layout = geometry_.layouts[i];
       const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
       to->start = address.pointer() + layout.start;
       to->row = layout.row;
@@ -194,7 +194,7 @@ class LoopKernel final : public core::Kernel {
         }
       }
       for (std::size_t i = 0; i < count; ++i) {
-        const LoopGeometry::OperandLayout& layout = geometry_.layouts[i];
+        const OperandLayout& layout = geometry_.layouts[i];
         pointers[i].start = starts[i] + row * layout.row + column * layout.column;
       }
       std::int64_t index = outer;
@@ -234,7 +234,7 @@ class LoopKernel final : public core::Kernel {
   TeamRequest team_;
 };
 
-Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout& layout, DType type) {
+Access access_of(const LoopGeometry& geometry, const OperandLayout& layout, DType type) {
   const auto width = static_cast<std::ptrdiff_t>(size_of(type));
   if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
   return layout.column == 0 ? Access::broadcast : Access::strided;
@@ -242,7 +242,7 @@ Access access_of(const LoopGeometry& geometry, const LoopGeometry::OperandLayout
 
 /// Whether its elements lie side by side along the rows' axis, and not within rows.
 bool is_transposed(const LoopGeometry& geometry, std::size_t operand, DType type) {
-  const LoopGeometry::OperandLayout& layout = geometry.layouts[operand];
+  const OperandLayout& layout = geometry.layouts[operand];
   return geometry.crossed && size_of(type) <= 8 && layout.row == static_cast<std::ptrdiff_t>(size_of(type)) &&
          access_of(geometry, layout, type) == Access::strided;
 }
@@ -263,7 +263,7 @@ bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<co
                                       std::span<const OperandSpec> specs) {
   const std::size_t first = geometry.layouts.size() - outputs.size();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const LoopGeometry::OperandLayout &layout = geometry.layouts[first + i], &leader = geometry.layouts[first];
+    const OperandLayout &layout = geometry.layouts[first + i], &leader = geometry.layouts[first];
     if (!outgrows_caches(outputs[i]) || specs[i].access != Access::contiguous) return false;
     if (size_of(specs[i].stored) < 4 || size_of(specs[i].stored) != size_of(specs[0].stored)) return false;
     if (layout.row != leader.row || layout.outer != leader.outer) return false;
@@ -276,7 +276,7 @@ bool profits_from_non_temporal_stores(const LoopGeometry& geometry, std::span<co
 KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice) {
   const core::LoopProgram& program = bound.loop.program;
   const std::span<const core::Operand> inputs = bound.inputs, outputs = bound.outputs;
-  LoopGeometry geometry = loop_geometry(inputs, outputs);
+  LoopGeometry geometry = loop_geometry(order_axes(inputs, outputs), 2);
   if (geometry.elements == 0) return no_work();
   std::vector<OperandSpec> from, to;
   std::vector<Transposed> transposed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Places the operands of rows and calls the code on rectangles of them.
-#include "devices/cpu/loop/jit/loop_ranges.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>
 #include <array>

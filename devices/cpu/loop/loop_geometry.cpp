@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Orders and merges axes.
-#include "devices/cpu/loop/interpreter/ordered_axes.hpp"
+// Orders and merges axes, and divides them among rows, their count and what is around them.
+#include "devices/cpu/loop/loop_geometry.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 namespace tyto::cpu {
 
@@ -56,6 +57,30 @@ OrderedAxes order_axes(std::span<const core::Operand> inputs, std::span<const co
   core::collapse(axes.views);
   axes.crossed = !row_major && bring_crossed_axis_inwards(axes.views);
   return axes;
+}
+
+LoopGeometry loop_geometry(const OrderedAxes& axes, std::size_t inner) {
+  const Shape& shape = axes.views[0].shape;
+  const std::size_t rank = shape.size();
+  inner = std::min(inner, rank);
+  LoopGeometry geometry;
+  geometry.elements = axes.views.back().count();
+  geometry.crossed = axes.crossed;
+  if (inner >= 1) geometry.columns = shape[rank - 1];
+  if (inner == 2) geometry.rows = shape[rank - 2];
+  for (std::size_t axis = 0; axis + inner < rank; ++axis) geometry.outer.push_back(shape[axis]);
+  geometry.outer_count = element_count(geometry.outer);
+  for (std::size_t i = 0; i < axes.views.size(); ++i) {
+    const core::View& view = axes.views[i];
+    const std::ptrdiff_t width = axes.widths[i];
+    OperandLayout layout;
+    layout.start = view.offset * width;
+    if (inner >= 1) layout.column = view.strides[rank - 1] * width;
+    if (inner == 2) layout.row = view.strides[rank - 2] * width;
+    for (std::size_t axis = 0; axis + inner < rank; ++axis) layout.outer.push_back(view.strides[axis] * width);
+    geometry.layouts.push_back(std::move(layout));
+  }
+  return geometry;
 }
 
 }  // namespace tyto::cpu
