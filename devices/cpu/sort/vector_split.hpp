@@ -90,6 +90,21 @@ template <class K>
   }
 }
 
+/// The lanes among `present` in which the keys a compare so with those of b, as bits.
+template <class K, int comparison>
+[[gnu::always_inline]] inline unsigned lanes_where(unsigned present, __m512i a, __m512i b) {
+  if constexpr (sizeof(K) == 4) return _mm512_mask_cmp_epi32_mask(static_cast<__mmask16>(present), a, b, comparison);
+  else return _mm512_mask_cmp_epi64_mask(static_cast<__mmask8>(present), a, b, comparison);
+}
+
+/// The chosen lanes in order, then zeros.
+template <class K>
+[[gnu::always_inline]] inline typename Lanes<K>::Vector chosen_first(__m512i v, unsigned chosen) {
+  using Vector = typename Lanes<K>::Vector;
+  if constexpr (sizeof(K) == 4) return (Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(chosen), v);
+  else return (Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(chosen), v);
+}
+
 /// Of `count` keys, puts those below `bound` in their order at the front of `to`, the others behind; returns how many
 /// are below.
 template <class K>
@@ -99,19 +114,12 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   K* low = to;
   K* high = to + count;
   const auto place = [&](__m512i v, unsigned present) {
-    unsigned below;
-    if constexpr (sizeof(K) == 4) below = _mm512_mask_cmplt_epi32_mask(static_cast<__mmask16>(present), v, limit);
-    else below = _mm512_mask_cmplt_epi64_mask(static_cast<__mmask8>(present), v, limit);
+    const unsigned below = lanes_where<K, _MM_CMPINT_LT>(present, v, limit);
     const unsigned above = present & ~below;
     const int lows = _mm_popcnt_u32(below), highs = _mm_popcnt_u32(above);
     high -= highs;
-    if constexpr (sizeof(K) == 4) {
-      store_first(low, lows, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(below), v));
-      store_first(high, highs, (typename L::Vector)_mm512_maskz_compress_epi32(static_cast<__mmask16>(above), v));
-    } else {
-      store_first(low, lows, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(below), v));
-      store_first(high, highs, (typename L::Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(above), v));
-    }
+    store_first(low, lows, chosen_first<K>(v, below));
+    store_first(high, highs, chosen_first<K>(v, above));
     low += lows;
   };
   constexpr unsigned all = (1u << L::count) - 1;
@@ -125,9 +133,9 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
       const __mmask16 below = _mm512_cmplt_epi32_mask(v, limit);
       const int lows = _mm_popcnt_u32(below);
       // The others to the end of their vector: lane numbers are taken modulo 16.
-      const __m512i above = _mm512_maskz_compress_epi32(static_cast<__mmask16>(~below), v);
+      const auto above = as_integers<K>(chosen_first<K>(v, ~static_cast<unsigned>(below)));
       const __m512i from = _mm512_sub_epi32(lanes, _mm512_set1_epi32(lows));
-      L::store(low, (typename L::Vector)_mm512_maskz_compress_epi32(below, v));
+      L::store(low, chosen_first<K>(v, below));
       L::store(high - L::count, (typename L::Vector)_mm512_maskz_permutexvar_epi32(0xffff, from, above));
       low += lows;
       high -= L::count - lows;
@@ -185,20 +193,10 @@ std::int64_t keep(const void* elements, std::int64_t count, K least, K greatest,
   std::int64_t upwards = 0;
   const auto place = [&](typename L::Vector taken, unsigned present) {
     const __m512i v = as_integers<K>(keys_of<T, K>(taken));
-    unsigned kept;
-    __m512i packed;
-    if constexpr (sizeof(K) == 4) {
-      const __mmask16 above = _mm512_mask_cmpge_epi32_mask(static_cast<__mmask16>(present), v, from);
-      upwards += _mm_popcnt_u32(above);
-      kept = _mm512_mask_cmple_epi32_mask(above, v, upto);
-      packed = _mm512_maskz_compress_epi32(static_cast<__mmask16>(kept), v);
-    } else {
-      const __mmask8 above = _mm512_mask_cmpge_epi64_mask(static_cast<__mmask8>(present), v, from);
-      upwards += _mm_popcnt_u32(above);
-      kept = _mm512_mask_cmple_epi64_mask(above, v, upto);
-      packed = _mm512_maskz_compress_epi64(static_cast<__mmask8>(kept), v);
-    }
-    L::store(next, (typename L::Vector)packed);
+    const unsigned above = lanes_where<K, _MM_CMPINT_NLT>(present, v, from);
+    const unsigned kept = lanes_where<K, _MM_CMPINT_LE>(above, v, upto);
+    upwards += _mm_popcnt_u32(above);
+    L::store(next, chosen_first<K>(v, kept));
     next += _mm_popcnt_u32(kept);
   };
   each_vector(x, count, place);
@@ -215,21 +213,10 @@ PartedCounts part_around(const void* elements, std::int64_t count, K middle, Ele
   K *low = below.begin, *high = above.begin;
   const auto place = [&](typename L::Vector v, unsigned present) {
     const __m512i keys = as_integers<K>(keys_of<T, K>(v)), bits = as_integers<K>(v);
-    unsigned lows, highs;
-    __m512i low_bits, high_bits;
-    if constexpr (sizeof(K) == 4) {
-      lows = _mm512_mask_cmplt_epi32_mask(static_cast<__mmask16>(present), keys, limit);
-      highs = _mm512_mask_cmpgt_epi32_mask(static_cast<__mmask16>(present), keys, limit);
-      low_bits = _mm512_maskz_compress_epi32(static_cast<__mmask16>(lows), bits);
-      high_bits = _mm512_maskz_compress_epi32(static_cast<__mmask16>(highs), bits);
-    } else {
-      lows = _mm512_mask_cmplt_epi64_mask(static_cast<__mmask8>(present), keys, limit);
-      highs = _mm512_mask_cmpgt_epi64_mask(static_cast<__mmask8>(present), keys, limit);
-      low_bits = _mm512_maskz_compress_epi64(static_cast<__mmask8>(lows), bits);
-      high_bits = _mm512_maskz_compress_epi64(static_cast<__mmask8>(highs), bits);
-    }
-    store_within(low, below.end, _mm_popcnt_u32(lows), (typename L::Vector)low_bits);
-    store_within(high, above.end, _mm_popcnt_u32(highs), (typename L::Vector)high_bits);
+    const unsigned lows = lanes_where<K, _MM_CMPINT_LT>(present, keys, limit);
+    const unsigned highs = lanes_where<K, _MM_CMPINT_NLE>(present, keys, limit);
+    store_within(low, below.end, _mm_popcnt_u32(lows), chosen_first<K>(bits, lows));
+    store_within(high, above.end, _mm_popcnt_u32(highs), chosen_first<K>(bits, highs));
     low += _mm_popcnt_u32(lows);
     high += _mm_popcnt_u32(highs);
   };
