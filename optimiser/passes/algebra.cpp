@@ -17,11 +17,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::OpDef;
-using core::OpId;
-using core::Port;
-using core::Traits;
-
 bool has_identity(const OpDef& def) {
   return def.is(Traits::elementwise) && (def.traits.identity_element || def.traits.right_identity_element);
 }

@@ -10,11 +10,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::Graph;
-using core::GraphNode;
-using core::OpId;
-using core::Port;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 class ArmSinker {

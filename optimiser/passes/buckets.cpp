@@ -13,8 +13,6 @@ namespace tyto::optimiser {
 namespace {
 
 using core::CollectiveAttributes;
-using core::OpId;
-using core::Port;
 using Index = GraphEditor::Index;
 
 /// Bytes of a bucket: as of a message (distributed/mpi_group.cpp), below which latency counts. What is larger is a

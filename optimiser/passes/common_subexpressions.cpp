@@ -12,10 +12,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::GraphNode;
-using core::OpId;
-using core::Port;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 // Contents small enough to be compared; larger constants are the same when they share their memory.

@@ -10,10 +10,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::GraphNode;
-using core::OpId;
-using core::Port;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 // On the way to a small constant, tensors of this many times the limit may be computed.

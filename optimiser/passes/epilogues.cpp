@@ -19,11 +19,7 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::OpDef;
-using core::OpId;
-using core::Port;
 using core::ProductAttributes;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 bool is_plain(OpId op) { return op == OpId::matmul || op == OpId::convolution; }

@@ -15,12 +15,6 @@
 
 namespace tyto::optimiser {
 
-using core::GraphNode;
-using core::OpDef;
-using core::OpId;
-using core::Port;
-using core::Traits;
-
 core::Graph Fuser::run(FuseCounts& counts) {
   classify();
   choose_repeated();

@@ -5,12 +5,6 @@
 
 namespace tyto::optimiser {
 
-using core::GraphNode;
-using core::OpDef;
-using core::OpId;
-using core::Port;
-using core::Traits;
-
 // Who reads the memory of each tensor, in order, views and what is repeated being seen through.
 void Fuser::list_reads() {
   memory_of_.resize(graph_.port_count());

@@ -10,12 +10,6 @@
 
 namespace tyto::optimiser {
 
-using core::GraphNode;
-using core::OpDef;
-using core::OpId;
-using core::Port;
-using core::Traits;
-
 void Fuser::list_members() {
   first_member_.assign(groups_.size() + 1, 0);
   for (Index i = 0; i < size(); ++i) {

@@ -8,12 +8,6 @@
 
 namespace tyto::optimiser {
 
-using core::GraphNode;
-using core::OpDef;
-using core::OpId;
-using core::Port;
-using core::Traits;
-
 std::optional<IntList> Fuser::last_axes(Index i) const {
   const GraphNode& each = node(i);
   if (!live_[i] || !core::may_fold(each.op) || !device_reduces(each)) return std::nullopt;

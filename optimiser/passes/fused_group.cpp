@@ -15,8 +15,6 @@ namespace tyto::optimiser {
 namespace {
 
 using core::LoopConstant;
-using core::OpId;
-using core::Port;
 
 template <class T>
 T first_element(const core::Array& array) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/graph.hpp"
+#include "optimiser/passes/graph_names.hpp"
 
 namespace tyto::optimiser {
 

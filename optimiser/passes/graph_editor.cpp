@@ -9,9 +9,6 @@
 
 namespace tyto::optimiser {
 
-using core::GraphNode;
-using core::Port;
-
 GraphEditor::GraphEditor(core::Graph graph) : data_(std::move(graph).take()) {
   const std::size_t nodes = data_.nodes.size();
   forward_.resize(data_.types.size());

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "core/graph/graph.hpp"
 #include "core/graph/op_ids.hpp"
+#include "optimiser/passes/graph_names.hpp"
 
 namespace tyto::optimiser {
 

@@ -12,11 +12,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::Graph;
-using core::GraphNode;
-using core::OpId;
-using core::Port;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 bool is_input(const GraphNode& node) { return node.op == OpId::read && node.input_count == 0; }

@@ -16,8 +16,6 @@
 namespace tyto::optimiser {
 namespace {
 
-using core::OpId;
-
 class Bounds {
  public:
   Bounds() { bounds_.least = std::numeric_limits<double>::infinity(); }

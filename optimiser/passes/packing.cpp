@@ -16,11 +16,7 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::GraphNode;
-using core::OpId;
-using core::Port;
 using core::ProductAttributes;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 class Packer {

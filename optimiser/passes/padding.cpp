@@ -10,9 +10,7 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::OpId;
 using core::PadAttributes;
-using core::Port;
 using core::WindowAttributes;
 
 const PadAttributes& padding_of(const Match& m) { return m.editor.attributes_as<PadAttributes>(m.node(1)); }

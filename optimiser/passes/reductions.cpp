@@ -13,9 +13,6 @@ namespace tyto::optimiser {
 namespace {
 
 using core::AxesAttributes;
-using core::OpDef;
-using core::OpId;
-using core::Port;
 
 const AxesAttributes& axes_of(const Match& m, std::size_t node) {
   return m.editor.attributes_as<AxesAttributes>(m.node(node));

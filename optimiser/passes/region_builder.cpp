@@ -6,10 +6,6 @@
 
 namespace tyto::optimiser {
 
-using core::Graph;
-using core::GraphNode;
-using core::Port;
-
 std::vector<bool> needed_by(const Graph& graph, std::span<const Port> roots, const std::vector<bool>& given) {
   std::vector<bool> needed(graph.port_count(), false);
   std::vector<Port> pending(roots.begin(), roots.end());

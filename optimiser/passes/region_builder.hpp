@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/graph_copy.hpp"
+#include "optimiser/passes/graph_names.hpp"
 
 namespace tyto::optimiser {
 

@@ -12,10 +12,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::Graph;
-using core::GraphNode;
-using core::OpId;
-using core::Port;
 using Index = GraphEditor::Index;
 
 /// What is kept of a region: inputs in their new order, outputs, and the new values of the first inputs.

@@ -14,10 +14,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::OpDef;
-using core::OpId;
-using core::Port;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 bool has_second_operand(const OpDef& def) { return works_on_elements(def) && def.max_inputs > 1; }

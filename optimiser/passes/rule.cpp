@@ -10,8 +10,6 @@
 
 namespace tyto::optimiser {
 
-using core::OpId;
-using core::Port;
 using Index = GraphEditor::Index;
 
 const Condition integral{"integers", [](const Match& m) { return !m.is_floating(); }};

@@ -8,9 +8,6 @@
 
 namespace tyto::optimiser {
 
-using core::OpId;
-using core::Port;
-
 namespace {
 
 bool is_one_element(const core::View& view) {

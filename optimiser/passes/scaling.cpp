@@ -16,10 +16,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::OpDef;
-using core::OpId;
-using core::Port;
-
 bool has_weights(const OpDef& def) { return def.id == OpId::convolution || def.id == OpId::matmul; }
 
 /// One number, or one a channel: nothing but the last axis is longer than 1.

@@ -11,9 +11,6 @@ namespace tyto::optimiser {
 
 namespace {
 
-using core::OpId;
-using core::Port;
-
 Port log_softmax(Match& m) {
   return m.editor.add(m.root, OpId::log_softmax, m.editor.attributes(m.node(1)), {m.tensor('x')});
 }

@@ -17,9 +17,6 @@ namespace tyto::optimiser {
 namespace {
 
 using core::ListAttributes;
-using core::OpId;
-using core::Port;
-using core::Traits;
 using Index = GraphEditor::Index;
 
 /// Takes a transpose back to the operands that undo it.

@@ -14,11 +14,7 @@ namespace {
 
 using core::AxesAttributes;
 using core::ListAttributes;
-using core::OpDef;
-using core::OpId;
-using core::Port;
 using core::SliceAttributes;
-using core::Traits;
 
 const Shape& source_shape(const Match& m) { return m.editor.shape(m.tensor('x')); }
 const IntList& list_of(const Match& m, std::size_t node) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// The words of graphs that passes speak in.
+#pragma once
+
+#include "core/graph/graph.hpp"
+#include "core/graph/operator.hpp"
+
+namespace tyto::optimiser {
+
+using core::Graph;
+using core::GraphNode;
+using core::OpDef;
+using core::OpId;
+using core::Port;
+using core::Traits;
+
+}  // namespace tyto::optimiser
