@@ -25,9 +25,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-
 thread_local std::size_t allocations_here = 0;
 
 // Kernels for which a program of their own is worth what each program costs, whatever its size.

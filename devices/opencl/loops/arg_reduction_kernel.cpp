@@ -10,9 +10,6 @@
 
 namespace tyto::opencl {
 
-using core::OpId;
-using core::text;
-
 KernelLaunch arg_reduction_kernel(const Context& context, const Reduction& reduction) {
   const bool cpu = context.style == Style::cpu;
   const char* type = type_name(compute_of(reduction.accumulator));

@@ -11,8 +11,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 constexpr std::int64_t smallest_share = 2048;  // elements an item of the CPU style should have to be worth its start
 constexpr std::int64_t chunk_granule = 64;     // shares end on multiples of it, so that no vector is cut
 

@@ -14,8 +14,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-
 bool makes_numbers(OpId op) {
   switch (op) {
     case OpId::fill:

@@ -15,9 +15,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::View;
-
 // The parts that one result is cut into depend on shapes, not on the device's size, though in the GPU style on how many
 // items a work-group may have, where that is less than 256.
 constexpr std::int64_t smallest_part = 16384;

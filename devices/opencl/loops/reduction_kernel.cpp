@@ -16,9 +16,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-
 constexpr std::int64_t tile_length = 256;  // computed elements that wait to be reduced
 constexpr int side_by_side = 4;            // rows of a strip that are combined before they are added to what there is
 

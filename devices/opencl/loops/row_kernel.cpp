@@ -16,8 +16,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-using core::View;
 using Value = core::LoopValue;
 
 constexpr std::int64_t row_tile = 256;             // elements of the CPU style that wait to be reduced

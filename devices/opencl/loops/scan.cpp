@@ -18,10 +18,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
-
 constexpr std::int64_t most_lines_together = 16;
 
 /// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding.

@@ -10,8 +10,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 // Of two sizes only, since drivers compile a kernel for each.
 constexpr std::int64_t small_team = 32;
 constexpr std::int64_t teams_of_a_gpu_unit = 8;  // enough to hide one another's waits

@@ -18,9 +18,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
 using Coordinates = std::vector<std::string>;
 
 /// Elements are moved as unsigned integers of their width, or as two.

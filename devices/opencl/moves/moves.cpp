@@ -15,9 +15,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::View;
-
 struct Copy {
   std::size_t input;
   View from, to;

@@ -13,7 +13,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
 using Role = MemoryArgument::Role;
 
 constexpr std::int64_t first_run = 16;

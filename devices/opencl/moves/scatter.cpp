@@ -22,9 +22,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
 using Role = MemoryArgument::Role;
 
 constexpr std::size_t first_index = 2;  // inputs: what is written to, what is written, and the index tensors

@@ -15,8 +15,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
 using Role = MemoryArgument::Role;
 
 const char* key_type(DType type) { return has_wide_keys(type) ? "ulong" : "uint"; }

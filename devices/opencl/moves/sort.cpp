@@ -16,9 +16,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
 using Role = MemoryArgument::Role;
 
 /// What is asked of each line: how many of its first elements, and in which results they or their positions go.

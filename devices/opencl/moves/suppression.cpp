@@ -18,8 +18,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
 using Role = MemoryArgument::Role;
 
 /// A bound in f64 as one of the elements' type that the same elements exceed: the largest that is not above it.

@@ -19,8 +19,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 void check_blast(CLBlastStatusCode status, const std::string& what) {
   if (status == CLBlastSuccess) return;
   // Its own codes lie beyond those of OpenCL.

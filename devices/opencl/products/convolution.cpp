@@ -19,9 +19,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
 using core::WindowAttributes;
 using Role = MemoryArgument::Role;
 

@@ -11,8 +11,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-using core::View;
 using Role = MemoryArgument::Role;
 
 // What a product is cut into depends on shapes alone, so that results do not depend on the device's size.

@@ -16,7 +16,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::View;
 using Role = MemoryArgument::Role;
 
 void merge_axes(View& view) {

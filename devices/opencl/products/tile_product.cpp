@@ -9,7 +9,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
 using Role = MemoryArgument::Role;
 
 // The register tile of the CPU style: up to four vectors wide, and as many rows as keep its accumulators, a row of the

@@ -20,9 +20,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
 using Coordinates = std::vector<std::string>;
 
 /// Channels that one element of the loop stands for.

@@ -13,8 +13,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 constexpr const char* entry = "tyto_call";
 
 /// Text of a whole program, gathered operand by operand.

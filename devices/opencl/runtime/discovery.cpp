@@ -15,8 +15,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 // What loaders of drivers report where none is installed: CL_PLATFORM_NOT_FOUND_KHR of <CL/cl_ext.h>.
 constexpr cl_int no_platform = -1001;
 

@@ -11,7 +11,16 @@
 #include <variant>
 #include <vector>
 
+#include "core/graph/operator.hpp"
+#include "core/value/text.hpp"
+#include "core/value/view.hpp"
+
 namespace tyto::opencl {
+
+// What every text of a kernel is made from.
+using core::OpId;
+using core::text;
+using core::View;
 
 /// A kernel argument that stands for memory: two arguments in the source, `T* name_base, long name_offset` (elements).
 struct MemoryArgument {

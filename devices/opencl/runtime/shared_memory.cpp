@@ -14,8 +14,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 /// Below it a copy costs no more than what sharing asks of the driver.
 constexpr std::size_t least_shared = 4096;
 /// Bytes; what devices in the processor's memory ask of memory that they are to use as it lies.

@@ -21,9 +21,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-using core::View;
 using Role = MemoryArgument::Role;
 
 constexpr std::int64_t most_local_bytes = 16384;  // bytes of both arrays; two teams fit a unit then

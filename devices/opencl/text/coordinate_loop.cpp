@@ -10,8 +10,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::text;
-
 constexpr std::int64_t smallest_run = 2048;  // elements that make an item worth its start
 constexpr std::int64_t run_granule = 64;     // shares end on multiples of it, so that no vector is cut
 

@@ -16,9 +16,6 @@ namespace tyto::opencl {
 
 namespace {
 
-using core::OpId;
-using core::text;
-
 bool is_integral(const core::RangeAttributes& range, DType dtype) {
   return !is_floating(dtype) && !range.start.is_floating() && !range.step.is_floating();
 }

@@ -8,9 +8,6 @@
 
 namespace tyto::opencl {
 
-using core::OpId;
-using core::text;
-
 namespace {
 
 struct Extremes {
