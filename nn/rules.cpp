@@ -3,6 +3,8 @@
 #include "tyto/nn/rules.hpp"
 
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "core/value/text.hpp"
 #include "tyto/elementwise.hpp"
@@ -62,6 +64,17 @@ Tensor<Any> adam_change(const UpdateContext& context, const Tensor<Any>& gradien
 std::vector<std::string> adam_state_names(bool amsgrad) {
   if (amsgrad) return {"mean", "square_mean", "largest_square_mean"};
   return {"mean", "square_mean"};
+}
+
+/// A rule that asks how many updates there were, and changes each element by what belongs to it alone.
+Descent counted_rule(std::string name, std::vector<std::string> state_names, const LearningRate& rate,
+                     std::function<Tensor<Any>(const UpdateContext&)> change) {
+  return Descent({.name = std::move(name),
+                  .state_names = std::move(state_names),
+                  .rate = rate,
+                  .change = std::move(change),
+                  .counted = true,
+                  .elementwise = true});
 }
 
 }  // namespace
@@ -143,12 +156,7 @@ Descent adam(const AdamOptions& o) {
   const auto change = [as_adamw, weight_decay = o.weight_decay](const UpdateContext& context) {
     return adam_change(context, decayed(context, weight_decay), as_adamw, context.rate);
   };
-  return Descent({.name = "adam",
-                  .state_names = adam_state_names(o.amsgrad),
-                  .rate = o.rate,
-                  .change = change,
-                  .counted = true,
-                  .elementwise = true});
+  return counted_rule("adam", adam_state_names(o.amsgrad), o.rate, change);
 }
 
 Descent adamw(const AdamwOptions& o) {
@@ -156,12 +164,7 @@ Descent adamw(const AdamwOptions& o) {
   const auto change = [o](const UpdateContext& context) {
     return beside_decay(context, adam_change(context, context.gradient, o, context.rate), o.weight_decay);
   };
-  return Descent({.name = "adamw",
-                  .state_names = adam_state_names(o.amsgrad),
-                  .rate = o.rate,
-                  .change = change,
-                  .counted = true,
-                  .elementwise = true});
+  return counted_rule("adamw", adam_state_names(o.amsgrad), o.rate, change);
 }
 
 Descent adamax(const AdamaxOptions& o) {
@@ -173,12 +176,7 @@ Descent adamax(const AdamaxOptions& o) {
     largest = maximum(o.beta2 * largest, abs(gradient) + o.epsilon);
     return context.rate / share_seen(context, o.beta1) * context.state[0] / largest;
   };
-  return Descent({.name = "adamax",
-                  .state_names = {"mean", "largest"},
-                  .rate = o.rate,
-                  .change = change,
-                  .counted = true,
-                  .elementwise = true});
+  return counted_rule("adamax", {"mean", "largest"}, o.rate, change);
 }
 
 Descent nadam(const NadamOptions& o) {
@@ -228,12 +226,7 @@ Descent radam(const RadamOptions& o) {
     const Tensor<Any> taken = context.rate / share_seen(context, o.beta1) * context.state[0] * scale;
     return beside_decay(context, taken, o.decoupled ? o.weight_decay : 0);
   };
-  return Descent({.name = "radam",
-                  .state_names = {"mean", "square_mean"},
-                  .rate = o.rate,
-                  .change = change,
-                  .counted = true,
-                  .elementwise = true});
+  return counted_rule("radam", {"mean", "square_mean"}, o.rate, change);
 }
 
 Descent adadelta(const AdadeltaOptions& o) {
@@ -298,12 +291,7 @@ Descent rprop(const RpropOptions& o) {
     before = where(turned, 0.0, context.gradient);
     return sign(before) * step;
   };
-  return Descent({.name = "rprop",
-                  .state_names = {"gradient", "step"},
-                  .rate = o.rate,
-                  .change = change,
-                  .counted = true,
-                  .elementwise = true});
+  return counted_rule("rprop", {"gradient", "step"}, o.rate, change);
 }
 
 Descent asgd(const AsgdOptions& o) {
@@ -320,12 +308,7 @@ Descent asgd(const AsgdOptions& o) {
     average = average + share * (context.parameter - taken - average);
     return taken;
   };
-  return Descent({.name = "asgd",
-                  .state_names = {"average"},
-                  .rate = o.rate,
-                  .change = change,
-                  .counted = true,
-                  .elementwise = true});
+  return counted_rule("asgd", {"average"}, o.rate, change);
 }
 
 }  // namespace nn

@@ -10,7 +10,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// Options of `modeless`.
+/// Options of `cross_entropy` and `nll`.
 template <class M>
 struct CrossEntropyOptions {
   Tensor<M> weights = {};                    ///< (classes,)
@@ -18,7 +18,7 @@ struct CrossEntropyOptions {
   std::optional<std::int64_t> ignored = {};  ///< the label of places that do not count
   Reduction reduction = Reduction::mean;     ///< the mean divides by the weights of all labels
 };
-/// Options of `modeless`.
+/// Options of `binary_cross_entropy` and `binary_cross_entropy_with_logits`.
 template <class M>
 struct BinaryOptions {
   Tensor<M> weights = {};                 ///< of elements, broadcast
@@ -31,7 +31,7 @@ struct DivergenceOptions {
   bool batch_mean = false;                ///< the sum divided by the first axis, which is what the divergence is
   Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
 };
-/// Options of `modeless`.
+/// Options of `multi_margin`.
 template <class M>
 struct MultiMarginOptions {
   Tensor<M> weights = {};                 ///< (classes,): what the loss of a label of each class counts
@@ -39,7 +39,7 @@ struct MultiMarginOptions {
   bool squared = false;                   ///< whether what is missing to the margin is squared
   Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
 };
-/// Options of `modeless`.
+/// Options of `multi_label_soft_margin`.
 template <class M>
 struct MultiLabelSoftMarginOptions {
   Tensor<M> weights = {};                 ///< of classes, broadcast

@@ -23,7 +23,7 @@ struct SgdOptions {
 /// w -= rate * (g + momentum * v).
 Descent sgd(const SgdOptions& options = {});
 
-/// Options of `sqrt`.
+/// Options of `adagrad`.
 struct AdagradOptions {
   LearningRate rate = 0.01;  ///< learning rate, a number or a schedule
   double epsilon = 1e-10;    ///< added to what is divided by, against zero
@@ -33,7 +33,7 @@ struct AdagradOptions {
 /// w -= rate * g / (sqrt(s) + epsilon), s the sum of all squared gradients.
 Descent adagrad(const AdagradOptions& options = {});
 
-/// Options of `sqrt`.
+/// Options of `rmsprop`.
 struct RmspropOptions {
   LearningRate rate = 0.01;  ///< learning rate, a number or a schedule
   double decay = 0.99;       ///< of the running means
@@ -105,7 +105,7 @@ struct RadamOptions {
 /// Adam that divides by the root of squares only once enough of them were seen (Liu et al. 2020).
 Descent radam(const RadamOptions& options = {});
 
-/// Options of `sqrt`.
+/// Options of `adadelta`.
 struct AdadeltaOptions {
   LearningRate rate = 1.0;  ///< learning rate, a number or a schedule
   double decay = 0.9;       ///< of the running means
@@ -115,7 +115,7 @@ struct AdadeltaOptions {
 /// w -= rate * d, d = g * sqrt(running mean of d^2) / sqrt(running mean of g^2) (Zeiler 2012).
 Descent adadelta(const AdadeltaOptions& options = {});
 
-/// Options of `sign`.
+/// Options of `lion`.
 struct LionOptions {
   LearningRate rate = 1e-4;  ///< learning rate, a number or a schedule
   double beta1 = 0.9;        ///< weight of that mean beside the gradient in the step
