@@ -110,12 +110,14 @@ set(TYTO_VECTOR_BYTES_baseline 16)
 set(TYTO_VECTOR_BYTES_avx2 32)
 set(TYTO_VECTOR_BYTES_avx512 64)
 
-# Replaces x.sets.cpp among the sources of a folder by those of the sets that are compiled. The interpreter has none for
-# AVX-512: wider vectors of single operators are the business of machine code.
+# tyto_write_sets(<out> [ALL] <source>...): replaces x.sets.cpp among the sources of a folder by those of the sets that are
+# compiled, or of all. The interpreter has none for AVX-512: wider vectors of single operators are the business of machine
+# code.
 function(tyto_write_sets out)
-  set(sources ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 given "ALL" "" "")
+  set(sources ${given_UNPARSED_ARGUMENTS})
   list(FILTER sources EXCLUDE REGEX "\\.sets\\.cpp$")
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS given_UNPARSED_ARGUMENTS)
     if(NOT source MATCHES "\\.sets\\.cpp$")
       continue()
     endif()
@@ -127,10 +129,12 @@ function(tyto_write_sets out)
         list(APPEND sets avx512)
       endif()
     endif()
-    if(TYTO_ONLY_SET IN_LIST sets)
-      set(sets ${TYTO_ONLY_SET})
-    elseif(TYTO_ONLY_SET)
-      list(GET sets -1 sets)  # the next narrower
+    if(TYTO_ONLY_SET AND NOT given_ALL)
+      if(TYTO_ONLY_SET IN_LIST sets)
+        set(sets ${TYTO_ONLY_SET})
+      else()
+        list(GET sets -1 sets)  # the next narrower
+      endif()
     endif()
     foreach(set IN LISTS sets)
       string(REGEX REPLACE "sets\\.cpp$" "${set}.cpp" written "${PROJECT_BINARY_DIR}/sets/${path}")
@@ -162,10 +166,12 @@ function(tyto_family_flags source out)
   # The same seed gives the same numbers on every processor: products and sums are rounded one by one everywhere. So they
   # are in operators' expressions, as in the code that is recorded from them; these are written for every type, and
   # integers wrap.
-  if(source MATCHES "/random_loops\\.|/interpreter/")
+  string(REPLACE "${PROJECT_BINARY_DIR}/sets/" "" path "${source}")
+  string(REPLACE "${PROJECT_SOURCE_DIR}/" "" path "${path}")
+  if(path MATCHES "/random_loops\\.|/interpreter/")
     list(APPEND flags -ffp-contract=off)
   endif()
-  if(source MATCHES "/interpreter/")
+  if(path MATCHES "/interpreter/")
     list(APPEND flags -fwrapv)
   endif()
   set(${out} ${flags} PARENT_SCOPE)

@@ -250,7 +250,7 @@ TEST_CASE("simulated chains for AArch64 take no more than 1.2 times the instruct
   using core::LoopValue;
   struct Chain {
     const char* name;
-    double by_hand;  // an element, of bench/fused/chain_loops.inc as g++ 12 compiles it for NEON
+    double by_hand;  // an element, of bench/fused/chain_loops.sets.cpp as g++ 12 compiles it for NEON
     int inputs;
     LoopValue (*build)(core::LoopBuilder& to);
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Hand-written chains, compiled for TYTO_ISA.
+// Hand-written chains, compiled once an instruction set.
 #include "bench/fused/chain_loops.hpp"
 #include "devices/cpu/arithmetic/vector_math.hpp"
 

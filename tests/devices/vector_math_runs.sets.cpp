@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Loops over every function of the vector mathematics, for the instruction set that the including file names in
-// TYTO_ISA.
-#include "devices/cpu/arithmetic/vector_math.hpp"
+// Loops over every function of the vector mathematics, compiled once an instruction set.
 #include "tests/devices/vector_math_runs.hpp"
+#include "devices/cpu/arithmetic/vector_math.hpp"
 
 namespace tyto::test::TYTO_ISA {
 namespace {

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: MIT
-// The hand-written chains compiled for the avx2 instruction set.
-#define TYTO_ISA avx2
-#include "bench/fused/chain_loops.inc"

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: MIT
-// The hand-written chains compiled for the baseline instruction set.
-#define TYTO_ISA baseline
-#include "bench/fused/chain_loops.inc"
