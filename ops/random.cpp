@@ -2,11 +2,12 @@
 // Random draws: their rule for shapes and types, and the functions made of them.
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "core/graph/op_ids.hpp"
+#include "core/value/limits.hpp"
 #include "ops/define.hpp"
 #include "ops/distribution_parameters.hpp"
-#include "ops/draw_parameters.hpp"
 #include "ops/samples.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -17,6 +18,38 @@ namespace tyto::core {
 namespace {
 
 using T = AnyTensor;
+
+double first_parameter(const RandomAttributes& draw) { return draw.first; }
+double second_parameter(const RandomAttributes& draw) { return draw.second; }
+double interval(const RandomAttributes& draw) { return draw.second - draw.first; }
+
+/// What each draw with plain numbers as parameters asks of them.
+struct Need {
+  OpId op;
+  std::string_view function, parameter;
+  double (*value)(const RandomAttributes&);
+  Limits allowed;
+};
+constexpr Need needs[] = {
+    {OpId::random_uniform, "uniform", "high - low", interval, limits::length},
+    {OpId::random_normal, "normal", "stddev", second_parameter, limits::not_negative},
+    {OpId::random_truncated_normal, "truncated_normal", "stddev", second_parameter, limits::not_negative},
+    {OpId::random_bernoulli, "bernoulli", "probability", first_parameter, limits::probability},
+    {OpId::random_integers, "integers", "high - low", interval, limits::positive},
+    {OpId::random_gamma, "gamma", "shape", first_parameter, limits::length},
+    {OpId::random_gamma, "gamma", "scale", second_parameter, limits::not_negative},
+    {OpId::random_exponential, "exponential", "rate", first_parameter, limits::positive},
+};
+
+/// Throws ValueError for parameters that the operator has no distribution for. Its rule for types asks, so that no node
+/// has such parameters.
+void check_parameters(OpId op, const RandomAttributes& draw) {
+  for (const Need& need : needs) {
+    if (need.op != op || need.allowed.hold(need.value(draw))) continue;
+    throw ValueError(
+        text(need.function, ": ", need.parameter, " must be ", need.allowed.text, ", not ", need.value(draw)));
+  }
+}
 
 template <OpId id>
 std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const TensorType> inputs) {

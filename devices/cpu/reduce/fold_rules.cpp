@@ -8,6 +8,7 @@
 
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
 #include "devices/cpu/arithmetic/narrow_float.hpp"
+#include "devices/cpu/reduce/extremes.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
@@ -83,32 +84,6 @@ FoldRules rules_of(Finished) {
     }
   };
   return rules;
-}
-
-struct Lower {
-  template <class P>
-  static bool beats(P b, P a) {
-    return b < a;
-  }
-  template <class P>
-  static P worst() {
-    return std::numeric_limits<P>::has_infinity ? std::numeric_limits<P>::infinity() : std::numeric_limits<P>::max();
-  }
-};
-struct Higher {
-  template <class P>
-  static bool beats(P b, P a) {
-    return b > a;
-  }
-  template <class P>
-  static P worst() {
-    return std::numeric_limits<P>::has_infinity ? -std::numeric_limits<P>::infinity()
-                                                : std::numeric_limits<P>::lowest();
-  }
-};
-template <class Order, class V>
-V extreme(V a, V b) {
-  return Order::beats(b, a) || b != b ? b : a;
 }
 
 template <class T, bool product>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Running sums, products, minima and maxima along an axis.
 #include <algorithm>
-#include <limits>
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
@@ -9,6 +8,7 @@
 #include "devices/cpu/arithmetic/narrow_float.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/moves/strided_iterator.hpp"
+#include "devices/cpu/reduce/extremes.hpp"
 
 namespace tyto::cpu {
 
@@ -31,55 +31,31 @@ constexpr bool is_float = std::is_floating_point_v<Compute<T>>;
 template <class T>
 using Running = std::conditional_t<is_float<T>, double, std::uint64_t>;
 
-struct Sum {
+template <bool product>
+struct Accumulation {
   template <class T>
   using Carry = Running<T>;
   template <class T>
   static Carry<T> identity() {
-    return 0;
+    return product ? 1 : 0;
   }
   template <class C>
   static C apply(C carry, C value) {
-    return carry + value;
-  }
-};
-struct Product {
-  template <class T>
-  using Carry = Running<T>;
-  template <class T>
-  static Carry<T> identity() {
-    return 1;
-  }
-  template <class C>
-  static C apply(C carry, C value) {
-    return carry * value;
+    return product ? carry * value : carry + value;
   }
 };
 // A NaN is taken up, and stays because no comparison with it holds.
-struct Minimum {
+template <class Order>
+struct Extreme {
   template <class T>
   using Carry = Compute<T>;
   template <class T>
   static Carry<T> identity() {
-    using C = Carry<T>;
-    return is_float<T> ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
+    return Order::template worst<Carry<T>>();
   }
   template <class C>
   static C apply(C carry, C value) {
-    return value < carry || value != value ? value : carry;
-  }
-};
-struct Maximum {
-  template <class T>
-  using Carry = Compute<T>;
-  template <class T>
-  static Carry<T> identity() {
-    using C = Carry<T>;
-    return is_float<T> ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
-  }
-  template <class C>
-  static C apply(C carry, C value) {
-    return value > carry || value != value ? value : carry;
+    return extreme<Order>(carry, value);
   }
 };
 
@@ -204,10 +180,10 @@ template <class T>
 ScanFunction scan_function(OpId op) {
   using To = std::conditional_t<is_float<T>, T, std::int64_t>;
   switch (op) {
-    case OpId::cumsum: return scan<Sum, T, To>;
-    case OpId::cumprod: return scan<Product, T, To>;
-    case OpId::cummin: return scan<Minimum, T, T>;
-    case OpId::cummax: return scan<Maximum, T, T>;
+    case OpId::cumsum: return scan<Accumulation<false>, T, To>;
+    case OpId::cumprod: return scan<Accumulation<true>, T, To>;
+    case OpId::cummin: return scan<Extreme<Lower>, T, T>;
+    case OpId::cummax: return scan<Extreme<Higher>, T, T>;
     default: core::refuse_operator("cpu: scans", op);
   }
 }
