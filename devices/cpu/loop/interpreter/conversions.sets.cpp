@@ -14,60 +14,26 @@ namespace tyto::cpu::TYTO_ISA {
 
 namespace {
 
-/// An element as stored, one structure a DType so that bool and u8, f16 and bf16 are told apart. `Value` is what it
-/// is computed with; `load` makes one of a stored element, `store` a stored element of any value.
-struct Bool {
-  using Stored = uint8_t;
-  using Value = int32_t;
+/// An element as stored, and the `Value` that it is computed with; `load` makes one of a stored element, `store` a
+/// stored element of any value. The kind tells bool and u8 apart, and f16 and bf16.
+template <char kind, class S, class V>
+struct Element {
+  using Stored = S;
+  using Value = V;
 };
-struct U8 {
-  using Stored = uint8_t;
-  using Value = int32_t;
-};
-struct I8 {
-  using Stored = int8_t;
-  using Value = int32_t;
-};
-struct I16 {
-  using Stored = int16_t;
-  using Value = int32_t;
-};
-struct I32 {
-  using Stored = int32_t;
-  using Value = int32_t;
-};
-struct I64 {
-  using Stored = int64_t;
-  using Value = int64_t;
-};
-struct U16 {
-  using Stored = uint16_t;
-  using Value = int32_t;
-};
-struct U32 {
-  using Stored = uint32_t;
-  using Value = int64_t;
-};
-struct U64 {
-  using Stored = uint64_t;
-  using Value = uint64_t;
-};
-struct F16 {
-  using Stored = uint16_t;
-  using Value = float;
-};
-struct BF16 {
-  using Stored = uint16_t;
-  using Value = float;
-};
-struct F32 {
-  using Stored = float;
-  using Value = float;
-};
-struct F64 {
-  using Stored = double;
-  using Value = double;
-};
+using Bool = Element<'t', uint8_t, int32_t>;
+using U8 = Element<'u', uint8_t, int32_t>;
+using I8 = Element<'i', int8_t, int32_t>;
+using I16 = Element<'i', int16_t, int32_t>;
+using I32 = Element<'i', int32_t, int32_t>;
+using I64 = Element<'i', int64_t, int64_t>;
+using U16 = Element<'u', uint16_t, int32_t>;
+using U32 = Element<'u', uint32_t, int64_t>;
+using U64 = Element<'u', uint64_t, uint64_t>;
+using F16 = Element<'f', uint16_t, float>;
+using BF16 = Element<'b', uint16_t, float>;
+using F32 = Element<'f', float, float>;
+using F64 = Element<'f', double, double>;
 
 template <class A, class B>
 constexpr bool same = false;
@@ -106,26 +72,26 @@ TYTO_VECTOR_INLINE Integer saturate(T value, T lowest, T highest, Integer low, I
   return value > highest ? high : value < lowest ? low : whole;
 }
 
-template <class Element>
-TYTO_VECTOR_INLINE typename Element::Value load(typename Element::Stored stored) {
-  if constexpr (same<Element, F16>) {
+template <class E>
+TYTO_VECTOR_INLINE typename E::Value load(typename E::Stored stored) {
+  if constexpr (same<E, F16>) {
     return core::widen_half(stored);
-  } else if constexpr (same<Element, BF16>) {
+  } else if constexpr (same<E, BF16>) {
     return core::widen_bfloat(stored);
   } else {
-    return static_cast<typename Element::Value>(stored);
+    return static_cast<typename E::Value>(stored);
   }
 }
 
-template <class Element, class Value>
-TYTO_VECTOR_INLINE typename Element::Stored store(Value value) {
-  using Stored = typename Element::Stored;
-  if constexpr (same<Element, Bool>) {
+template <class E, class Value>
+TYTO_VECTOR_INLINE typename E::Stored store(Value value) {
+  using Stored = typename E::Stored;
+  if constexpr (same<E, Bool>) {
     return value != 0;
-  } else if constexpr (same<Element, F16>) {
+  } else if constexpr (same<E, F16>) {
     if constexpr (same<Value, double>) return core::narrow_to_half(round_to_odd(value));
     else return core::narrow_to_half(static_cast<float>(value));
-  } else if constexpr (same<Element, BF16>) {
+  } else if constexpr (same<E, BF16>) {
     if constexpr (same<Value, float>) return core::narrow_to_bfloat(value);
     else if constexpr (same<Value, int64_t> || same<Value, uint64_t>)
       return core::narrow_to_bfloat(round_to_odd(round_to_odd(value)));
