@@ -130,25 +130,25 @@ BOTH_MODES("matrices of low rank have the eigenvalues that they are made of") {
   }
 }
 
-/// The graph's closed walks of each length, which are the sums of powers of its eigenvalues.
-Numbers closed_walks(const std::vector<std::int64_t>& edges, std::int64_t n, int longest) {
+/// Traces of the powers of a matrix of zeros and ones, which are the sums of powers of its eigenvalues.
+Numbers traces_of_powers(const std::vector<std::int64_t>& edges, std::int64_t n, int longest) {
   const auto at = [n](std::int64_t i, std::int64_t j) { return static_cast<std::size_t>(i * n + j); };
-  std::vector<std::int64_t> walks = edges;
-  Numbers closed;
-  for (int length = 1; length <= longest; ++length) {
+  std::vector<std::int64_t> power = edges;
+  Numbers traces;
+  for (int exponent = 1; exponent <= longest; ++exponent) {
     std::int64_t sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) sum += walks[at(i, i)];
-    closed.push_back(static_cast<double>(sum));
-    std::vector<std::int64_t> longer(walks.size());
+    for (std::int64_t i = 0; i < n; ++i) sum += power[at(i, i)];
+    traces.push_back(static_cast<double>(sum));
+    std::vector<std::int64_t> next(power.size());
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t k = 0; k < n; ++k) {
         if (edges[at(i, k)] == 0) continue;
-        for (std::int64_t j = 0; j < n; ++j) longer[at(i, j)] += walks[at(k, j)];
+        for (std::int64_t j = 0; j < n; ++j) next[at(i, j)] += power[at(k, j)];
       }
     }
-    walks = std::move(longer);
+    power = std::move(next);
   }
-  return closed;
+  return traces;
 }
 
 /// As many edges as were drawn, some of them twice, twice the number of nodes.
@@ -164,7 +164,7 @@ std::vector<std::int64_t> directed_graph(std::uint32_t seed, std::int64_t n) {
 }
 
 // Jordan blocks of zeros and of roots of one size, over which QR steps wander for a while.
-BOTH_MODES("eigenvalues of sparse directed graphs have the sums of powers that closed walks count") {
+BOTH_MODES("sums of powers of the eigenvalues of sparse directed graphs are the traces of powers") {
   using T = Tensor<Mode>;
   constexpr int longest = 6;
   const auto check = [](std::uint32_t seed, std::int64_t n, DType type) {
@@ -174,17 +174,17 @@ BOTH_MODES("eigenvalues of sparse directed graphs have the sums of powers that c
     const std::vector<std::int64_t> edges = directed_graph(seed, n);
     const T values = linalg::eigvals(T::from(edges, {n, n}).astype(type)).astype(DType::c128);
     const auto found = values.template to_vector<std::complex<double>>();
-    const Numbers closed = closed_walks(edges, n, longest);
-    for (int length = 1; length <= longest; ++length) {
+    const Numbers traces = traces_of_powers(edges, n, longest);
+    for (int exponent = 1; exponent <= longest; ++exponent) {
       std::complex<double> sum = 0;
       double sizes = 0;
       for (const std::complex<double>& value : found) {
-        sum += std::pow(value, length);
-        sizes += std::pow(std::max(1.0, std::abs(value)), length);
+        sum += std::pow(value, exponent);
+        sizes += std::pow(std::max(1.0, std::abs(value)), exponent);
       }
-      CAPTURE(length);
-      // A change of the matrix by epsilon times its norm changes the sum by as many walks.
-      CHECK(std::abs(sum - closed[static_cast<std::size_t>(length - 1)]) <= 40 * length * sizes * epsilon_of(type));
+      CAPTURE(exponent);
+      // A change of the matrix by epsilon times its norm changes the sum by as much times its sizes.
+      CHECK(std::abs(sum - traces[static_cast<std::size_t>(exponent - 1)]) <= 40 * exponent * sizes * epsilon_of(type));
     }
   };
   check(86 * 7919 + 140, 140, DType::f64);
