@@ -27,7 +27,7 @@ constexpr OptionRow scale_options[] = {
     {"--probe", "", "measure latency and bandwidth: tyto launch -n 2 tyto scale --probe"},
 };
 
-/// Bytes of a message (distributed/mpi_group.cpp).
+/// Bytes of a message (distributed/mpi/table.hpp).
 constexpr double piece_bytes = 1 << 20;
 
 struct Machine {

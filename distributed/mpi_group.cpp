@@ -16,10 +16,6 @@ namespace tyto::distributed {
 
 namespace {
 
-/// Bytes of a message: MPI's scratch memory for larger ones costs more than the transfer (Open MPI 4.1 through shared
-/// memory: 5.5 GB/s at 1 MB, 0.9 at 16 MB).
-constexpr std::int64_t piece_bytes = 1 << 20;
-
 std::int32_t type_of(DType dtype) {
   switch (dtype) {
     case DType::i8: return tyto_mpi_i8;
@@ -63,7 +59,7 @@ SharedProgress progress_of(const TytoMpi& mpi, std::int32_t group) {
 /// Calls visit(first, count) for pieces of `count` elements.
 template <class Visit>
 void each_piece(std::int64_t count, std::int64_t element_bytes, const Visit& visit) {
-  const std::int64_t most = std::max<std::int64_t>(1, piece_bytes / element_bytes);
+  const std::int64_t most = std::max<std::int64_t>(1, tyto_mpi_piece_bytes / element_bytes);
   for (std::int64_t begin = 0; begin < count; begin += most) {
     visit(begin, static_cast<std::int32_t>(std::min(most, count - begin)));
   }

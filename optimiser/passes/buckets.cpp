@@ -15,7 +15,7 @@ namespace {
 using core::CollectiveAttributes;
 using Index = GraphEditor::Index;
 
-/// Bytes of a bucket: as of a message (distributed/mpi_group.cpp), below which latency counts. What is larger is a
+/// Bytes of a bucket: as of a message (distributed/mpi/table.hpp), below which latency counts. What is larger is a
 /// bucket of its own.
 constexpr std::int64_t bucket_bytes = 1 << 20;
 

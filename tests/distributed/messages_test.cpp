@@ -173,6 +173,19 @@ TEST_CASE("messages, and operators in groups of some processes, have values and 
   });
 }
 
+TEST_CASE("what processes do together is the same by TCP, whole pieces at once or not") {
+  with_each_mpi([](const std::string& mpi) {
+    if (mpi != "openmpi") return;
+    for (const std::string limit : {"", " OMPI_MCA_btl_tcp_eager_limit=4096"}) {
+      for (const std::string name : {"rank: operators", "rank: messages"}) {
+        CAPTURE(name + limit);
+        const Ran ran = run_case(mpi, 3, name, "EXPECTED_SIZE=3 OMPI_MCA_btl=tcp,self" + limit);
+        CHECK_MESSAGE(ran.status == 0, ran.output);
+      }
+    }
+  });
+}
+
 TEST_CASE("a process alone has messages for itself, which leave no step behind") {
   const d::Group group = d::start();
   check_all<Eager>(group);
