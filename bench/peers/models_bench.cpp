@@ -6,7 +6,9 @@
 //
 // Reads FOLDER/NAME.weights.npz and FOLDER/NAME.inputs.npz, writes FOLDER/NAME.tyto.npy: what an inference gives, or
 // the losses of the first steps of a training. Prints seconds until the first result, milliseconds of the best and the
-// median run, and the growth of the process's peak memory in bytes.
+// median run, the growth of the process's peak memory in bytes, that peak, and milliseconds of processor time of a run.
+// Started as several processes, each trains on its part of the batch (ranks_peers.py): memory is then that of the
+// process with the most, and processor time that of all.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include <tyto/distributed.hpp>
 #include <tyto/io.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -29,6 +32,7 @@
 namespace {
 
 namespace nn = tyto::nn;
+namespace distributed = tyto::distributed;
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using Inputs = tyto::NamedList<Tensor>;
 
@@ -44,18 +48,33 @@ double peak_bytes() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double of_all(double number, distributed::Reduce how) {
+  return distributed::all_reduce(Tensor(std::vector<double>{number}), how).item<double>();
+}
+
 /// One run after the other; the results of the first `kept` are joined to one tensor.
 struct Measured {
   double first_seconds = 0;
   std::vector<double> seconds;
   std::vector<Tensor> results;
+  double busy_seconds = 0;  // of a run, after the first ones
 };
 
+/// Runs for about so many seconds: as often on all processes.
 Measured measure(double seconds, std::int64_t kept, const std::function<Tensor()>& run) {
   Measured measured;
   const double start = seconds_now();
   double before = start;
-  while (static_cast<std::int64_t>(measured.seconds.size()) < kept + 3 || before - start < seconds) {
+  const auto one = [&] {
     const Tensor result = run();
     result.data<float>();
     const double now = seconds_now();
@@ -63,7 +82,14 @@ Measured measure(double seconds, std::int64_t kept, const std::function<Tensor()
     if (static_cast<std::int64_t>(measured.results.size()) < kept) measured.results.push_back(result);
     measured.seconds.push_back(now - before);
     before = now;
-  }
+  };
+  for (std::int64_t i = 0; i < kept + 2; ++i) one();
+  const double left = (seconds - (before - start)) / measured.seconds.back();
+  const auto runs = static_cast<std::int64_t>(of_all(std::max(1.0, left), distributed::Reduce::max));
+  const double busy = processor_seconds();
+  before = seconds_now();
+  for (std::int64_t i = 0; i < runs; ++i) one();
+  measured.busy_seconds = (processor_seconds() - busy) / static_cast<double>(runs);
   return measured;
 }
 
@@ -86,10 +112,17 @@ Measured train(const nn::Layer& model, nn::Descent descent, const Inputs& inputs
   };
   auto step = tyto::compile([&](Tensor x, Tensor t) {
     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
-    descent.update(model.parameters(), gradients);
-    return loss;
+    descent.update(model.parameters(), distributed::average(gradients, x.shape()[0]));
+    return distributed::average(loss, x.shape()[0]);
   });
-  return measure(seconds, compared_steps, [&] { return step(inputs["x"], inputs["t"]); });
+  const distributed::Group group = distributed::start();
+  const auto part = [&](const Tensor& all) {
+    const std::int64_t size = all.shape()[0];
+    return all(tyto::slice(size * group.rank() / group.size(), size * (group.rank() + 1) / group.size()));
+  };
+  const Tensor x = part(inputs["x"]), t = part(inputs["t"]);
+  tyto::eval({x, t});
+  return measure(seconds, compared_steps, [&] { return step(x, t); });
 }
 
 nn::Conv2d convolution(std::int64_t in, std::int64_t out, int window, int stride, int groups = 1) {
@@ -216,16 +249,20 @@ int main(int count, char** words) {
     return 2;
   }
   try {
+    const distributed::Group group = distributed::start();
     const std::string base = std::string(words[2]) + "/" + words[1];
     const Inputs inputs = tyto::read_npz<Tensor>(base + ".inputs.npz");
     const double before = peak_bytes();
     Measured measured = run(words[1], base + ".weights.npz", inputs, std::atof(words[3]));
-    const double grown = peak_bytes() - before;
+    const double grown = of_all(peak_bytes() - before, distributed::Reduce::max);
+    const double peak = of_all(peak_bytes(), distributed::Reduce::max);
+    const double busy = of_all(measured.busy_seconds, distributed::Reduce::sum);
+    if (!group.is_first()) return 0;
     std::vector<double> times(measured.seconds.begin() + 1, measured.seconds.end());
     std::sort(times.begin(), times.end());
     tyto::write_npy(base + ".tyto.npy", measured.results.size() == 1 ? measured.results[0] : stack(measured.results));
-    std::printf("%.6g %.6g %.6g %.0f\n", measured.first_seconds, times.front() * 1e3, times[times.size() / 2] * 1e3,
-                grown);
+    std::printf("%.6g %.6g %.6g %.0f %.0f %.6g\n", measured.first_seconds, times.front() * 1e3,
+                times[times.size() / 2] * 1e3, grown, peak, busy * 1e3);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "models_bench: %s\n", error.what());

@@ -207,18 +207,49 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def measured(run, seconds, kept):
-    """The first results, and seconds of each run, the first apart."""
+def measured(run, seconds, kept, agreed=lambda runs: runs):
+    """The first results, seconds of each run, the first apart, and processor seconds of one; `agreed` says how many."""
     results, times, start = [], [], time.perf_counter()
     before = start
-    while len(times) < kept + 3 or before - start < seconds:
+
+    def one():
+        nonlocal before
         result = run()
         now = time.perf_counter()
         times.append(now - before)
         if len(results) < kept:
             results.append(result)
         before = now
-    return results, times[0], times[1:]
+
+    for _ in range(kept + 2):
+        one()
+    runs = int(agreed(max(1.0, (seconds - (before - start)) / times[-1])))
+    busy, before = time.process_time(), time.perf_counter()
+    for _ in range(runs):
+        one()
+    return results, times[0], times[1:], (time.process_time() - busy) / runs
+
+
+def tell(first, times, busy, before):
+    print(first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before, peak(), busy * 1e3)
+
+
+def training_step(row, forward, parameters, x, t):
+    import torch
+
+    rules = {"mnist_step": lambda p: torch.optim.Adagrad(p, 0.005),
+             "resnet18_step": lambda p: torch.optim.SGD(p, 0.01, 0.9)}
+    rule = rules.get(row, lambda p: torch.optim.Adam(p, 0.001))(parameters)
+
+    def step():
+        rule.zero_grad()
+        scores = forward(x)
+        loss = torch.nn.functional.cross_entropy(scores.flatten(0, -2), t.flatten())
+        loss.backward()
+        rule.step()
+        return loss.item()
+
+    return step
 
 
 def run_torch(system, row, folder, seconds, threads):
@@ -239,20 +270,9 @@ def run_torch(system, row, folder, seconds, threads):
         network = network.to(memory_format=torch.channels_last)
     forward = torch.compile(network) if system == "compiled" else network
     if "t" in inputs:
-        rules = {"mnist_step": lambda p: torch.optim.Adagrad(p, 0.005),
-                 "resnet18_step": lambda p: torch.optim.SGD(p, 0.01, 0.9)}
-        rule = rules.get(row, lambda p: torch.optim.Adam(p, 0.001))(network.parameters())
         network.train()
-
-        def step():
-            rule.zero_grad()
-            scores = forward(x)
-            loss = torch.nn.functional.cross_entropy(scores.flatten(0, -2), inputs["t"].flatten())
-            loss.backward()
-            rule.step()
-            return loss.item()
-
-        results, first, times = measured(step, seconds, COMPARED_STEPS)
+        step = training_step(row, forward, network.parameters(), x, inputs["t"])
+        results, *timing = measured(step, seconds, COMPARED_STEPS)
         result = numpy.array(results, numpy.float32)
     else:
         network.eval()
@@ -264,12 +284,12 @@ def run_torch(system, row, folder, seconds, threads):
                               for _ in network.blocks]
                     return torch.cat([network.next(x[i:i + 1], i, caches) for i in range(LENGTH)])
 
-                results, first, times = measured(decode, seconds, 1)
+                results, *timing = measured(decode, seconds, 1)
             else:
-                results, first, times = measured(lambda: forward(x), seconds, 1)
+                results, *timing = measured(lambda: forward(x), seconds, 1)
         result = results[0].numpy()
     numpy.save(f"{folder}/{row}.{system}.npy", result)
-    print(first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
+    tell(*timing, before)
 
 
 def run_onnx(row, folder, seconds, threads):
@@ -285,9 +305,9 @@ def run_onnx(row, folder, seconds, threads):
     session = onnxruntime.InferenceSession(f"{folder}/{row}.onnx", options, providers=["CPUExecutionProvider"])
     made = time.perf_counter() - start
     name = session.get_inputs()[0].name
-    results, first, times = measured(lambda: session.run(None, {name: x})[0], seconds, 1)
+    results, first, *timing = measured(lambda: session.run(None, {name: x})[0], seconds, 1)
     numpy.save(f"{folder}/{row}.onnx.npy", results[0])
-    print(made + first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
+    tell(made + first, *timing, before)
 
 
 def run_openvino(row, folder, seconds, threads):
@@ -302,9 +322,9 @@ def run_openvino(row, folder, seconds, threads):
     hints = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
     request = core.compile_model(f"{folder}/{row}.onnx", "CPU", hints).create_infer_request()
     made = time.perf_counter() - start
-    results, first, times = measured(lambda: request.infer([x], share_inputs=True)[0], seconds, 1)
+    results, first, *timing = measured(lambda: request.infer([x], share_inputs=True)[0], seconds, 1)
     numpy.save(f"{folder}/{row}.openvino.npy", results[0])
-    print(made + first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
+    tell(made + first, *timing, before)
 
 
 def run_jax(row, folder, seconds, threads):
@@ -350,9 +370,9 @@ def run_jax(row, folder, seconds, threads):
             scores.append(score)
         return numpy.stack(scores)
 
-    results, first, times = measured(decode, seconds, 1)
+    results, *timing = measured(decode, seconds, 1)
     numpy.save(f"{folder}/{row}.jax.npy", results[0])
-    print(first, min(times) * 1e3, sorted(times)[len(times) // 2] * 1e3, peak() - before)
+    tell(*timing, before)
 
 
 def prepare(row, folder):
@@ -394,7 +414,7 @@ def call(command, threads):
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip().splitlines()[-1:] or ["failed"]
-    return [float(word) for word in done.stdout.split()[-4:]], None
+    return [float(word) for word in done.stdout.split()[-6:]], None
 
 
 def compare(row, systems, folder):
