@@ -318,8 +318,10 @@ TEST_CASE("dot products give the same bits however their columns are shared out"
 }
 
 TEST_CASE("our own products end with the bits that adding and ReLU by themselves would give") {
-  for (const std::int64_t k : {40, 3000}) {  // in one part, and in several
-    const std::int64_t m = 21, n = 75;
+  // In one part, and in several; a column, a row and a matrix.
+  for (const auto& sizes : std::to_array<std::array<std::int64_t, 3>>(
+           {{21, 75, 40}, {21, 75, 3000}, {33, 1, 40}, {33, 1, 3000}, {1, 75, 40}, {1, 75, 3000}})) {
+    const std::int64_t m = sizes[0], n = sizes[1], k = sizes[2];
     Draw draw(5);
     Fenced<float> a(m * k), b(k * n), bias(n), plain(m * n), ended(m * n);
     for (Fenced<float>* tensor : {&a, &b, &bias}) tensor->draw(draw);
@@ -336,7 +338,7 @@ TEST_CASE("our own products end with the bits that adding and ReLU by themselves
       problem.limits = relu_limits;
       run(ended);
       std::int64_t wrong = 0;
-      for (std::int64_t i = 0; i < m * n; ++i) wrong += ended[i] != std::max(plain[i] + bias[i % n], 0.0F);
+      for (std::int64_t i = 0; i < plain.size(); ++i) wrong += ended[i] != std::max(plain[i] + bias[i % n], 0.0F);
       CHECK(wrong == 0);
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small matrix products: the bits of the register tile, for any layout, within their memory.
+// Small matrix products, and those of one row: the bits of the register tile, for any layout, within their memory.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -41,7 +41,7 @@ void check_bits() {
   Draw draw(3);
   std::int64_t wrong = 0, small = 0;
   for (int number = 0; number < 400; ++number) {
-    // One row is taken up to eight vectors at a time.
+    // One row is taken in runs of columns.
     const std::int64_t m = draw.below(4) == 0 ? 1 : 1 + draw.below(14), k = 1 + draw.below(20);
     const std::int64_t n = 1 + draw.below(m == 1 ? 300 : 36);
     MatmulProblem problem = dense_matmul(dtype_of<T>, m, n, k);
@@ -100,7 +100,69 @@ void check_ends(std::int64_t m, std::int64_t most_columns) {
   }
 }
 
+/// Integers, whose sums are exact; the row backwards, rows of the matrix with gaps, all of them up to where memory
+/// ends.
+template <class T>
+void check_row(std::int64_t k, std::int64_t n, int threads) {
+  const std::int64_t pitch = n + 3;
+  tyto::testing::AtTheEnd<T> a(2 * k - 1), b((k - 1) * pitch + n), c(n), bias(n);
+  const auto row = [](std::int64_t l) { return l % 7 - 3; };
+  const auto matrix = [](std::int64_t l, std::int64_t j) { return (3 * l + 5 * j) % 11 - 4; };
+  for (std::int64_t l = 0; l < k; ++l) {
+    a.data()[2 * (k - 1 - l)] = T(row(l));
+    for (std::int64_t j = 0; j < n; ++j) b.data()[l * pitch + j] = T(matrix(l, j));
+  }
+  for (std::int64_t j = 0; j < n; ++j) bias.data()[j] = T(j % 5);
+  MatmulProblem problem = dense_matmul(dtype_of<T>, 1, n, k);
+  problem.a.column_stride = -2;
+  problem.b.row_stride = pitch;
+  problem.bias = problem.accumulate = true;
+  problem.limits = {-40, 50};
+  for (KernelChoice choice : own_choices()) {
+    choice.threads = threads;
+    const auto routine = prepare_small_matmul(problem, choice);
+    REQUIRE(routine != nullptr);
+    for (std::int64_t j = 0; j < n; ++j) c.data()[j] = T(2);
+    routine->run({a.data() + 2 * (k - 1), b.data(), c.data(), bias.data(), nullptr});
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      std::int64_t sum = j % 5 + 2;
+      for (std::int64_t l = 0; l < k; ++l) sum += row(l) * matrix(l, j);
+      wrong += c.data()[j] != T(std::min<std::int64_t>(std::max<std::int64_t>(sum, -40), 50));
+    }
+    CAPTURE(k);
+    CAPTURE(n);
+    CHECK(wrong == 0);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("a row by a matrix of any size is exact in integers, for any team") {
+  for (const std::int64_t n : {1, 17, 33, 65, 511, 513, 1024, 1027, 2100}) {
+    for (const std::int64_t k : {1, 7, 8, 9, 40, 511, 513, 1030}) {
+      for (const int threads : {1, 3}) {
+        check_row<float>(k, n, threads);
+        check_row<double>(k, n, threads);
+      }
+    }
+  }
+}
+
+TEST_CASE("a long row adds up in parts, so that what is small beside the sum counts") {
+  // 2^24 first, then ones: beside the sum each by itself would be rounded away.
+  const std::int64_t k = 4096, n = 70;
+  Fenced<float> a(k), b(k * n), c(n);
+  for (std::int64_t l = 0; l < k; ++l) {
+    a[l] = 1;
+    for (std::int64_t j = 0; j < n; ++j) b[l * n + j] = l == 0 ? 0x1p24F : 1;
+  }
+  for (const KernelChoice& choice : own_choices()) {
+    prepare_small_matmul(dense_matmul(DType::f32, 1, n, k), choice)->run({a.data(), b.data(), c.data()});
+    // But for those of the first part, all ones: 4096 - 512.
+    for (std::int64_t j = 0; j < n; ++j) CHECK(c[j] >= 0x1p24F + 3584);
+  }
+}
 
 TEST_CASE("small products have the bits of the register tile for any layout of their operands") {
   check_bits<float>();
@@ -145,7 +207,7 @@ TEST_CASE("what is large, packed or of integers is no small product") {
   CHECK(prepare_small_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 128, 128), {}) != nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 256, 256), {}) == nullptr);
+  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 4096, 4096), {}) != nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f32, 256, 256, 256), {}) == nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::f64, 100'000, 4, 4), {}) == nullptr);
   CHECK(prepare_small_matmul(dense_matmul(DType::i32, 4, 4, 4), {}) == nullptr);
@@ -165,6 +227,7 @@ TEST_CASE("few weights are not packed, however many rows there are") {
   CHECK(bytes(16, 4, 4) == 0);
   CHECK(bytes(5000, 16, 32) == 0);
   CHECK(bytes(256, 256, 256) >= 256 * 256 * 4);
+  CHECK(bytes(256, 4096, 1) == 0);  // a row of the transposed product
 }
 
 }  // namespace tyto::cpu::small_matmul_test

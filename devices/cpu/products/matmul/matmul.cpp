@@ -106,9 +106,7 @@ MatmulProblem simplified(MatmulProblem problem) {
 }
 
 // A product with a column is one of a row with the transposed matrix, and there are kernels for few rows.
-bool is_column(const MatmulProblem& problem) {
-  return problem.n == 1 && problem.m > 1 && !problem.packed_b && !problem.bias;
-}
+bool is_column(const MatmulProblem& problem) { return problem.n == 1 && problem.m > 1 && !problem.packed_b; }
 
 MatmulProblem transposed(MatmulProblem problem) {
   std::swap(problem.m, problem.n);
@@ -119,13 +117,10 @@ MatmulProblem transposed(MatmulProblem problem) {
   return problem;
 }
 
-// With few rows oneDNN packs what it reads once; our tile reads it where it lies. With one row oneDNN is as fast as the
-// caches, but not as memory.
+// With few rows oneDNN packs what it reads once; our tile reads it where it lies.
 bool is_flat(const MatmulProblem& problem) {
-  constexpr std::int64_t few = 12, beyond_caches = 8 * machine::second_level_cache;
-  const bool worthwhile = problem.m > 1 || problem.k * problem.n >= beyond_caches / std::int64_t{sizeof(float)};
-  return problem.dtype == DType::f32 && !problem.packed_b && worthwhile && problem.m <= few &&
-         problem.b.column_stride == 1;
+  constexpr std::int64_t few = 12;
+  return problem.dtype == DType::f32 && !problem.packed_b && problem.m <= few && problem.b.column_stride == 1;
 }
 
 // oneDNN's products for AVX2 fall to half their speed where the inner dimension is long.
@@ -176,17 +171,26 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
   return prepare_loop_matmul(problem, choice);
 }
 
-/// A product by the routine for the product of the transposed matrices.
+/// A product with a column by the routine for that of a row with the transposed matrix.
 class TransposedMatmul final : public MatmulRoutine {
  public:
-  explicit TransposedMatmul(std::unique_ptr<MatmulRoutine> routine) : routine_(std::move(routine)) {
-    space_ = routine_->workspace();
-    packed_space_ = routine_->packed();
+  explicit TransposedMatmul(const MatmulProblem& problem, const KernelChoice& choice)
+      : routine_(choose(transposed(problem), choice)),
+        rows_(problem.bias ? problem.m : 0),
+        element_(static_cast<std::int64_t>(size_of(problem.dtype))) {
+    inner_ = space_.reserve(routine_->workspace());
+    biases_ = space_.reserve(static_cast<std::size_t>(rows_ * element_));
   }
-  void pack(const void* b, void* packed) const override { routine_->pack(b, packed); }
   void run(const MatmulArguments& arguments) const override {
     MatmulArguments swapped = arguments;
     std::swap(swapped.a, swapped.b);
+    swapped.workspace = at<std::byte>(arguments.workspace, inner_);
+    // The column's one bias is that of each column of the row.
+    auto* const biases = at<std::byte>(arguments.workspace, biases_);
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      std::memcpy(biases + row * element_, arguments.bias, static_cast<std::size_t>(element_));
+    }
+    swapped.bias = biases;
     routine_->run(swapped);
   }
   const char* name() const noexcept override { return routine_->name(); }
@@ -194,6 +198,8 @@ class TransposedMatmul final : public MatmulRoutine {
 
  private:
   std::unique_ptr<MatmulRoutine> routine_;
+  std::int64_t rows_, element_;  // biases and the bytes of each
+  std::size_t inner_ = 0, biases_ = 0;
 };
 
 }  // namespace
@@ -257,7 +263,7 @@ int matmul_layout_threads(const MatmulProblem& problem, double operations_per_na
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   check(problem);
   const MatmulProblem simple = simplified(problem);
-  if (is_column(simple)) return Matmul(std::make_unique<TransposedMatmul>(choose(transposed(simple), choice)));
+  if (is_column(simple)) return Matmul(std::make_unique<TransposedMatmul>(simple, choice));
   return Matmul(choose(simple, choice));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small matrix products in f32 and f64, which are done before a larger product's tables and packed operands are made.
+// Matrix products in f32 and f64 that read their operands where they lie: small ones, which are done before a larger
+// product's tables and packed operands are made, and those of one row, which meets each element of the matrix once.
 #include <algorithm>
 
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
@@ -24,7 +25,6 @@ class SmallMatmul final : public MatmulRoutine {
         multiply_(small_products<T>(set_).multiply),
         copies_(problem.b.column_stride != 1) {
     product_.m = problem.m;
-    product_.n = problem.n;
     product_.k = problem.k;
     product_.a_row = problem.a.row_stride;
     product_.a_column = problem.a.column_stride;
@@ -39,13 +39,13 @@ class SmallMatmul final : public MatmulRoutine {
   }
 
   void run(const MatmulArguments& arguments) const override {
-    if (points_ == 1) return multiply(arguments, {}, 1);
+    if (points_ == 1) return multiply_one(arguments);
     run_team(threads_, [&](Team team) {
       const Range mine = share(points_, team.member, team.size);
       // Along the last axis of the batch by steps.
       for (std::int64_t at = mine.begin; at < mine.end;) {
         const std::int64_t count = std::min(run_ - at % run_, mine.end - at);
-        multiply(arguments, batch_offsets(problem_, at), count);
+        multiply(arguments, batch_offsets(problem_, at), count, {0, problem_.n});
         at += count;
       }
     });
@@ -56,14 +56,25 @@ class SmallMatmul final : public MatmulRoutine {
   }
 
  private:
-  void multiply(const MatmulArguments& arguments, const BatchOffsets& first, std::int64_t count) const {
+  // Columns of a large matrix are shared out.
+  void multiply_one(const MatmulArguments& arguments) const {
+    if (threads_ == 1 || problem_.m > 1 || copies_) return multiply(arguments, {}, 1, {0, problem_.n});
+    constexpr std::int64_t line_elements = machine::cache_line / static_cast<std::int64_t>(sizeof(T));
+    run_team(threads_, [&](Team team) {
+      const Range mine = share(problem_.n, team.member, team.size, line_elements);
+      if (mine.size() > 0) multiply(arguments, {}, 1, mine);
+    });
+  }
+
+  void multiply(const MatmulArguments& arguments, const BatchOffsets& first, std::int64_t count, Range columns) const {
     T copy[most_copied];
     SmallProduct<T> p = product_;
-    const T* b = static_cast<const T*>(arguments.b) + first.b;
+    const T* b = static_cast<const T*>(arguments.b) + first.b + columns.begin;
+    p.n = columns.size();
     p.a = static_cast<const T*>(arguments.a) + first.a;
     p.b = copies_ ? copy : b;
-    p.c = static_cast<T*>(arguments.c) + first.c;
-    p.bias = problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr;
+    p.c = static_cast<T*>(arguments.c) + first.c + columns.begin;
+    p.bias = problem_.bias ? static_cast<const T*>(arguments.bias) + columns.begin : nullptr;
     for (std::int64_t i = 0; i < count; ++i) {
       if (copies_ && (i == 0 || steps_.b != 0)) copy_right(b, copy);
       multiply_(p);
@@ -108,7 +119,7 @@ double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::i
 // What these loops take for one matrix of the batch.
 double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
   const double copying = problem.b.column_stride == 1 ? 0 : 2.0 * static_cast<double>(problem.k * problem.n);
-  return cycles_of_blocks(problem, lanes, problem.m == 1 ? small_row_vectors : small_vectors, 20) + copying;
+  return cycles_of_blocks(problem, lanes, small_vectors, 20) + copying;
 }
 
 // What the routine that would be chosen otherwise takes: measured on Sapphire Rapids and Zen 3, where the beginning is
@@ -132,8 +143,9 @@ double other_cycles(const MatmulProblem& problem, std::int64_t lanes, const Kern
 
 template <class T>
 bool is_worth_it(const MatmulProblem& problem, const KernelChoice& choice) {
-  // Each block of rows reads b anew, from the first-level cache; one row reads it once.
-  const std::int64_t most_bytes = problem.m == 1 ? 65'536 : 16'384;
+  if (problem.m == 1 && problem.b.column_stride == 1) return true;
+  // Each block of rows reads b anew, from the first-level cache.
+  constexpr std::int64_t most_bytes = 16'384;
   if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > most_bytes) return false;
   const std::int64_t lanes = small_products<T>(choice.set()).lanes;
   return own_cycles(problem, lanes) <= other_cycles(problem, lanes, choice);

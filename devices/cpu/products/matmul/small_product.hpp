@@ -9,7 +9,8 @@
 
 namespace tyto::cpu {
 
-/// c[i][j] = sum over l of a[i][l] * b[l][j], each sum in the order of l from zero, as the register tile takes it.
+/// c[i][j] = sum over l of a[i][l] * b[l][j], each sum in the order of l from zero, as the register tile takes it; of
+/// one row, which may be long, in parts.
 ///
 /// Strides count elements. Rows of b, c and the bias are contiguous; nothing beyond their columns is read or written.
 template <class T>
@@ -33,8 +34,8 @@ struct SmallProducts {
   int lanes = 0;  ///< elements of a vector
 };
 
-/// Rows and vectors of columns whose sums are in registers together; vectors of a product of one row.
-inline constexpr int small_rows = 6, small_vectors = 2, small_row_vectors = 8;
+/// Rows and vectors of columns whose sums are in registers together.
+inline constexpr int small_rows = 6, small_vectors = 2;
 
 template <class T>
 SmallProducts<T> small_products(InstructionSet set) noexcept;

@@ -174,15 +174,56 @@ void all_rows(const SmallProduct<T>& p, std::int64_t column, FirstLanes<T> last)
   }
 }
 
-// One row has so few sums that they would wait for each other: up to eight vectors of columns at once.
-template <class T, int VectorCount = small_row_vectors>
-void rest_of_row(const SmallProduct<T>& p, std::int64_t column, FirstLanes<T> last) {
-  constexpr std::int64_t lanes = Vectors<T>::lanes;
-  if constexpr (VectorCount > 0) {
-    const std::int64_t left = p.n - column;
-    if (left == VectorCount * lanes) block<T, 1, VectorCount, true>(p, 0, column, last);
-    else if (left > (VectorCount - 1) * lanes) block<T, 1, VectorCount, false>(p, 0, column, last);
-    else rest_of_row<T, VectorCount - 1>(p, column, last);
+// Adds `Rows` rows of b, each times its element of a, to the sums of `width` columns.
+template <class T, int Rows>
+void add_rows(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, std::int64_t width, T* sums) {
+  using V = Vectors<T>;
+  typename V::Vector x[Rows];
+  TYTO_UNROLL
+  for (int r = 0; r < Rows; ++r) x[r] = V::all(p.a[(row + r) * p.a_column]);
+  const T* const b = p.b + row * p.b_row + column;
+  const auto add = [&](std::int64_t j, auto lanes) __attribute__((always_inline)) {
+    typename V::Vector sum = V::load(sums + j);
+    TYTO_UNROLL
+    for (int r = 0; r < Rows; ++r) sum += x[r] * lanes.load(b + r * p.b_row + j);
+    V::store(sums + j, sum);
+  };
+  std::int64_t j = 0;
+  for (; j + V::lanes <= width; j += V::lanes) add(j, V());
+  if (j < width) add(j, FirstLanes<T>(static_cast<int>(width - j)));
+}
+
+// Row by row through b, a run of columns at a time whose sums stay in the first-level cache: a column of panels, with
+// a row's distance from one line to the next, comes from memory at half the speed.
+template <class T>
+void one_row(const SmallProduct<T>& p) {
+  using V = Vectors<T>;
+  constexpr std::int64_t run = 4096 / sizeof(T), part = 512, together = 8;
+  alignas(64) T total[run], sums[run];
+  for (std::int64_t column = 0; column < p.n; column += run) {
+    const std::int64_t width = p.n - column < run ? p.n - column : run;
+    for (std::int64_t row = 0; row < p.k;) {
+      // In parts, as the tile, so that a long sum does not lose what is small beside it.
+      const std::int64_t end = p.k - row < part ? p.k : row + part;
+      T* const to = row == 0 ? total : sums;
+      for (std::int64_t j = 0; j < width; j += V::lanes) V::store(to + j, V::all(0));
+      for (; row + together <= end; row += together) add_rows<T, together>(p, row, column, width, to);
+      for (; row < end; ++row) add_rows<T, 1>(p, row, column, width, to);
+      if (to == total) continue;
+      for (std::int64_t j = 0; j < width; j += V::lanes) V::store(total + j, V::load(total + j) + V::load(sums + j));
+    }
+    T* const c = p.c + column;
+    const T* const bias = p.bias == nullptr ? nullptr : p.bias + column;
+    const auto finish = [&](std::int64_t j, auto lanes) __attribute__((always_inline)) {
+      typename V::Vector value = V::load(total + j);
+      if (bias != nullptr) value += lanes.load(bias + j);
+      if (p.accumulate) value += lanes.load(c + j);
+      if (p.limits.any()) value = p.limits(value);
+      lanes.store(c + j, value);
+    };
+    std::int64_t j = 0;
+    for (; j + V::lanes <= width; j += V::lanes) finish(j, V());
+    if (j < width) finish(j, FirstLanes<T>(static_cast<int>(width - j)));
   }
 }
 
@@ -190,13 +231,9 @@ template <class T>
 void multiply(const SmallProduct<T>& p) {
   static_assert(small_vectors == 2);
   constexpr std::int64_t lanes = Vectors<T>::lanes;
+  if (p.m == 1 && p.n > small_vectors * lanes) return one_row(p);
   std::int64_t column = 0;
   const FirstLanes<T> last(static_cast<int>(p.n % lanes));
-  if (p.m == 1) {
-    constexpr std::int64_t width = small_row_vectors * lanes;
-    for (; column + width < p.n; column += width) block<T, 1, small_row_vectors, true>(p, 0, column, last);
-    return rest_of_row<T>(p, column, last);
-  }
   for (; column + 2 * lanes <= p.n; column += 2 * lanes) all_rows<T, 2, true>(p, column, last);
   const std::int64_t left = p.n - column;
   if (left > lanes) all_rows<T, 2, false>(p, column, last);
