@@ -60,6 +60,14 @@ template <>
 SmallProducts<double> small_products<double>(InstructionSet set) noexcept {
   TYTO_CHOOSE(set, small_products_f64());
 }
+template <>
+SmallProducts<std::uint32_t> small_products<std::uint32_t>(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, small_products_u32());
+}
+template <>
+SmallProducts<std::uint64_t> small_products<std::uint64_t>(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, small_products_u64());
+}
 
 FoldLoops sum_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, sum_loops(fold, dtype)); }
 FoldLoops extreme_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, extreme_loops(fold, dtype)); }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of integers (wrapping round in their own type) and booleans (any of and) by plain loops.
+// Matrix products of integers (wrapping round in their own type) and booleans (any of and): of 32 and 64 bits by the
+// loops of small products where both matrices lie row by row, else by plain loops.
 #include "devices/cpu/arithmetic/wrapping_arithmetic.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/products/matmul/small_product.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -13,9 +15,13 @@ template <class T>
 class LoopMatmul final : public MatmulRoutine {
  public:
   using Arithmetic = WrappingArithmetic<T>;
+  static constexpr bool has_vectors = sizeof(T) >= 4;
 
   LoopMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), threads_(matmul_threads(problem, choice, machine::scalar_operations)) {
+      : problem_(problem),
+        set_(choice.set()),
+        threads_(
+            matmul_threads(problem, choice, has_vectors ? machine::vector_operations : machine::scalar_operations)) {
     if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(problem.k * problem.n) * sizeof(T));
   }
 
@@ -52,6 +58,13 @@ class LoopMatmul final : public MatmulRoutine {
     constexpr std::int64_t block = 64;  // rows of b kept in cache while all rows of a pass over them
     const MatmulProblem& p = problem_;
     const std::int64_t b_row = p.packed_b ? p.n : p.b.row_stride, b_column = p.packed_b ? 1 : p.b.column_stride;
+    if constexpr (has_vectors) {
+      if (p.k > 0 && p.n > 0 && b_column == 1 && p.c.column_stride == 1) {
+        multiply_in_vectors(a + rows.begin * p.a.row_stride, b, b_row, c + rows.begin * p.c.row_stride, bias,
+                            rows.size());
+        return limit(c, rows);
+      }
+    }
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       for (std::int64_t j = 0; j < p.n; ++j) {
         T& to = c[i * p.c.row_stride + j * p.c.column_stride];
@@ -82,6 +95,23 @@ class LoopMatmul final : public MatmulRoutine {
     limit(c, rows);
   }
 
+  void multiply_in_vectors(const T* a, const T* b, std::int64_t b_row, T* c, const T* bias, std::int64_t rows) const {
+    using Unsigned = std::make_unsigned_t<T>;
+    const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
+    small_products<Unsigned>(set_).multiply({.m = rows,
+                                             .n = problem_.n,
+                                             .k = problem_.k,
+                                             .a = as_unsigned(a),
+                                             .a_row = problem_.a.row_stride,
+                                             .a_column = problem_.a.column_stride,
+                                             .b = as_unsigned(b),
+                                             .b_row = b_row,
+                                             .c = reinterpret_cast<Unsigned*>(c),
+                                             .c_row = problem_.c.row_stride,
+                                             .bias = problem_.bias ? as_unsigned(bias) : nullptr,
+                                             .accumulate = problem_.accumulate});
+  }
+
   // Both run along the sums: each is added up by itself.
   void finish_dots(const T* a, const T* b, T* c, Range rows, std::int64_t b_column) const noexcept {
     const MatmulProblem& p = problem_;
@@ -110,6 +140,7 @@ class LoopMatmul final : public MatmulRoutine {
   }
 
   MatmulProblem problem_;
+  InstructionSet set_;
   int threads_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "devices/cpu/products/tile/limits.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
@@ -12,7 +13,8 @@ namespace tyto::cpu {
 /// c[i][j] = sum over l of a[i][l] * b[l][j], each sum in the order of l from zero, as the register tile takes it; of
 /// one row, which may be long, in parts.
 ///
-/// Strides count elements. Rows of b, c and the bias are contiguous; nothing beyond their columns is read or written.
+/// Integers are unsigned, and wrap round. Strides count elements. Rows of b, c and the bias are contiguous; nothing
+/// beyond their columns is read or written.
 template <class T>
 struct SmallProduct {
   std::int64_t m = 0, n = 0, k = 0;
@@ -22,9 +24,9 @@ struct SmallProduct {
   std::int64_t b_row = 0;
   T* c = nullptr;
   std::int64_t c_row = 0;
-  const T* bias = nullptr;  ///< first: n values added to each row
-  bool accumulate = false;  ///< then what c holds
-  Limits<T> limits = {};    ///< last
+  const T* bias = nullptr;                                                   ///< first: n values added to each row
+  bool accumulate = false;                                                   ///< then what c holds
+  Limits<std::conditional_t<std::is_integral_v<T>, double, T>> limits = {};  ///< last, but not for integers
 };
 
 /// Small products of one type for one instruction set.
@@ -43,14 +45,20 @@ SmallProducts<T> small_products(InstructionSet set) noexcept;
 namespace baseline {
 SmallProducts<float> small_products_f32() noexcept;
 SmallProducts<double> small_products_f64() noexcept;
+SmallProducts<std::uint32_t> small_products_u32() noexcept;
+SmallProducts<std::uint64_t> small_products_u64() noexcept;
 }  // namespace baseline
 namespace avx2 {
 SmallProducts<float> small_products_f32() noexcept;
 SmallProducts<double> small_products_f64() noexcept;
+SmallProducts<std::uint32_t> small_products_u32() noexcept;
+SmallProducts<std::uint64_t> small_products_u64() noexcept;
 }  // namespace avx2
 namespace avx512 {
 SmallProducts<float> small_products_f32() noexcept;
 SmallProducts<double> small_products_f64() noexcept;
+SmallProducts<std::uint32_t> small_products_u32() noexcept;
+SmallProducts<std::uint64_t> small_products_u64() noexcept;
 }  // namespace avx512
 
 }  // namespace tyto::cpu

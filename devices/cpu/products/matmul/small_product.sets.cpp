@@ -24,6 +24,9 @@ namespace {
 template <class T>
 using Vectors = Simd<T, TYTO_VECTOR_BYTES>;
 
+template <class T>
+constexpr bool has_fractions = T(1) / T(2) != T(0);
+
 // In parts of half the lanes, a quarter and so on: on some processors a masked store of AVX takes as long as dozens of
 // others. Inlined: behind a call g++ 12 takes the registers' upper halves for cleared, and code for SSE that follows
 // waits for them.
@@ -71,8 +74,8 @@ class FirstLanes {
 
   [[gnu::always_inline]] Value load(const T* from) const {
 #if defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) return (Value)_mm256_maskload_ps(from, mask_);
-    else return (Value)_mm256_maskload_pd(from, mask_);
+    if constexpr (sizeof(T) == 4) return (Value)_mm256_maskload_ps(reinterpret_cast<const float*>(from), mask_);
+    else return (Value)_mm256_maskload_pd(reinterpret_cast<const double*>(from), mask_);
 #else
     if constexpr (Vectors<T>::lanes == 4) {
       if (count_ == 3) return Value{from[0], from[1], from[2]};
@@ -137,11 +140,13 @@ void block(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, Firs
       for (int v = 0; v < VectorCount; ++v) sum[r][v] += load(c + r * pitch, v);
     }
   }
-  if (p.limits.any()) {
-    TYTO_UNROLL
-    for (int r = 0; r < Rows; ++r) {
+  if constexpr (has_fractions<T>) {
+    if (p.limits.any()) {
       TYTO_UNROLL
-      for (int v = 0; v < VectorCount; ++v) sum[r][v] = p.limits(sum[r][v]);
+      for (int r = 0; r < Rows; ++r) {
+        TYTO_UNROLL
+        for (int v = 0; v < VectorCount; ++v) sum[r][v] = p.limits(sum[r][v]);
+      }
     }
   }
   TYTO_UNROLL
@@ -218,7 +223,9 @@ void one_row(const SmallProduct<T>& p) {
       typename V::Vector value = V::load(total + j);
       if (bias != nullptr) value += lanes.load(bias + j);
       if (p.accumulate) value += lanes.load(c + j);
-      if (p.limits.any()) value = p.limits(value);
+      if constexpr (has_fractions<T>) {
+        if (p.limits.any()) value = p.limits(value);
+      }
       lanes.store(c + j, value);
     };
     std::int64_t j = 0;
@@ -245,6 +252,12 @@ void multiply(const SmallProduct<T>& p) {
 
 SmallProducts<float> small_products_f32() noexcept { return {multiply<float>, Vectors<float>::lanes}; }
 SmallProducts<double> small_products_f64() noexcept { return {multiply<double>, Vectors<double>::lanes}; }
+SmallProducts<std::uint32_t> small_products_u32() noexcept {
+  return {multiply<std::uint32_t>, Vectors<std::uint32_t>::lanes};
+}
+SmallProducts<std::uint64_t> small_products_u64() noexcept {
+  return {multiply<std::uint64_t>, Vectors<std::uint64_t>::lanes};
+}
 
 }  // namespace tyto::cpu::TYTO_ISA
 
