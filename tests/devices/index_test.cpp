@@ -201,6 +201,60 @@ TEST_CASE("gather, scatter and scatter_add agree with plain loops") {
   }
 }
 
+TEST_CASE("many positions along tensors of indices of any layout are read and written in order") {
+  // More than are brought to offsets at a time, by indices that are repeated, backwards, transposed or with gaps.
+  Dice dice(64);
+  const Shape chosen{23, 31};
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i64, DType::u8}) {
+    for (const Layout layout : every_layout) {
+      for (const std::int64_t width : {1, 3}) {
+        const Tensor x = random(dice, dtype, {4, 5, width}, layout, -9, 9);
+        Tensor v = random(dice, dtype, {23, 31, width}, every_layout[dice.below(6)], -9, 9);
+        Tensor i = place(dice, DType::i64, chosen, layout), j = place(dice, DType::i32, chosen, Layout::mixed);
+        each_index(chosen, [&](const IntList& at) {
+          i.set(at, static_cast<double>(dice.between(-4, 3)));
+          j.set(at, static_cast<double>(dice.between(-5, 4)));
+        });
+        if (is_floating(dtype)) v.set({7, 7, width - 1}, not_a_number);
+        const auto place_of = [&](const IntList& at) {
+          return IntList{position(i, {at[0], at[1]}, 4), position(j, {at[0], at[1]}, 5), at[2]};
+        };
+        const Tensor gathered = index_tensor(OpId::gather, NoAttributes{}, {x, i, j}, v.shape());
+        std::int64_t wrong = 0;
+        each_index(v.shape(), [&](const IntList& at) { wrong += gathered.at(at) != x.at(place_of(at)); });
+        for (const OpId op : {OpId::scatter, OpId::scatter_min, OpId::scatter_max}) {
+          Tensor want = tensor(dtype, x.shape(), x.values());
+          each_index(v.shape(), [&](const IntList& at) {
+            const double held = want.at(place_of(at)), given = v.at(at);
+            const bool is_nan = std::isnan(held) || std::isnan(given);
+            const double extreme = op == OpId::scatter_min ? std::min(held, given) : std::max(held, given);
+            want.set(place_of(at), op == OpId::scatter ? given : is_nan ? not_a_number : extreme);
+          });
+          const Tensor got = index_tensor(op, NoAttributes{}, {x, v, i, j}, x.shape());
+          each_index(x.shape(), [&](const IntList& at) {
+            wrong += got.at(at) != want.at(at) && !(std::isnan(got.at(at)) && std::isnan(want.at(at)));
+          });
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("the largest indices of either type are compared without wrapping round") {
+  const Tensor x = tensor(DType::f32, {3}, {1, 2, 3});
+  for (const double index : {-0x1p63, -0x1p31, -4.0, 3.0, 0x1p31, 0x1p62}) {
+    const Tensor indices = tensor(DType::i64, {1}, {index});
+    CHECK(message(OpId::gather, NoAttributes{}, {x, indices}, {1}).find("outside an axis of length 3") !=
+          std::string::npos);
+  }
+  for (const double index : {-0x1p31, 0x1p31 - 1}) {
+    const Tensor indices = tensor(DType::i32, {1}, {index});
+    CHECK(message(OpId::gather, NoAttributes{}, {x, indices}, {1}).find("outside an axis of length 3") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("large scatters shared among threads add in one order") {
   Dice dice(63);
   const Tensor x = random(dice, DType::f32, {50, 600}, Layout::dense, -1, 1);

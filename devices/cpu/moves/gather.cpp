@@ -167,10 +167,13 @@ KernelRef prepare_take_along_axis(const core::Step& step) {
       const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
       U* target = reinterpret_cast<U*>(outputs[0].pointer());
       run_team(team_size, [&](Team team) {
-        iterator.each(share(iterator.count(), team.member, team.size),
-                      [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
-                        target[at[2]] = source[at[0] + indices.read(inputs, at[1]) * stride];
-                      });
+        indices.with_memory(inputs, [&](const auto* memory) {
+          iterator.each(share(iterator.count(), team.member, team.size),
+                        [=, length = indices.length()](std::int64_t, const StridedIterator<3>::Offsets& at) {
+                          const std::int64_t chosen = memory[at[1]];
+                          target[at[2]] = source[at[0] + (chosen < 0 ? chosen + length : chosen) * stride];
+                        });
+        });
       });
     });
   });
@@ -193,10 +196,13 @@ KernelRef prepare_gather(const core::Step& step) {
     const std::byte* source = inputs[0].pointer() + begin * element;
     std::byte* target = outputs[0].pointer() + out_begin * element;
     run_team(team_size, [&](Team team) {
-      const Range mine = share(count, team.member, team.size);
-      for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-        inner(source + positions.offset(inputs, i) * element, target + i * block);
-      }
+      positions.each_run(inputs, share(count, team.member, team.size),
+                         [&](Range run, std::span<const std::int64_t> offsets) {
+                           std::byte* to = target + run.begin * block;
+                           for (std::int64_t i = 0; i < run.size(); ++i, to += block) {
+                             inner(source + offsets[static_cast<std::size_t>(i)] * element, to);
+                           }
+                         });
     });
   });
 }

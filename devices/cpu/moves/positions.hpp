@@ -2,7 +2,9 @@
 // Positions given by tensors of indices, as kernels that read and write there see them.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -30,15 +32,35 @@ class Indices {
     return index < 0 ? index + length_ : index;
   }
 
+  /// Calls use with the tensor's memory, by whose type loops are compiled.
+  template <class Use>
+  void with_memory(Addresses inputs, const Use& use) const {
+    const std::byte* memory = inputs[input_].pointer();
+    if (wide_) {
+      use(reinterpret_cast<const std::int64_t*>(memory));
+    } else {
+      use(reinterpret_cast<const std::int32_t*>(memory));
+    }
+  }
   /// Calls use with the indices as an array, which only a dense tensor is.
   template <class Use>
   void with_array(Addresses inputs, const Use& use) const {
-    const std::byte* memory = inputs[input_].pointer();
-    if (wide_) {
-      use(reinterpret_cast<const std::int64_t*>(memory) + start_);
-    } else {
-      use(reinterpret_cast<const std::int32_t*>(memory) + start_);
-    }
+    with_memory(inputs, [&](const auto* memory) { use(memory + start_); });
+  }
+  /// Adds to each element of `offsets` what the index of that number in the range means, times the stride.
+  void add_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
+    const std::int64_t length = length_;
+    const auto offset = [=](std::int64_t index) { return (index < 0 ? index + length : index) * stride; };
+    with_memory(inputs, [&](const auto* memory) {
+      if (dense_) {
+        const auto* const indices = memory + start_ + range.begin;
+        for (std::int64_t i = 0; i < range.size(); ++i) offsets[i] += offset(indices[i]);
+      } else {
+        iterator_.each(range, [&](std::int64_t i, const StridedIterator<1>::Offsets& at) {
+          offsets[i - range.begin] += offset(memory[at[0]]);
+        });
+      }
+    });
   }
   bool dense() const { return dense_; }
   /// Where the first index stands in the tensor's memory.
@@ -63,11 +85,14 @@ class Indices {
   }
 
   bool all_inside(Addresses inputs) const {
-    int outside = 0;
-    with_array(inputs, [&](const auto* indices) {
-      for (std::int64_t i = 0; i < iterator_.count(); ++i) outside |= (indices[i] < -length_) | (indices[i] >= length_);
+    bool outside = false;
+    const auto length = static_cast<std::uint64_t>(length_);
+    with_array(inputs, [&, count = iterator_.count()](const auto* indices) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        outside |= static_cast<std::uint64_t>(std::int64_t{indices[i]}) + length >= 2 * length;
+      }
     });
-    return outside == 0;
+    return !outside;
   }
 
   core::OpId op_;
@@ -92,7 +117,6 @@ class Positions {
     for (std::size_t i = first_input; i < step.inputs.size(); ++i) {
       const std::size_t axis = i - first_input;
       tensors_.emplace_back(step.op, i, step.inputs[i], indexed.shape[axis]);
-      iterators_.emplace_back(std::array<core::View, 1>{step.inputs[i].view});
       strides_.push_back(indexed.strides[axis]);
     }
     count_ = step.inputs[first_input].view.count();
@@ -103,18 +127,23 @@ class Positions {
   void check(Addresses inputs) const {
     for (const Indices& indices : tensors_) indices.check(inputs);
   }
-  /// Elements from the start of the indexed tensor to what position number `position` names.
-  std::int64_t offset(Addresses inputs, std::int64_t position) const {
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < tensors_.size(); ++axis) {
-      offset += tensors_[axis].read(inputs, iterators_[axis].at(position)[0]) * strides_[axis];
+  /// Calls use(positions, offsets) for the positions of a range, some hundred at a time: the elements from the start of
+  /// the indexed tensor to what each names.
+  template <class Use>
+  void each_run(Addresses inputs, Range range, const Use& use) const {
+    std::array<std::int64_t, 256> offsets;
+    for (std::int64_t begin = range.begin; begin < range.end; begin += std::ssize(offsets)) {
+      const Range run{begin, std::min(range.end, begin + std::ssize(offsets))};
+      std::fill_n(offsets.begin(), run.size(), 0);
+      for (std::size_t axis = 0; axis < tensors_.size(); ++axis) {
+        tensors_[axis].add_offsets(inputs, run, strides_[axis], offsets.data());
+      }
+      use(run, std::span<const std::int64_t>(offsets));
     }
-    return offset;
   }
 
  private:
   std::vector<Indices> tensors_;
-  std::vector<StridedIterator<1>> iterators_;
   std::vector<std::int64_t> strides_;
   std::int64_t count_ = 0;
 };

@@ -51,19 +51,20 @@ struct Multiply {
     }
   }
 };
-// The first comparison lets the other, or a NaN of either, stand.
+// The first comparison lets the other, or a NaN of either, stand. What stays is written again, so that loops over rows
+// become vectors.
 struct TakeSmaller {
   template <class T>
   static void apply(T& target, T value) {
     const auto held = load_element(target), given = load_element(value);
-    if (given < held || given != given) target = value;
+    target = (given < held) | (given != given) ? value : target;
   }
 };
 struct TakeLarger {
   template <class T>
   static void apply(T& target, T value) {
     const auto held = load_element(target), given = load_element(value);
-    if (given > held || given != given) target = value;
+    target = (given > held) | (given != given) ? value : target;
   }
 };
 struct AccumulateTruth {
@@ -87,18 +88,22 @@ template <class T, class Write>
 void scatter_loop(const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
   const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
   T* target = reinterpret_cast<T*>(result) + scatter.begin;
-  scatter.values.each({0, scatter.positions.count()},
-                      [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
-                        const T* x = source + at[0];
-                        T* y = target + scatter.positions.offset(inputs, position);
-                        if (scatter.run) {
-                          for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
-                        } else {
-                          scatter.inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-                            Write::apply(y[offsets[1]], x[offsets[0]]);
-                          });
-                        }
-                      });
+  const auto write = [&](const T* x, T* y) {
+    if (scatter.run && mine.size() == 1) return Write::apply(y[mine.begin], x[mine.begin]);
+    if (scatter.run) {
+      for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
+      return;
+    }
+    scatter.inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
+      Write::apply(y[offsets[1]], x[offsets[0]]);
+    });
+  };
+  scatter.positions.each_run(
+      inputs, {0, scatter.positions.count()}, [&](Range run, std::span<const std::int64_t> offsets) {
+        scatter.values.each(run, [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
+          write(source + at[0], target + offsets[static_cast<std::size_t>(position - run.begin)]);
+        });
+      });
 }
 
 template <class Write>
@@ -127,9 +132,13 @@ struct Placed {
 
 /// Positions by where they write, those of one place in their own order.
 void put_in_order(const Scatter& scatter, Addresses inputs, std::span<Placed> placed) {
-  scatter.values.each({0, scatter.positions.count()}, [&](std::int64_t position, const auto& at) {
-    placed[static_cast<std::size_t>(position)] = {scatter.positions.offset(inputs, position), position, at[0]};
-  });
+  scatter.positions.each_run(
+      inputs, {0, scatter.positions.count()}, [&](Range run, std::span<const std::int64_t> offsets) {
+        scatter.values.each(run, [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
+          placed[static_cast<std::size_t>(position)] = {offsets[static_cast<std::size_t>(position - run.begin)],
+                                                        position, at[0]};
+        });
+      });
   std::sort(placed.begin(), placed.end(),
             [](const Placed& a, const Placed& b) { return a.to != b.to ? a.to < b.to : a.position < b.position; });
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include "core/value/view.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -44,14 +45,16 @@ class StridedIterator {
   template <class Visit>
   void each(Range range, const Visit& visit) const {
     const std::int64_t inner = lengths_.empty() ? 1 : lengths_.back();
+    Offsets steps{};  // what visits write might lie among the strides, for all that the compiler knows
+    if (!lengths_.empty()) {
+      for (std::size_t k = 0; k < K; ++k) steps[k] = strides_[k].back();
+    }
     for (std::int64_t index = range.begin; index < range.end;) {
       const std::int64_t end = std::min(range.end, index + inner - index % inner);
       Offsets offsets = at(index);
       for (; index < end; ++index) {
-        visit(index, offsets);
-        if (!lengths_.empty()) {
-          for (std::size_t k = 0; k < K; ++k) offsets[k] += strides_[k].back();
-        }
+        visit(index, std::as_const(offsets));
+        for (std::size_t k = 0; k < K; ++k) offsets[k] += steps[k];
       }
     }
   }
