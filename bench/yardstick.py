@@ -9,7 +9,8 @@ yardstick.py BUILD [--against TABLE | --beside LIBRARY_FOLDER] [--only lines,siz
 Prints a table of tab-separated names and values. With --against, an earlier table, a column of ratios follows and then a
 summary: the geometric mean of each group and what takes over 1.03 (lines of NumPy: 1.3) of before. With --beside, the folder
 of an earlier build's libtyto, both libraries are measured by turns with the programs of this build, which a busy machine
-needs. --build compiles the library alone in a new folder, without ccache; it is measured only when it is named by --only.
+needs; networks only where that build has its networks_bench. --build compiles the library alone in a new folder, without
+ccache; it is measured only when it is named by --only.
 The weights of models_bench are made by models_peers.py, which needs PyTorch, unless FOLDER has them."""
 import argparse
 import math
@@ -110,6 +111,9 @@ def zoo(run):
 
 
 def networks(run):
+    # The program contains the library: with ours, another library's figures would be our own.
+    if run.library and run.path("networks_bench") == f"{run.build}/bin/networks_bench":
+        return
     for line in run.output("networks_bench", run.options.seconds).splitlines():
         if re.match(r"\| [^|]+ \| [0-9.]+ \|", line):
             cells = [cell.strip() for cell in line.split("|")]
