@@ -86,7 +86,9 @@ template <class T>
 class MaximumBackward final : public PoolingRoutine {
  public:
   MaximumBackward(const PoolingProblem& problem, const KernelChoice& choice)
-      : plan_(problem, choice), pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels) {
+      : plan_(problem, choice),
+        places_(tiles<T>(choice.set()).maximum_places),
+        pitch_(problem.input_pitch != 0 ? problem.input_pitch : problem.channels) {
     fills_ = std::all_of(plan_.axes.begin(), plan_.axes.end(), [](const WindowAxis& axis) {
       return axis.dilation == 1 && axis.stride == axis.kernel && axis.pad_before == 0 && axis.pad_after == 0 &&
              axis.input % axis.kernel == 0;
@@ -105,8 +107,7 @@ class MaximumBackward final : public PoolingRoutine {
   }
 
  private:
-  // As wide as an element, so that both are compared in vectors of one length.
-  using Tap = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  using Tap = typename MaximumPlaces<T>::Place;
 
   void spread(const PoolingArguments& arguments, std::int64_t image, std::int64_t first,
               std::int64_t count) const noexcept {
@@ -128,29 +129,21 @@ class MaximumBackward final : public PoolingRoutine {
           std::copy_n(from, count, greatest);
           std::fill_n(taken, count, Tap(0));
         } else {
-          for (std::int64_t c = 0; c < count; ++c) {
-            const bool takes = wins(from[c], greatest[c]);
-            greatest[c] = takes ? from[c] : greatest[c];
-            taken[c] = takes ? taps : taken[c];
-          }
+          places_.compare(from, count, taps, greatest, taken);
         }
         ++taps;
       });
       const T* from = gradient + pixel * channels;
       Tap tap = 0;
       plan_.for_each_under(pixel, [&](std::int64_t under) {
-        T* to = result + under * channels;
-        if (fills_) {
-          for (std::int64_t c = 0; c < count; ++c) to[c] = T(0) + (taken[c] == tap ? from[c] : T(0));
-        } else {
-          for (std::int64_t c = 0; c < count; ++c) to[c] += taken[c] == tap ? from[c] : T(0);
-        }
+        places_.give(from, count, tap, taken, !fills_, result + under * channels);
         ++tap;
       });
     }
   }
 
   PoolingPlan plan_;
+  MaximumPlaces<T> places_;
   std::int64_t pitch_;  // elements from pixel to pixel of the input
   bool fills_ = false;  // every input lies under one window: written once, not cleared and added to
 };

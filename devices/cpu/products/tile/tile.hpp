@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "devices/cpu/products/tile/limits.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
@@ -110,6 +111,19 @@ struct PixelFoldArguments {
 template <class T>
 using PixelFoldFunction = void (*)(const PixelFoldArguments<T>&) noexcept;
 
+/// Finds the greatest of some pixels channel by channel, and which pixel it is, in steps of one pixel; then gives each
+/// channel's gradient to that pixel. A place is as wide as an element, so that both are compared in vectors of one
+/// length.
+template <class T>
+struct MaximumPlaces {
+  using Place = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  /// Where `pixel` is greater, or NaN, it becomes the greatest, and `place` its place.
+  void (*compare)(const T* pixel, std::int64_t channels, Place place, T* greatest, Place* places) noexcept = nullptr;
+  /// The gradient where the places are `place`, and zero elsewhere: added to `to`, or written there.
+  void (*give)(const T* gradient, std::int64_t channels, Place place, const Place* places, bool add,
+               T* to) noexcept = nullptr;
+};
+
 /// The tiles of one type for one instruction set.
 template <class T>
 struct TileSet {
@@ -118,6 +132,7 @@ struct TileSet {
   ChannelFunction<T> channels = nullptr;
   PixelFoldFunction<T> pixel_sums = nullptr;
   PixelFoldFunction<T> pixel_maxima = nullptr;
+  MaximumPlaces<T> maximum_places = {};
   int lanes = 0;                            ///< elements of a vector
   int max_vectors = 0;                      ///< vectors of the widest tile row
   TileFunction<T> tile[tile_rows][4] = {};  ///< by rows - 1 and vectors - 1

@@ -361,6 +361,26 @@ void fold_pixels(const PixelFoldArguments<T>& t) noexcept {
   }
 }
 
+template <class T, class Place = typename MaximumPlaces<T>::Place>
+void compare_places(const T* __restrict pixel, std::int64_t channels, Place place, T* __restrict greatest,
+                    Place* __restrict places) noexcept {
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const bool wins = (pixel[c] > greatest[c]) | (pixel[c] != pixel[c]);
+    greatest[c] = wins ? pixel[c] : greatest[c];
+    places[c] = wins ? place : places[c];
+  }
+}
+
+template <class T, class Place = typename MaximumPlaces<T>::Place>
+void give_to_places(const T* __restrict gradient, std::int64_t channels, Place place, const Place* __restrict places,
+                    bool add, T* __restrict to) noexcept {
+  if (add) {
+    for (std::int64_t c = 0; c < channels; ++c) to[c] += places[c] == place ? gradient[c] : T(0);
+  } else {
+    for (std::int64_t c = 0; c < channels; ++c) to[c] = T(0) + (places[c] == place ? gradient[c] : T(0));
+  }
+}
+
 /// Sums that one dot product is divided into, so that each addition need not wait for the last: where rows and columns
 /// are many there are as many sums anyhow. Not by columns: these are shared out among threads, and their number must
 /// not change a bit.
@@ -518,6 +538,7 @@ TileSet<T> make_set() noexcept {
   set.channels = channels<T>;
   set.pixel_sums = fold_pixels<T, Plus>;
   set.pixel_maxima = fold_pixels<T, Greater>;
+  set.maximum_places = {compare_places<T>, give_to_places<T>};
   fill_column<T, 1>(set);
   fill_column<T, 2>(set);
   if constexpr (tile_vectors == 4) {
