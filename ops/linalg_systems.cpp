@@ -166,11 +166,14 @@ std::vector<Value> det_gradient(const GradientContext& c) {
   const T lu = c.results[1];
   Value total;
   if (c.gradients[0]) {
-    const T line = diagonal_of(lu);
-    const T regular = line.size() == 0 ? lu : lu + on_diagonal(in_place_of_zeros(line));
-    const T determinant = prod(diagonal_of(regular), -1) * sign_of(c.results[2], lu.dtype());
-    const T scale = expand_dims(T(c.gradients[0]) * conj(determinant), {-2, -1});
-    total = solve_lu_adjoint(regular, c.results[3], identities_like(lu) * scale);
+    const T line = diagonal_of(lu), zero = equal(line, number_like(line, 0)), one = number_like(line, 1);
+    const T shift = line.size() == 0 ? line : in_place_of_zeros(line);
+    // What stands in for zeros is divided by itself before the other pivots come to it: their product may be far off.
+    const T absent = prod(where(zero, line + shift, one), -1);
+    const T present = prod(where(zero, one, line), -1) * sign_of(c.results[2], lu.dtype());
+    const T cofactors = solve_lu_adjoint(lu + on_diagonal(shift), c.results[3],
+                                         identities_like(lu) * expand_dims(conj(absent), {-2, -1}));
+    total = cofactors * expand_dims(T(c.gradients[0]) * conj(present), {-2, -1});
   }
   if (c.gradients[1]) {
     total = added(total, lu_gradient(lu, c.results[3], c.gradients[1]));

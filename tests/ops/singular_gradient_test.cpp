@@ -60,6 +60,10 @@ BOTH_MODES("cofactors of a singular matrix scale with it") {
       check({size, 0, 0, 0}, {0, 0, 0, size}, size, type);
       check({size, 0, 0, 0, 1 / size, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 1}, 1, type);
     }
+    // Pivots whose product with what stands in for zero leaves the range.
+    const double tiny = type == DType::f64 ? 1e-170 : 1e-20, large = type == DType::f64 ? 1e150 : 1e18;
+    check({tiny, 0, 0, 0}, {0, 0, 0, tiny}, tiny, type);
+    check({large, 0, 0, 0, large, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0, large * large}, large * large, type);
     // Of rank n - 2 there are none.
     check({1e-9, 0, 0, 0, 0, 0, 0, 0, 0}, Numbers(9, 0), 1e-18, type);
   }
