@@ -42,7 +42,7 @@ Outputs fused_convolution(const OperatorCall& call) {
 Outputs fused_product(const OperatorCall& call) {
   if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0)
     call.refuse("transBatchA and transBatchB");
-  return {scaled_product(call)};
+  return {general_product(call)};
 }
 
 Outputs fused_general_product(const OperatorCall& call) { return {activated(call, general_product(call))}; }

@@ -47,7 +47,7 @@ Outputs batch_norm(const OperatorCall& call) {
   if (call.integer("spatial", 1) == 0) call.refuse("spatial 0 (statistics for each element) is not supported");
   const int rank = x.ndim();
   if (!training) {
-    const Array factor = call[1] * rsqrt(call[4] + epsilon);
+    const Array factor = halves_in_f32(call[1]) * rsqrt(halves_in_f32(call[4]) + epsilon);
     const Array offset = call[2] - call[3] * factor;
     return {cast(x * by_channel(factor, rank) + by_channel(offset, rank), x.dtype())};
   }

@@ -10,24 +10,30 @@
 
 namespace tyto::onnx {
 
-Array scaled_product(const OperatorCall& call) {
-  const Array a = call.integer("transA", 0) != 0 ? matrix_transpose(call[0]) : call[0];
-  const Array b = call.integer("transB", 0) != 0 ? matrix_transpose(call[1]) : call[1];
-  const double alpha = call.number("alpha", 1);
-  // A product of halves that is made smaller need not fit before.
-  return alpha == 1 ? matmul(a, b) : cast(matmul(halves_in_f32(a), halves_in_f32(b)) * alpha, a.dtype());
+namespace {
+
+Array operand(const OperatorCall& call, std::size_t i, const char* transposed) {
+  return call.integer(transposed, 0) != 0 ? matrix_transpose(call[i]) : call[i];
 }
 
+Array times(const Array& x, double factor) { return factor == 1 ? x : cast(x * factor, x.dtype()); }
+
+}  // namespace
+
 Array general_product(const OperatorCall& call) {
-  const Array y = scaled_product(call);
-  const double beta = call.number("beta", 1);
-  if (!call.has(2) || beta == 0) return y;
-  return y + (beta == 1 ? call[2] : cast(call[2] * beta, y.dtype()));
+  const Array a = operand(call, 0, "transA"), b = operand(call, 1, "transB");
+  const double alpha = call.number("alpha", 1), beta = call.number("beta", 1);
+  const bool more = beta != 0 && call.has(2);
+  if (alpha == 1 && beta == 1) return more ? matmul(a, b) + call[2] : matmul(a, b);
+  // What is made smaller need not fit into halves before.
+  const Array y = times(matmul(halves_in_f32(a), halves_in_f32(b)), alpha);
+  return cast(more ? y + times(halves_in_f32(call[2]), beta) : y, a.dtype());
 }
 
 namespace {
 
 Outputs product(const OperatorCall& call) { return {matmul(call[0], call[1])}; }
+Outputs product_and_sum(const OperatorCall& call) { return {general_product(call)}; }
 
 Outputs summation(const OperatorCall& call) { return {einsum(std::string(call.text("equation", "")), call.tensors())}; }
 
@@ -36,7 +42,7 @@ Outputs determinant(const OperatorCall& call) { return {linalg::det(call[0])}; }
 constexpr OperatorRow product_table[] = {
     {"Det", 11, determinant},
     {"Einsum", 12, summation},
-    {"Gemm", 7, [](const OperatorCall& call) { return Outputs(general_product(call)); }},
+    {"Gemm", 7, product_and_sum},
     {"MatMul", 1, product},
 };
 

@@ -43,7 +43,9 @@ Array mean_of(const Array& x, const Axes& axes, bool keep) { return mean(x, axes
 Array absolute_sum_of(const Array& x, const Axes& axes, bool keep) { return l1_norm(x, axes, keep); }
 Array length_of(const Array& x, const Axes& axes, bool keep) { return l2_norm(x, axes, keep); }
 Array square_sum_of(const Array& x, const Axes& axes, bool keep) { return l2_norm_sqr(x, axes, keep); }
-Array log_sum_of(const Array& x, const Axes& axes, bool keep) { return log(sum(x, axes, keep)); }
+Array log_sum_of(const Array& x, const Axes& axes, bool keep) {
+  return cast(log(sum(halves_in_f32(x), axes, keep)), x.dtype());
+}
 Array log_sum_exp_of(const Array& x, const Axes& axes, bool keep) { return logsumexp(x, axes, keep); }
 
 bool empty_along(const Array& x, const Axes& axes) {

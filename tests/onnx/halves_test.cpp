@@ -82,11 +82,24 @@ TEST_CASE("operators of several steps in f16 give what fits into f16") {
     compare(node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y", "mean", "variance"},
                  {attribute("training_mode", std::int64_t{1})}),
             15, {near, by_channel, offset, mean, spread}, {"y", "mean", "variance"});
+    compare(node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"}), 15,
+            {near, by_channel, offset, {"m", mean.values + size}, {"v", spread.values + 0.25}});
     const Given large{"x", abs(drawn({40}, size * 10, 8))};
     compare(node("Mean", {"x", "x", "x", "x"}, {"y"}, {}), 13, {large});
     compare(node("Sum", {"x", "x", "m"}, {"y"}, {}), 13, {large, {"m", -large.values}});
     const Given a{"x", drawn({4, 300}, size, 9)}, w{"w", drawn({300, 3}, 10, 10)};
     compare(node("Gemm", {"x", "w"}, {"y"}, {attribute("alpha", 0.001F)}), 13, {a, w});
+    compare(node("Gemm", {"x", "w", "c"}, {"y"}, {attribute("alpha", 0.001F), attribute("beta", 2.0F)}), 13,
+            {a, w, {"c", drawn({3}, size, 11)}});
+    compare(node("ReduceLogSum", {"x"}, {"y"}, {}), 13, {large});
+    const auto microsoft = [](std::string_view op, const std::vector<std::string>& inputs,
+                              const std::vector<Message>& attributes = {}) {
+      return node(op, inputs, {"y"}, attributes, "com.microsoft");
+    };
+    compare(microsoft("FusedMatMul", {"x", "w"}, {attribute("alpha", 0.001F)}), 13, {a, w});
+    const Given skipped{"k", drawn({4, 300}, size, 12)}, scale{"g", drawn({300}, 1, 13)};
+    compare(microsoft("SkipLayerNormalization", {"x", "k", "g"}), 13, {a, skipped, scale});
+    compare(microsoft("SkipSimplifiedLayerNormalization", {"x", "k", "g"}), 13, {a, skipped, scale});
   }
 }
 
