@@ -151,16 +151,23 @@ TEST_CASE("a row by a matrix of any size is exact in integers, for any team") {
 
 TEST_CASE("a long row adds up in parts, so that what is small beside the sum counts") {
   // 2^24 first, then ones: beside the sum each by itself would be rounded away.
-  const std::int64_t k = 4096, n = 70;
-  Fenced<float> a(k), b(k * n), c(n);
-  for (std::int64_t l = 0; l < k; ++l) {
-    a[l] = 1;
-    for (std::int64_t j = 0; j < n; ++j) b[l * n + j] = l == 0 ? 0x1p24F : 1;
-  }
-  for (const KernelChoice& choice : own_choices()) {
-    prepare_small_matmul(dense_matmul(DType::f32, 1, n, k), choice)->run({a.data(), b.data(), c.data()});
-    // But for those of the first part, all ones: 4096 - 512.
-    for (std::int64_t j = 0; j < n; ++j) CHECK(c[j] >= 0x1p24F + 3584);
+  const std::int64_t k = 4096;
+  for (const std::int64_t n : {1, 2, 3, 15, 16, 17, 32, 33, 48, 64, 70}) {
+    CAPTURE(n);
+    Fenced<float> a(k), b(k * n), c(n);
+    for (std::int64_t l = 0; l < k; ++l) {
+      a[l] = 1;
+      for (std::int64_t j = 0; j < n; ++j) b[l * n + j] = l == 0 ? 0x1p24F : 1;
+    }
+    for (KernelChoice choice : own_choices()) {
+      for (const int threads : {1, 2, 3}) {
+        choice.threads = threads;
+        CAPTURE(threads);
+        prepare_small_matmul(dense_matmul(DType::f32, 1, n, k), choice)->run({a.data(), b.data(), c.data()});
+        // But for those of the first part, all ones: 4096 - 512.
+        for (std::int64_t j = 0; j < n; ++j) CHECK(c[j] >= 0x1p24F + 3584);
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 
@@ -187,8 +188,15 @@ class TransposedMatmul final : public MatmulRoutine {
     swapped.workspace = at<std::byte>(arguments.workspace, inner_);
     // The column's one bias is that of each column of the row.
     auto* const biases = at<std::byte>(arguments.workspace, biases_);
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      std::memcpy(biases + row * element_, arguments.bias, static_cast<std::size_t>(element_));
+    const auto fill = [&](auto bytes) {  // a size that the compiler knows
+      for (std::int64_t row = 0; row < rows_; ++row) std::memcpy(biases + static_cast<std::size_t>(row) * bytes, arguments.bias, bytes);
+    };
+    switch (element_) {
+      case 1: fill(std::integral_constant<std::size_t, 1>()); break;
+      case 2: fill(std::integral_constant<std::size_t, 2>()); break;
+      case 4: fill(std::integral_constant<std::size_t, 4>()); break;
+      case 8: fill(std::integral_constant<std::size_t, 8>()); break;
+      default: fill(std::integral_constant<std::size_t, 16>());
     }
     swapped.bias = biases;
     routine_->run(swapped);

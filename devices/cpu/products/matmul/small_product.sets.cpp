@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Small matrix products, compiled once an instruction set.
 //
-// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates a standard template: such code would
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates code of a standard template: it would
 // be shared by name between sets, and the linker could keep the wrong one. Nor is it noexcept: intrinsics count as
 // calls that may throw, and the handler would be such a name.
 #include "devices/cpu/products/matmul/small_product.hpp"
@@ -198,17 +198,19 @@ void add_rows(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, s
   if (j < width) add(j, FirstLanes<T>(static_cast<int>(width - j)));
 }
 
+/// Steps that one row's sums take by themselves, as in the tile, so that long sums do not lose what is small beside them.
+constexpr std::int64_t part = 512;
+
 // Row by row through b, a run of columns at a time whose sums stay in the first-level cache: a column of panels, with
 // a row's distance from one line to the next, comes from memory at half the speed.
 template <class T>
 void one_row(const SmallProduct<T>& p) {
   using V = Vectors<T>;
-  constexpr std::int64_t run = 4096 / sizeof(T), part = 512, together = 8;
+  constexpr std::int64_t run = 4096 / sizeof(T), together = 8;
   alignas(64) T total[run], sums[run];
   for (std::int64_t column = 0; column < p.n; column += run) {
     const std::int64_t width = p.n - column < run ? p.n - column : run;
     for (std::int64_t row = 0; row < p.k;) {
-      // In parts, as the tile, so that a long sum does not lose what is small beside it.
       const std::int64_t end = p.k - row < part ? p.k : row + part;
       T* const to = row == 0 ? total : sums;
       for (std::int64_t j = 0; j < width; j += V::lanes) V::store(to + j, V::all(0));
@@ -238,7 +240,7 @@ template <class T>
 void multiply(const SmallProduct<T>& p) {
   static_assert(small_vectors == 2);
   constexpr std::int64_t lanes = Vectors<T>::lanes;
-  if (p.m == 1 && p.n > small_vectors * lanes) return one_row(p);
+  if (p.m == 1 && (p.n > small_vectors * lanes || p.k > part)) return one_row(p);
   std::int64_t column = 0;
   const FirstLanes<T> last(static_cast<int>(p.n % lanes));
   for (; column + 2 * lanes <= p.n; column += 2 * lanes) all_rows<T, 2, true>(p, column, last);
