@@ -57,14 +57,14 @@ struct TakeSmaller {
   template <class T>
   static void apply(T& target, T value) {
     const auto held = load_element(target), given = load_element(value);
-    target = (given < held) | (given != given) ? value : target;
+    target = ((given < held) | (given != given)) ? value : target;
   }
 };
 struct TakeLarger {
   template <class T>
   static void apply(T& target, T value) {
     const auto held = load_element(target), given = load_element(value);
-    target = (given > held) | (given != given) ? value : target;
+    target = ((given > held) | (given != given)) ? value : target;
   }
 };
 struct AccumulateTruth {

@@ -137,8 +137,8 @@ Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
 /// `choice op k` of a choice between constants is a choice between others; of a choice within a choice only where they
 /// come to one, since more would be computed otherwise.
 Value CodeBuilder::folded_into_choice(const Instruction& instruction) {
-  const auto [choice, k, none] = instruction.operands;
-  if (choice == no_value || k == no_value || none != no_value || !is_constant(k)) return no_value;
+  const Value choice = instruction.operands[0], k = instruction.operands[1];
+  if (choice == no_value || k == no_value || instruction.operands[2] != no_value || !is_constant(k)) return no_value;
   const Instruction outer = code_[choice];
   if (outer.op != Op::select || outer.lane != instruction.lane) return no_value;
   const auto changed = [&](Value value) {
