@@ -66,8 +66,12 @@ void train(std::int64_t layers, std::int64_t features, std::int64_t batch, doubl
 }  // namespace
 
 int main(int count, char** words) {
+  const bool is_given = count >= 5;
+  if ((count > 1 && !is_given) || count > 6 || (count == 6 && std::string(words[5]) != "apart")) {
+    std::fputs("usage: distributed_bench [LAYERS WIDTH BATCH SECONDS [apart]]\n", stderr);
+    return 2;
+  }
   try {
-    const bool is_given = count >= 5;
     train(is_given ? std::atol(words[1]) : 4, is_given ? std::atol(words[2]) : 512,
           is_given ? std::atol(words[3]) : 256, is_given ? std::atof(words[4]) : 2, count == 6);
     return 0;

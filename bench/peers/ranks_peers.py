@@ -12,6 +12,7 @@ by how much training made it grow, as the median round has them. The last column
 the first losses (with batch normalisation, whose statistics are those of a part, threads compute something else). On a
 busy machine waiting processes lose their turn: chrt -f 1 before the command keeps it. Needs numpy and torch."""
 import argparse
+import contextlib
 import importlib.util
 import os
 import socket
@@ -79,13 +80,17 @@ def free_port():
 
 def figures_of(processes):
     """The line of figures that one of them prints, or None and why there is none."""
-    started = [subprocess.Popen(command, env=dict(os.environ, **environment), stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True) for command, environment in processes]
-    texts = [process.communicate() for process in started]
-    for process, (_, errors) in zip(started, texts):
-        if process.returncode != 0:
-            return None, (errors.strip().splitlines() or ["failed"])[-1]
-    return [float(word) for word in "".join(output for output, _ in texts).split()[-6:]], None
+    with contextlib.ExitStack() as files:
+        errors = [files.enter_context(tempfile.TemporaryFile("w+")) for _ in processes]  # pipes could fill up
+        started = [subprocess.Popen(command, env=dict(os.environ, **environment), stdout=subprocess.PIPE,
+                                    stderr=file, text=True)
+                   for (command, environment), file in zip(processes, errors)]
+        texts = [process.communicate()[0] for process in started]
+        for process, file in zip(started, errors):
+            if process.returncode != 0:
+                file.seek(0)
+                return None, (file.read().strip().splitlines() or ["failed"])[-1]
+    return [float(word) for word in "".join(texts).split()[-6:]], None
 
 
 def main():
@@ -137,6 +142,9 @@ def main():
                     rounds.setdefault(side, []).append(figures)
                     file = "tyto" if side in ("ranks", "threads") else side
                     losses[side] = numpy.load(f"{folder}/{row}.{file}.npy").astype(numpy.float64)
+
+            if "ranks" not in rounds:
+                continue
 
             def best(side):
                 return min(figures[1] for figures in rounds[side])
