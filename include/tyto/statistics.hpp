@@ -2,6 +2,7 @@
 // Statistics: order, averages, counts, and reductions that leave NaN out.
 #pragma once
 
+#include <initializer_list>
 #include <vector>
 
 #include "tyto/shaping.hpp"
@@ -23,6 +24,11 @@ Tensor<M> quantile(const Tensor<M>& x, const std::vector<double>& q, const Axes&
   for (const double each : q) parts.push_back(quantile(x, each, axes, keepdims));
   return stack(parts);
 }
+/// The same of numbers in braces, of which one makes a first axis too.
+template <class M>
+Tensor<M> quantile(const Tensor<M>& x, std::initializer_list<double> q, const Axes& axes = {}, bool keepdims = false) {
+  return quantile(x, std::vector<double>(q), axes, keepdims);
+}
 /// The quantile of `percent` hundredths.
 template <class M>
 Tensor<M> percentile(const Tensor<M>& x, double percent, const Axes& axes = {}, bool keepdims = false) {
@@ -33,6 +39,12 @@ template <class M>
 Tensor<M> percentile(const Tensor<M>& x, std::vector<double> percents, const Axes& axes = {}, bool keepdims = false) {
   for (double& percent : percents) percent /= 100;
   return quantile(x, percents, axes, keepdims);
+}
+/// The same of numbers in braces, of which one makes a first axis too.
+template <class M>
+Tensor<M> percentile(const Tensor<M>& x, std::initializer_list<double> percents, const Axes& axes = {},
+                     bool keepdims = false) {
+  return percentile(x, std::vector<double>(percents), axes, keepdims);
 }
 /// Mean of elements weighted by `weights`, which are shaped as x or as its axis.
 template <class M>

@@ -57,6 +57,14 @@ BOTH_MODES("several percentiles lie along a first axis") {
   const T x{{1.0, 2.0}, {3.0, 5.0}};
   CHECK(numbers(percentile(x, {25, 50, 100})) == Numbers{1.75, 2.5, 5});
   CHECK(percentile(x, {25, 50, 100}, 1).shape() == Shape{3, 2});
+  CHECK(numbers(percentile(x, {25})) == Numbers{1.75});
+  CHECK(percentile(x, {25}).shape() == Shape{1});
+  CHECK(percentile(x, 25).shape() == Shape{});
+  CHECK(percentile(x, {25}, 1).shape() == Shape{1, 2});
+  CHECK(numbers(quantile(x, {0.25})) == Numbers{1.75});
+  CHECK(quantile(x, {0.25}).shape() == Shape{1});
+  CHECK_THROWS_AS(percentile(x, {}), ValueError);
+  CHECK_THROWS_AS(quantile(x, {}), ValueError);
 }
 
 BOTH_MODES("files take tensors in braces") {
