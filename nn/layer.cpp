@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of layers: their phase, who is told of them, and whether the first one runs through layers that members()
+// Calls of modules: their phase, who is told of them, and whether the first one runs through modules that members()
 // lacks.
 #include "tyto/nn/layer.hpp"
 
@@ -26,28 +26,15 @@ namespace {
 thread_local detail::CallObserver* call_observer = nullptr;
 thread_local const LayerCall* innermost_call = nullptr;
 std::mutex paths_mutex;  // of Module::Common::paths, of all modules
-// Of the outermost layer, while its first call runs.
+// Of the outermost module, while its first call runs.
 thread_local const DistinctStates* listed_states = nullptr;
 
-/// While alive, each layer that is called must have its parameters among the states of `outermost`.
-class CallsChecked {
- public:
-  explicit CallsChecked(const Layer& outermost) {
-    outermost.visit_states([&](const std::string&, const Module&, const Member& state) { states_.add(state.state()); });
-    listed_states = &states_;
-  }
-  ~CallsChecked() { listed_states = nullptr; }
-  CallsChecked(const CallsChecked&) = delete;
-  CallsChecked& operator=(const CallsChecked&) = delete;
-
- private:
-  DistinctStates states_;
-};
-
-void require_listed(const Layer& called, const Module& caller) {
+// A module that is called must have its parameters among the states of the outermost one.
+void require_listed(const Module& called, const Module& caller) {
   for (const Tensor<Any>& parameter : called.parameters()) {
     if (listed_states->contains(parameter)) continue;
-    throw ValueError(core::text(class_name(caller), ": forward() calls a ", class_name(called),
+    const char* const function = dynamic_cast<const Layer*>(&caller) == nullptr ? "as_call" : "forward()";
+    throw ValueError(core::text(class_name(caller), ": ", function, " calls a ", class_name(called),
                                 " that members() does not list, so its parameters would be neither trained nor saved; "
                                 "list it, {\"name\", layer}, or freeze() it"));
   }
@@ -116,16 +103,27 @@ LayerCall::LayerCall(const Module& module, Phase phase)
       phase_(phase),
       outer_(innermost_call),
       outermost_(outer_ == nullptr ? this : outer_->outermost_) {
+  if (listed_states != nullptr) require_listed(module, outer_->module_);
   if (outer_ == nullptr) {
+    if (!module.common_->calls_checked.load(std::memory_order_relaxed)) {
+      DistinctStates& listed = listed_.emplace();
+      module.visit_states([&](const std::string&, const Module&, const Member& state) { listed.add(state.state()); });
+    }
     const std::lock_guard lock(paths_mutex);
     paths_ = module.common_->paths;
   }
   label_ = label_of_call();
   if (label_ != nullptr) scope_.emplace(label_);
   innermost_call = this;
+  if (listed_) listed_states = &*listed_;
 }
 
-LayerCall::~LayerCall() { innermost_call = outer_; }
+LayerCall::~LayerCall() {
+  innermost_call = outer_;
+  if (!listed_) return;
+  listed_states = nullptr;
+  if (!failed_) module_.common_->calls_checked.store(true, std::memory_order_relaxed);
+}
 
 // A module that is not found may have been assigned to a member since the paths were made.
 core::Label LayerCall::path_of_module() const {
@@ -179,23 +177,18 @@ std::string LayerCall::label_of_error() const {
 
 // The errors of a layer that is called alone name it themselves.
 void LayerCall::rethrow() const {
+  failed_ = true;
   if (label_ == nullptr || (outer_ == nullptr && outside_ == nullptr)) throw;
   if (outer_ != nullptr && &outer_->module_ == &module_) throw;
   core::rethrow_with_label(label_of_error());
 }
 
 Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
-  if (listed_states != nullptr) require_listed(*this, innermost_call->module());
-  std::optional<CallsChecked> checked;
-  const bool first = innermost_call == nullptr && !common_->calls_checked.load(std::memory_order_relaxed);
-  if (first) checked.emplace(*this);
   const LayerCall call(*this, phase);
-  Tensor<Any> y = call.run([&] {
+  return call.run([&] {
     return call_observer == nullptr ? forward(x, phase)
                                     : call_observer->call(*this, x, [&] { return forward(x, phase); });
   });
-  if (first) common_->calls_checked.store(true, std::memory_order_relaxed);
-  return y;
 }
 
 namespace detail {

@@ -35,7 +35,8 @@ class Module::Paths {
 };
 
 /// While alive, a module's call runs: calls inside of it have its phase, and what they record and throw has its label,
-/// the path from the outermost module that is being called. A call within one of the same module is part of that.
+/// the path from the outermost module that is being called. A call within one of the same module is part of that. In
+/// the first call of the outermost module others that are called must be listed in its members().
 class LayerCall {
  public:
   LayerCall(const Module& module, Phase phase);
@@ -74,6 +75,8 @@ class LayerCall {
   // Of the outermost call: the paths in its module, and whether this call has made them anew.
   mutable std::shared_ptr<const Module::Paths> paths_;
   mutable bool renewed_ = false;
+  std::optional<DistinctStates> listed_;  // of the outermost module, in its first call
+  mutable bool failed_ = false;
   std::optional<core::LabelScope> scope_;
 };
 

@@ -132,6 +132,64 @@ BOTH_MODES("layers called within a module's as_call have its phase and their pat
         }) == "Linear: the last axis of x (64,7) must be 8 (in right)");
 }
 
+namespace {
+
+/// Forgets a member.
+template <class T>
+struct Forgetful : nn::Module {
+  nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
+  nn::Members members() const override { return {{"left", left}}; }
+  T operator()(const T& x) const {
+    return nn::as_call(*this, nn::inference, [&] { return left(x) * right(x); });
+  }
+};
+
+/// Calls a model that it lists, or one that it does not.
+template <class T>
+struct Outer : nn::Module {
+  Scorer<T> scorer, other;
+  bool forgets = false;
+  nn::Members members() const override { return {{"scorer", scorer}}; }
+  T operator()(const T& x) const {
+    return nn::as_call(*this, nn::inference, [&] { return forgets ? other(x, x) : scorer(x, x); });
+  }
+};
+
+}  // namespace
+
+BOTH_MODES("the first call by as_call tells of layers that members() does not list") {
+  using T = Tensor<Mode>;
+  const std::string rest =
+      " that members() does not list, so its parameters would be neither trained nor saved; list it, {\"name\", "
+      "layer}, "
+      "or freeze() it";
+  const T x = T::ones({2, 8});
+  const Forgetful<T> forgetful;
+  for (int i = 0; i < 2; ++i) {  // a call that failed was not the first
+    CHECK(message_of<ValueError>([&] { forgetful(x); }) == "Forgetful: as_call calls a Linear" + rest);
+  }
+  auto step = compile([&](const T& at) {
+    return value_and_grad([&](const T& from) { return sum(forgetful(from)); }, forgetful.parameters())(at).first;
+  });
+  CHECK(tyto_test::contains(message_of<ValueError>([&] { step(x); }), "Forgetful: as_call calls a Linear" + rest));
+
+  Outer<T> outer;
+  CHECK(outer(x).shape() == Shape{2, 4});
+  Outer<T> forgets;
+  forgets.forgets = true;
+  CHECK(message_of<ValueError>([&] { forgets(x); }) == "Outer: as_call calls a Scorer" + rest);
+  CHECK(outer(x).shape() == Shape{2, 4});
+}
+
+BOTH_MODES("as_call takes functions that yield nothing, or a reference") {
+  using T = Tensor<Mode>;
+  const Scorer<T> model;
+  T kept = T::ones(2);
+  nn::as_call(model, nn::training, [&] { kept = kept + 1; });
+  const T copied = nn::as_call(model, nn::training, [&]() -> const T& { return kept; });
+  CHECK(numbers(copied) == Numbers{2, 2});
+}
+
 TEST_CASE("a page names parameters by their path, and fused steps by their members") {
   using T = Tensor<Lazy>;
   const nn::Sequential model{nn::Linear({.in = 4, .out = 8}), nn::Linear({.in = 8, .out = 2})};

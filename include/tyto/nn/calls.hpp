@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "tyto/nn/module.hpp"
 
@@ -15,7 +17,8 @@ void run_as_call(const Module& module, Phase phase, const std::function<void()>&
 }  // namespace detail
 
 /// What `function` yields, as a call of the module: layers that it calls without a phase have this one, and what they
-/// record and throw is labelled with their path.
+/// record and throw is labelled with their path. The first call throws ValueError for layers that members() lacks. A
+/// reference that `function` yields is copied.
 ///
 ///     struct Scorer : nn::Module {
 ///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
@@ -26,9 +29,13 @@ void run_as_call(const Module& module, Phase phase, const std::function<void()>&
 ///     };
 template <class F>
 auto as_call(const Module& module, Phase phase, F function) {
-  std::optional<decltype(function())> result;
-  detail::run_as_call(module, phase, [&] { result.emplace(function()); });
-  return *std::move(result);
+  if constexpr (std::is_void_v<decltype(function())>) {
+    detail::run_as_call(module, phase, [&] { function(); });
+  } else {
+    std::optional<std::remove_cvref_t<decltype(function())>> result;
+    detail::run_as_call(module, phase, [&] { result.emplace(function()); });
+    return *std::move(result);
+  }
 }
 
 }  // namespace TYTO_API
