@@ -111,13 +111,17 @@ void refuse_text(const std::vector<ModelTensor>& outputs, const NamedList<std::s
   for (const Named<Tensor<Lazy>>& each : expected) check(each.name, "which --expect does not compare:");
 }
 
+template <class... Classes>
+bool is_any_of(const Error& error) {
+  return ((dynamic_cast<const Classes*>(&error) != nullptr) || ...);
+}
+
 NamedList<Tensor<Lazy>> outputs_of(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs,
                                    const Arguments& arguments) {
   try {
     return model(inputs);
-  } catch (const LimitError&) {
-    throw;
   } catch (const Error& error) {
+    if (!is_any_of<ShapeError, ValueError, IndexError, IoError>(error)) throw;
     const std::string hint = hint_at_open_lengths(model.inputs(), arguments);
     if (!hint.empty()) throw UsageError(error.what() + hint);
     throw;
