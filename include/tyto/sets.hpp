@@ -51,8 +51,6 @@ Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b)
 /// Coordinates of non-zero elements, (count, rank).
 template <class M>
 Tensor<M> nonzero(const Tensor<M>& x);
-template <class M>
-Tensor<M> where(const Tensor<M>&) = delete;  // write nonzero(x), or where(condition, a, b)
 /// Positions of non-zero elements of the flattened tensor.
 template <class M>
 Tensor<M> flatnonzero(const Tensor<M>& x);
