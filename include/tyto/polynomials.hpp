@@ -8,7 +8,7 @@
 
 namespace tyto TYTO_API {
 
-namespace fft {
+namespace fft {  // beside tyto::same and tyto::valid of windows.hpp GCC's -Wshadow takes the enumerators for shadows
 /// What is kept of a convolution: wherever the operands overlap, the middle of that, or where one lies inside of the
 /// other, as NumPy's and SciPy's modes of these names.
 enum class Overlap : std::uint8_t { full, same, valid };
