@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tyto/tensor.hpp"
@@ -25,8 +26,14 @@ HostArray host_array(const std::vector<T>& elements, const Shape& shape) {
     throw ShapeError("host_array: " + std::to_string(elements.size()) + " elements do not fill shape " +
                      to_string(shape) + " of " + std::to_string(element_count(shape)));
   }
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(elements));
-  return {dtype_of<T>, shape, {bytes.begin(), bytes.end()}};
+  if constexpr (std::is_same_v<T, bool>) {  // whose vector holds bits
+    HostArray array{dtype_of<T>, shape, {}};
+    for (const bool element : elements) array.bytes.push_back(std::byte{element});
+    return array;
+  } else {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(elements));
+    return {dtype_of<T>, shape, {bytes.begin(), bytes.end()}};
+  }
 }
 
 /// The same, not owned.

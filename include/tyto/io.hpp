@@ -156,6 +156,7 @@ template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
   detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
 }
+/// The same of tensors in braces: write_safetensors("both.safetensors", {{"x", x}, {"v", v}}).
 inline void write_safetensors(const std::string& path, std::initializer_list<NamedTensor> arrays) {
   write_safetensors(path, NamedList<Tensor<Any>>(arrays.begin(), arrays.end()));
 }
@@ -165,6 +166,11 @@ inline void write_safetensors(const std::string& path, std::initializer_list<Nam
 template <class M>
 void write_safetensors(const std::string& index_path, const NamedList<Tensor<M>>& arrays, std::uint64_t shard_bytes) {
   detail::write_safetensors_shards(index_path, detail::views_of("write_safetensors", arrays), shard_bytes);
+}
+/// The same of tensors in braces.
+inline void write_safetensors(const std::string& index_path, std::initializer_list<NamedTensor> arrays,
+                              std::uint64_t shard_bytes) {
+  write_safetensors(index_path, NamedList<Tensor<Any>>(arrays.begin(), arrays.end()), shard_bytes);
 }
 
 /// All tensors of a checkpoint that torch.save wrote, by the keys that lead to them ("model.conv1.weight"). Nothing in

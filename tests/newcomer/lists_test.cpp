@@ -80,6 +80,9 @@ BOTH_MODES("files take tensors in braces") {
     CHECK(numbers(read["x"]) == Numbers{1, 2, 3, 4});
     CHECK(read["count"].dtype() == DType::i64);
   }
+  const std::string index = folder / "shards.safetensors.index.json";
+  write_safetensors(index, {{"x", x}, {"count", count}}, 8);
+  CHECK(numbers(read_safetensors<T>(index)["x"]) == Numbers{1, 2, 3, 4});
   CHECK(message_of<IoError>([&] { read_npy<T>(folder / "both.npz"); }).ends_with("; read_npz reads archives"));
 }
 
@@ -88,6 +91,8 @@ TEST_CASE("host_array holds elements in a shape that they fill") {
   CHECK(array.dtype == DType::f32);
   CHECK(array.shape == Shape{2, 2});
   CHECK(to_tensor<Tensor<Eager>>(array).to_vector<float>() == std::vector<float>{1.5F, 2, 3, 4});
+  CHECK(numbers(to_tensor<Tensor<Eager>>(host_array(std::vector<bool>{true, false, true}, {3}))) == Numbers{1, 0, 1});
+  CHECK(host_array(std::vector<bool>{true}, {1}).dtype == DType::boolean);
   CHECK(message_of<ShapeError>([] {
           host_array(std::vector<std::int64_t>{1, 2, 3}, {2, 2});
         }) == "host_array: 3 elements do not fill shape (2,2) of 4");
