@@ -134,9 +134,7 @@ class TYTO_API TrainingCourse {
 
   std::unique_ptr<State> state_;
 };
-}  // namespace detail
 
-namespace detail {
 template <class F, class T>
 concept TrainingStep = requires(F& step, const T& batch) {
   step(batch, batch).value();
