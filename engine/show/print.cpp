@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/value/text.hpp"
-#include "tyto/autodiff.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
@@ -359,12 +358,6 @@ std::ostream& print(std::ostream& out, const Value& value) {
   // A 0-d tensor is printed as a number, as NumPy does it.
   if (!plain && shape.rank() > 0) out << " dtype=" << name_of(dtype);
   return out;
-}
-
-std::ostream& detail::print_list(std::ostream& out, const std::vector<Value>& values) {
-  out << '[';
-  for (std::size_t i = 0; i < values.size(); ++i) print(out << (i == 0 ? "" : ",\n "), values[i]);
-  return out << ']';
 }
 
 std::ostream& print(std::ostream& out, const Scalar& x) {

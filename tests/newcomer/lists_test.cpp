@@ -39,8 +39,9 @@ BOTH_MODES("gradients with respect to parameters are a list, which prints") {
   const std::vector<T> gradients = grad(loss, std::vector{w, b})(T{{1.0, 2.0}});
   CHECK(numbers(gradients[0]) == Numbers{1, 1, 2, 2});
   CHECK(numbers(gradients[1]) == Numbers{3});
-  CHECK(printed(gradients) == "[[[1. 1.]\n [2. 2.]],\n 3.0]");
+  CHECK(printed(gradients) == "[[[1. 1.]\n  [2. 2.]],\n 3.0]");
   CHECK(printed(std::vector<T>()) == "[]");
+  CHECK(printed(std::vector<T>{T(), T{{{1, 2}}, {{3, 4}}}}) == "[(no tensor),\n [[[1 2]]\n\n  [[3 4]]]]");
 }
 
 BOTH_MODES("vmap takes one axis for all arguments") {
@@ -211,4 +212,42 @@ TEST_CASE("a page names parameters by their path, and fused steps by their membe
   CHECK(tyto_test::contains(page, "\"name\":\"adam mean\""));
   CHECK_FALSE(tyto_test::contains(page, "\"name\":\"weight\""));
   CHECK_FALSE(tyto_test::contains(page, "\"name\":\"fused\""));
+}
+
+TEST_CASE("a page gives variables that no layer reads their own names") {
+  using T = Tensor<Lazy>;
+  const T w = T::variable(T::ones({4, 3}), "w"), v = T::variable(T::ones({3, 2}), "v");
+  nn::Descent adam = nn::adam();
+  auto step = compile([&](const T& x) {
+    const auto objective = [&](const T& at) { return sum(exp(matmul(exp(matmul(at, w)), v))); };
+    auto [loss, gradients] = value_and_grad(objective, std::vector{w, v})(x);
+    const NameScope named("train");
+    adam.update(std::vector{w, v}, gradients);
+    return loss;
+  });
+  step(T::full({3, 4}, 0.1));
+  const std::string page = step.html();
+  for (const std::string name : {"w", "v", "adam mean", "adam count"}) {
+    CHECK(tyto_test::contains(page, "\"name\":\"" + name + "\""));
+    CHECK_FALSE(tyto_test::contains(page, "." + name + "\""));
+  }
+}
+
+namespace {
+
+/// Its member's name begins as that of the parameter in it.
+struct Short : nn::Layer {
+  nn::Linear w{{.in = 4, .out = 2}};
+  Tensor<Any> forward(const Tensor<Any>& x, nn::Phase) const override { return w(x); }
+  nn::Members members() const override { return {{"w", w}}; }
+};
+
+}  // namespace
+
+TEST_CASE("a page gives a parameter the path of a member whose name it begins with") {
+  using T = Tensor<Lazy>;
+  const Short model;
+  auto call = compile([&](const T& x) { return model(x); });
+  call(T::ones({3, 4}));
+  CHECK(tyto_test::contains(call.html(), "\"name\":\"w.weight\""));
 }
