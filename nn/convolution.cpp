@@ -26,11 +26,13 @@ void check_channels(const std::string& layer, std::int64_t in, std::int64_t out,
   }
 }
 
-void check_image(const std::string& layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
+/// Of a layer called `layer` and "2d" or the like.
+void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
   if (x.ndim() != rank || x.shape().back() != channels) {
     const bool channels_first = x.ndim() == rank && x.shape()[1] == channels;
-    throw ShapeError(core::text(layer, ": x ", x.shape(), " must have ", rank, " axes, the last of ", channels,
-                                " channels", channels_first ? ", not axis 1 as in PyTorch; transpose it" : ""));
+    throw ShapeError(core::text(layer, rank - 2, "d: x ", x.shape(), " must have ", rank, " axes, the last of ",
+                                channels, " channels",
+                                channels_first ? ", not axis 1 as in PyTorch; transpose it" : ""));
   }
 }
 
@@ -61,7 +63,7 @@ Convolution::Convolution(int spatial_axes, const ConvolutionLayerOptions& given)
 
 Tensor<Any> Convolution::forward(const Tensor<Any>& x, Phase) const {
   const Shape& kernel = weight.shape();
-  check_image(core::text("Conv", kernel.size() - 2, "d"), x, weight.ndim(), kernel[kernel.size() - 2] * options.groups);
+  check_image("Conv", x, weight.ndim(), kernel[kernel.size() - 2] * options.groups);
   const Tensor<Any> result = convolution(to_multiply(x), to_multiply(weight), options);
   return !bias.defined() ? result : result + to_multiply(bias);
 }
@@ -89,7 +91,7 @@ TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedC
 }
 
 Tensor<Any> TransposedConvolution::forward(const Tensor<Any>& x, Phase) const {
-  check_image(core::text("ConvTranspose", weight.ndim() - 2, "d"), x, weight.ndim(), weight.shape().back());
+  check_image("ConvTranspose", x, weight.ndim(), weight.shape().back());
   const Tensor<Any> result = transposed_convolution(to_multiply(x), to_multiply(weight), options);
   return !bias.defined() ? result : result + to_multiply(bias);
 }
