@@ -91,7 +91,7 @@ Tensor<Any> weighted_by(const Tensor<Any>& losses, const Tensor<Any>& weights) {
 
 Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
   const bool distributions = is_floating(labels.dtype());
-  if (distributions && labels.ndim() + 1 == logits.ndim()) {
+  if (distributions && logits.ndim() > 0 && labels.shape() == shape_of_rows(logits)) {
     throw ShapeError(core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ",
                                 logits.shape(), "; class labels are integers: labels.astype(DType::i64)"));
   }
