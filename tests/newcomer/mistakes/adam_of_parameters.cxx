@@ -1,4 +1,4 @@
-// The compiler must say: AdamOptions
+// The compiler must say: adam(const AdamOptions& options
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

@@ -1,4 +1,4 @@
-// The compiler must say: named_states
+// The compiler must say: a checkpoint needs the names of states
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

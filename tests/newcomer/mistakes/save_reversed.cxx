@@ -1,4 +1,4 @@
-// The compiler must say: save
+// The compiler must say: save(const Module& model, const std::string& path)
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
