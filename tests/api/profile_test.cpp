@@ -136,4 +136,23 @@ TEST_CASE("a profile on an OpenCL device has the device's own times, of kernels,
   CHECK(largest(graph) == 256);
 }
 
+TEST_CASE("a printed report shows at most eight copies, and says how many more there are") {
+  const auto printed = [](std::size_t count) {
+    tyto::GraphReport report;
+    for (std::size_t i = 0; i < count; ++i) {
+      report.moved.push_back(
+          {.region = "loop", .value = "carry " + std::to_string(i), .why = "its next value is a view"});
+    }
+    std::ostringstream out;
+    out << report;
+    return out.str();
+  };
+  const std::string eight = printed(8), ten = printed(10);
+  CHECK(contains(eight, "of carry 7: its next value is a view\n"));
+  CHECK_FALSE(contains(eight, "more copies"));
+  CHECK(contains(ten, "of carry 7: its next value is a view\n"));
+  CHECK_FALSE(contains(ten, "carry 8"));
+  CHECK(contains(ten, "\n  and 2 more copies at the borders of loops and branches\n"));
+}
+
 }  // namespace profile_test
