@@ -23,8 +23,9 @@ TEST_CASE("launch prints the launcher's command, and leaves the program its own 
   if (is_there("openmpi")) {
     const Ran ran = run("launch --mpi openmpi -n 3 --print train --help -n 5");
     CHECK(ran.status == 0);
-    CHECK(contains(ran.output, " --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl_tcp_eager_limit 1052672 "
-                                "-n 3 train --help -n 5\n"));
+    CHECK(contains(ran.output,
+                   " --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl_tcp_eager_limit 1052672 "
+                   "-n 3 train --help -n 5\n"));
     const Workplace place;
     const std::string hosts = place.write("hosts", "# two\nnode1 slots=2\n\nnode2 slots=2\n");
     const Ran far = run("launch --mpi openmpi -n 4 --hosts " + hosts + " --print train", "TYTO_JIT=0");

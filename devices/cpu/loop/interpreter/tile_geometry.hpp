@@ -13,8 +13,8 @@ namespace tyto::cpu {
 /// lies in memory along another axis than the result, a square over both axes, which reads and writes whole cache
 /// lines.
 ///
-/// Tiles are numbered: along the columns first, then the rows, then the outer axes. `rows` is 1 where tiles do not reach
-/// over it.
+/// Tiles are numbered: along the columns first, then the rows, then the outer axes. `rows` is 1 where tiles do not
+/// reach over it.
 struct TileGeometry : LoopGeometry {
   std::int64_t tile_columns = 1, tile_rows = 1;  ///< of one tile
   std::int64_t column_tiles = 1, row_tiles = 1;

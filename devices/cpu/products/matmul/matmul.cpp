@@ -189,7 +189,8 @@ class TransposedMatmul final : public MatmulRoutine {
     // The column's one bias is that of each column of the row.
     auto* const biases = at<std::byte>(arguments.workspace, biases_);
     const auto fill = [&](auto bytes) {  // a size that the compiler knows
-      for (std::int64_t row = 0; row < rows_; ++row) std::memcpy(biases + static_cast<std::size_t>(row) * bytes, arguments.bias, bytes);
+      for (std::int64_t row = 0; row < rows_; ++row)
+        std::memcpy(biases + static_cast<std::size_t>(row) * bytes, arguments.bias, bytes);
     };
     switch (element_) {
       case 1: fill(std::integral_constant<std::size_t, 1>()); break;

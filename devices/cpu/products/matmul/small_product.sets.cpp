@@ -198,7 +198,8 @@ void add_rows(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, s
   if (j < width) add(j, FirstLanes<T>(static_cast<int>(width - j)));
 }
 
-/// Steps that one row's sums take by themselves, as in the tile, so that long sums do not lose what is small beside them.
+/// Steps that one row's sums take by themselves, as in the tile, so that long sums do not lose what is small beside
+/// them.
 constexpr std::int64_t part = 512;
 
 // Row by row through b, a run of columns at a time whose sums stay in the first-level cache: a column of panels, with
