@@ -142,7 +142,7 @@ namespace {
 
 /// Forgets a member.
 template <class T>
-struct Forgetful : nn::Module {
+struct ForgetfulModule : nn::Module {
   nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};
   nn::Members members() const override { return {{"left", left}}; }
   T operator()(const T& x) const {
@@ -170,14 +170,14 @@ BOTH_MODES("the first call by as_call tells of layers that members() does not li
       "layer}, "
       "or freeze() it";
   const T x = T::ones({2, 8});
-  const Forgetful<T> forgetful;
+  const ForgetfulModule<T> forgetful;
   for (int i = 0; i < 2; ++i) {  // a call that failed was not the first
-    CHECK(message_of<ValueError>([&] { forgetful(x); }) == "Forgetful: as_call calls a Linear" + rest);
+    CHECK(message_of<ValueError>([&] { forgetful(x); }) == "ForgetfulModule: as_call calls a Linear" + rest);
   }
   auto step = compile([&](const T& at) {
     return value_and_grad([&](const T& from) { return sum(forgetful(from)); }, forgetful.parameters())(at).first;
   });
-  CHECK(tyto_test::contains(message_of<ValueError>([&] { step(x); }), "Forgetful: as_call calls a Linear" + rest));
+  CHECK(tyto_test::contains(message_of<ValueError>([&] { step(x); }), "ForgetfulModule: as_call calls a Linear" + rest));
 
   Outer<T> outer;
   CHECK(outer(x).shape() == Shape{2, 4});
