@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "tyto/graph.hpp"
 #include "tyto/named.hpp"
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/history.hpp"
@@ -136,16 +138,18 @@ class TYTO_API TrainingCourse {
 };
 
 template <class F, class T>
-concept TrainingStep = requires(F& step, const T& batch) {
+constexpr bool is_training_step = requires(F& step, const T& batch) {
   step(batch, batch).value();
 };
+template <class F, class T>
+constexpr bool is_training_step<Compiled<F>, T> = true;  // a compiled function says itself what it takes
 }  // namespace detail
 
 /// Calls `step(inputs, targets)`, which updates the parameters and returns the loss, on batch after batch, from where
 /// the batches stand.
 template <class F, class T>
 TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& options = {}) {
-  constexpr bool is_step = detail::TrainingStep<F, T>;
+  constexpr bool is_step = detail::is_training_step<std::remove_cvref_t<F>, T>;
   static_assert(is_step, "train calls step(inputs, targets), which updates the parameters and returns the loss");
   if constexpr (is_step) {
     const std::int64_t epochs = batches.position().epoch, left = batches.batches_left(),
