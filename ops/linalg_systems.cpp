@@ -2,7 +2,6 @@
 // Systems of equations by LU with partial pivoting: lu_factor, lu_solve, solve, inv, det.
 #include "ops/linalg.hpp"
 #include "ops/samples.hpp"
-#include "tyto/autodiff.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
@@ -153,7 +152,7 @@ T sign_of(const T& pivots, DType dtype) {
 T in_place_of_zeros(const T& pivots) {
   const bool is_double = real_type(pivots.dtype()) == DType::f64;
   const double epsilon = is_double ? 2.220446049250313e-16 : 1.1920928955078125e-07, most = is_double ? 1e300 : 1e30;
-  const T sizes = abs(stop_gradient(pivots)), zero = equal(sizes, number_like(sizes, 0));
+  const T sizes = abs(pivots), zero = equal(sizes, number_like(sizes, 0));
   const T least = min(where(zero, number_like(sizes, most), sizes), -1, true);
   const T shift =
       number_like(sizes, epsilon) * where(less(least, number_like(least, most)), least, number_like(least, 1));
