@@ -27,7 +27,7 @@ const Excuse excuses[] = {
      "transposed_convolution average_pool global_average_pool upsample scaled_dot_product_attention relu6 hard_tanh "
      "softmin clip_by_value quantise dequantise quantised_matmul"},
     {"elements are moved, chosen or taken apart without rounding",
-     "permute_dims choose select where put_along_axis put partition real imag view_as_real view_as_complex "
+     "permute_dims choose select put_along_axis put partition real imag view_as_real view_as_complex "
      "scatter scatter_min scatter_max sort topk cummin cummax diagonal max_pool at_labels "
      "atleast_1d atleast_2d atleast_3d vstack hstack dstack column_stack block unstack array_split broadcast_arrays "
      "rot90 fliplr flipud insert remove append fill_diagonal resize_to ix_ unique_all unique unique_values union1d "
