@@ -177,7 +177,8 @@ BOTH_MODES("the first call by as_call tells of layers that members() does not li
   auto step = compile([&](const T& at) {
     return value_and_grad([&](const T& from) { return sum(forgetful(from)); }, forgetful.parameters())(at).first;
   });
-  CHECK(tyto_test::contains(message_of<ValueError>([&] { step(x); }), "ForgetfulModule: as_call calls a Linear" + rest));
+  CHECK(
+      tyto_test::contains(message_of<ValueError>([&] { step(x); }), "ForgetfulModule: as_call calls a Linear" + rest));
 
   Outer<T> outer;
   CHECK(outer(x).shape() == Shape{2, 4});
