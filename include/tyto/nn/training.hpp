@@ -141,8 +141,11 @@ template <class F, class T>
 constexpr bool is_training_step = requires(F& step, const T& batch) {
   step(batch, batch).value();
 };
+// A compiled function says itself what it takes.
 template <class F, class T>
-constexpr bool is_training_step<Compiled<F>, T> = true;  // a compiled function says itself what it takes
+constexpr bool is_training_step<Compiled<F>, T> = !requires {
+  requires std::is_void_v<std::invoke_result_t<F&, T, T>>;
+};
 }  // namespace detail
 
 /// Calls `step(inputs, targets)`, which updates the parameters and returns the loss, on batch after batch, from where
