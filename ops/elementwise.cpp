@@ -269,9 +269,9 @@ Value emit_elementwise(OpId op, std::span<Value> operands) {
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const DType wanted = i < first ? DType::boolean : type;
-    const TensorType& given = result_of(operands[i]).type;
     if (op == OpId::clip && i > 0) operands[i] = reachable(operands[i], type);
     if (op == OpId::power && i > 0 && is_integer(type)) refuse_negative(operands[i]);
+    const TensorType& given = result_of(operands[i]).type;
     if (given.dtype != wanted || given.weak) operands[i] = fitted_to(def.name, operands[i], wanted);
   }
   return emit_resolved(op, operands);
