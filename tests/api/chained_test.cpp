@@ -6,6 +6,7 @@
 #include <complex>
 #include <sstream>
 
+#include "tests/support/printed.hpp"
 #include "tyto/fft.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/rearranging.hpp"
@@ -15,17 +16,7 @@
 #include "tyto/tensor.hpp"
 
 using namespace tyto;
-
-namespace {
-
-template <class T>
-std::string printed(const T& x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
-}
-
-}  // namespace
+using tyto_test::printed;
 
 TEST_CASE_TEMPLATE("members do what the functions of their names do", M, Eager, Lazy) {
   using T = Tensor<M>;

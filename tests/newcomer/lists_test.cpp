@@ -14,23 +14,14 @@
 #include "tests/support/both_modes.hpp"
 #include "tests/support/message.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/printed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace tyto;
 using tyto_test::message_of;
 using tyto_test::Numbers;
 using tyto_test::numbers;
-
-namespace {
-
-template <class T>
-std::string printed(const T& x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
-}
-
-}  // namespace
+using tyto_test::printed;
 
 BOTH_MODES("gradients with respect to parameters are a list, which prints") {
   using T = Tensor<Mode>;

@@ -13,10 +13,12 @@
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/printed.hpp"
 
 using namespace tyto;
 using tyto_test::Numbers;
 using tyto_test::numbers;
+using tyto_test::printed;
 
 namespace {
 
@@ -31,13 +33,6 @@ auto twice(const T& x) {
 constexpr const char* mask_unread =
     "index: the shape of what a mask picks depends on the data, so only eager mode reads it or gives each element a "
     "value of its own; choose by where(mask, v, x), or assign a single number: x(mask) = 0";
-
-template <class T>
-std::string printed(const T& x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
-}
 
 }  // namespace
 
