@@ -12,6 +12,7 @@
 #include <limits>
 #include <string>
 #include <tyto/images.hpp>
+#include <tyto/io.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
@@ -34,6 +35,7 @@ struct Options {
   std::string csv;
   std::string page;
   std::string picture;
+  std::string arrays;
   std::int64_t steps = 1500;
   std::int64_t steps_now = std::numeric_limits<std::int64_t>::max();
   std::int64_t batch = 8;
@@ -51,6 +53,7 @@ CommandLine command_line(Options& options) {
       .choice("--size", options.size, {"small", "full"},
               "full: ResNet-101 on a picture of 768 x 768 pixels, with drawn weights, for time and memory")
       .number("--runs", options.runs, 1, "of the network in full size")
+      .text("--arrays", options.arrays, "FILE.npz", "write its states, the picture and what it finds there")
       .number("--steps", options.steps, 1, "of the whole run, which the rate's cycle fills")
       .number("--steps-now", options.steps_now, 0, "stop after so many steps of this run")
       .number("--batch", options.batch, 1, "pictures in a step")
@@ -230,6 +233,16 @@ int run_full_size(const Options& options) {
     std::printf("run %d: %.2f s; best score %.6f, masks %.6f\n", static_cast<int>(i), seconds, best, fill);
   }
   print_memory<Tensor>(find);
+  if (!options.arrays.empty()) {
+    const auto [boxes, scores, labels, masks] = find(picture);
+    auto arrays = model.named_states();
+    arrays.insert(arrays.end(), {{"picture", given(picture)},
+                                 {"boxes", given(boxes)},
+                                 {"scores", given(scores)},
+                                 {"labels", given(labels)},
+                                 {"masks", given(masks)}});
+    tyto::write_npz(options.arrays, arrays);
+  }
   return 0;
 }
 
