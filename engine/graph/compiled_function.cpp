@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Traces of a compiled function: found by the types of the arguments, or recorded and made executable.
+#include "engine/graph/compiled_function.hpp"
+
+#include <chrono>
+
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
+#include "core/value/text.hpp"
+#include "engine/graph/function_scope.hpp"
+#include "engine/graph/sharing.hpp"
+#include "engine/graph/state.hpp"
+#include "engine/graph/trace.hpp"
+#include "engine/run/devices.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+// A scalar is one in the function as well, and yields to the tensors that it meets.
+Value scalar_operand(const Value& input, const core::TensorType& type) {
+  Value operands[] = {core::resolve(input)};
+  return Value(
+      new core::Node(core::OpId::cast, core::Mode::lazy,
+                     std::make_shared<const core::Attributes>(core::CastAttributes{type.dtype}), operands, {&type, 1}),
+      0);
+}
+
+// The same graph, for pictures: what constants hold belongs to the executable, which may have no more use for it.
+core::Graph without_contents(const core::Graph& graph) {
+  core::GraphData data = core::Graph(graph).take();
+  for (core::GraphNode& node : data.nodes) {
+    if (node.op == core::OpId::constant) node.attributes = nullptr;
+  }
+  return core::Graph(std::move(data));
+}
+
+Signature signature_of(std::span<const Value> arguments, const std::string& layout) {
+  Signature signature{{}, layout, &current_device()};
+  for (const Value& argument : arguments) {
+    signature.arguments.push_back(argument_type(argument));
+  }
+  return signature;
+}
+
+}  // namespace
+
+const core::TensorType& argument_type(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
+
+DType passed_as(const core::TensorType& type) {
+  if (!type.weak || !is_inexact(type.dtype)) return type.dtype;
+  return is_complex(type.dtype) ? DType::c128 : DType::f64;
+}
+
+std::string name_of_argument(const std::string& layout, std::size_t number) {
+  if (layout.empty()) return core::text("argument ", number + 1);
+  std::vector<std::size_t> places{0};
+  std::size_t seen = 0;
+  for (const char part : layout) {
+    if (part == '.' && seen++ == number) break;
+    if (part == '(' || part == '<') {
+      places.push_back(0);
+      continue;
+    }
+    if (part == ')' || part == '>') places.pop_back();
+    ++places.back();
+  }
+  std::string name = core::text("argument ", places[0] + 1);
+  for (std::size_t i = 1; i < places.size(); ++i) name += core::text("[", places[i], "]");
+  return name;
+}
+
+class CompiledFunction::Maker {
+ public:
+  explicit Maker(std::atomic<std::thread::id>& maker) : maker_(maker) { maker_ = std::this_thread::get_id(); }
+  ~Maker() { maker_ = std::thread::id(); }
+  Maker(const Maker&) = delete;
+  Maker& operator=(const Maker&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& maker_;
+};
+
+std::shared_ptr<const CompiledTrace> CompiledFunction::trace_for(std::span<const Value> arguments,
+                                                                 const std::string& layout, const MakeTrace& function) {
+  refuse_own_body();
+  const std::lock_guard lock(mutex_);
+  auto found = traces_.begin();
+  while (found != traces_.end() && !fits((*found)->signature, arguments, layout)) ++found;
+  if (found != traces_.end()) {
+    traces_.splice(traces_.begin(), traces_, found);
+  } else {
+    const Maker maker(maker_);
+    traces_.push_front(
+        std::make_shared<const CompiledTrace>(make(signature_of(arguments, layout), arguments, function)));
+    if (traces_.size() > trace_limit) traces_.pop_back();
+  }
+  return traces_.front();
+}
+
+void CompiledFunction::share() {
+  refuse_own_body();
+  const std::lock_guard lock(mutex_);
+  for (const auto& trace : traces_) refuse_updates(shared_function, trace->executable->graph());
+  shared_ = true;
+}
+
+bool CompiledFunction::fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout) {
+  if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
+  if (signature.layout != layout) return false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!(signature.arguments[i] == argument_type(arguments[i]))) return false;
+  }
+  return true;
+}
+
+void CompiledFunction::refuse_own_body() const {
+  if (maker_ == std::this_thread::get_id())
+    throw GraphError("compile: the function asks for itself, or for a session(), while it is recorded");
+}
+
+CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value> arguments, const MakeTrace& function) {
+  const auto start = std::chrono::steady_clock::now();
+  CompiledTrace trace;
+  std::vector<Value> inputs;
+  std::vector<std::shared_ptr<core::State>> states;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder, name_of_argument(signature.layout, i),
+                                {passed_as(signature.arguments[i]), signature.arguments[i].shape, false}));
+    states.push_back(state_behind(inputs.back(), "compile"));
+  }
+  Traced traced;
+  std::vector<Rebinding> rebound;
+  {
+    FunctionScope scope;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (signature.arguments[i].weak) inputs[i] = scalar_operand(inputs[i], signature.arguments[i]);
+    }
+    const detail::Results results = function(inputs);
+    for (const Value& result : results.values) {
+      if (!result) throw GraphError("compile: a result of the function is an undefined tensor");
+    }
+    trace.structure = results.structure;
+    const std::vector<StateUpdate> updates = scope.updates();
+    traced = run::trace({.outputs = results.values,
+                         .updates = updates,
+                         .inputs = states,
+                         .capture_constants = true,
+                         .bind_states = true,
+                         .since = scope.since(),
+                         .sequence = scope.sequence(),
+                         .effects = scope.effects()});
+    rebound = scope.rebound();
+  }
+  refuse_rebinding(rebound);
+  // Other sizes of the same program follow the order and the plan that were found for the first.
+  std::vector<std::shared_ptr<const Executable>> related;
+  for (const auto& other : traces_) related.push_back(other->executable);
+  if (shared_) compute_pending_states(traced.graph);
+  trace.recorded = without_contents(traced.graph);
+  trace.executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, related);
+  trace.signature = std::move(signature);
+  trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return trace;
+}
+
+}  // namespace tyto::run

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// States stand for themselves while a function is traced; `w = w - g`, which would train nothing, is refused.
+#include "engine/graph/function_scope.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "core/graph/builder.hpp"
+#include "core/value/text.hpp"
+#include "engine/graph/state.hpp"
+
+namespace tyto::run {
+
+namespace {
+
+bool depends_on(const Value& value, const Value& other) {
+  std::unordered_set<const core::Node*> seen;
+  std::vector<const core::Node*> stack{value.node()};
+  while (!stack.empty()) {
+    const core::Node* node = stack.back();
+    stack.pop_back();
+    if (node == other.node()) return true;
+    if (node->sequence() < other.node()->sequence() || !seen.insert(node).second) continue;
+    for (const Value& input : node->inputs()) stack.push_back(input.node());
+  }
+  return false;
+}
+
+}  // namespace
+
+FunctionScope::FunctionScope() : since_(core::next_sequence()) {
+  observation_.emplace(
+      [](void* self, const std::shared_ptr<core::State>& state) { static_cast<FunctionScope*>(self)->touch(state); },
+      this);
+}
+
+FunctionScope::~FunctionScope() {
+  observation_.reset();
+  for (auto& [state, saved] : touched_) state->end_stand_in(std::move(saved.before));
+}
+
+void FunctionScope::touch(const std::shared_ptr<core::State>& state) {
+  if (!is_kept(*state) || !seen_.insert(state.get()).second) return;
+  const Value symbol = core::version(core::Mode::lazy, state, core::Array());
+  touched_.emplace_back(state, Saved{state->stand_in(symbol), symbol});
+}
+
+std::vector<StateUpdate> FunctionScope::updates() const {
+  std::vector<StateUpdate> list;
+  for (const auto& [state, saved] : touched_) {
+    if (!same_value(state->current(), saved.symbol)) list.emplace_back(state, assigned_value(state->current()));
+  }
+  return list;
+}
+
+void FunctionScope::note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
+  if (!is_of_trace(next) || before.node()->sequence() >= since_) return;
+  if (!is_kept_state(before) && (before.node()->symbolic() || before.node()->op() == core::OpId::state)) return;
+  rebound_.push_back({detail::NameReference(name.made(tensor, &before)), before});
+}
+
+std::vector<Rebinding> FunctionScope::rebound() {
+  std::erase_if(rebound_, [this](const Rebinding& each) {
+    return each.name->tensor == nullptr || !*each.name->value || !is_of_trace(*each.name->value);
+  });
+  return std::move(rebound_);
+}
+
+// A state always is meant to be assigned to. Another value may be kept for show, so there it counts only if the new one
+// was computed from the old one, which later calls would not see.
+void refuse_rebinding(std::span<const Rebinding> rebound) {
+  const auto state = std::ranges::find_if(rebound, [](const Rebinding& each) { return is_kept_state(each.before); });
+  if (state != rebound.end()) {
+    const std::string& name = state_behind(state->before, "compile")->name();
+    const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
+    throw GraphError(core::text("compile: '", name,
+                                "' was rebound inside a compiled function, which leaves the state as it was; write ",
+                                code, " -= ... or assign(", code, ", ...) instead of ", code, " = ..."));
+  }
+  for (const Rebinding& each : rebound) {
+    if (!depends_on(*each.name->value, each.before)) continue;
+    throw GraphError(
+        core::text("compile: a tensor of shape ", each.before.shape(),
+                   " from outside was rebound inside a compiled function, whose later calls would not see its new "
+                   "value; make it a "
+                   "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value"));
+  }
+}
+
+}  // namespace tyto::run
+
+namespace tyto TYTO_API {
+namespace detail {
+
+void note_new_value(OwnName& name, void* tensor, const Value& before, const Value& next) noexcept {
+  run::FunctionScope* const trace = run::FunctionScope::innermost();
+  if (trace == nullptr || !next) return;
+  try {
+    trace->note_new_value(name, tensor, before, next);
+  } catch (const std::bad_alloc&) {
+    // Without memory for the note the trace itself ends by the next line.
+  }
+}
+
+}  // namespace detail
+}  // namespace TYTO_API

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// While a compiled function is traced: the states that it reads or assigns to, and names from outside that it rebinds.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/graph/symbol.hpp"
+#include "engine/graph/random.hpp"
+#include "engine/graph/state_observation.hpp"
+#include "engine/graph/trace.hpp"
+#include "tyto/tensor.hpp"
+
+namespace tyto::run {
+
+/// A name that was given another value in a trace.
+struct Rebinding {
+  detail::NameReference name;
+  Value before;
+};
+
+/// Made before the function is called: states read as inputs of the graph, and assignments are collected instead of
+/// made. States are as they were once it ends.
+class FunctionScope {
+ public:
+  FunctionScope();
+  ~FunctionScope();
+  FunctionScope(const FunctionScope&) = delete;
+  FunctionScope& operator=(const FunctionScope&) = delete;
+
+  /// Of this thread, or null.
+  static FunctionScope* innermost() { return static_cast<FunctionScope*>(TraceInProgress::innermost_scope()); }
+
+  std::uint64_t since() const { return since_; }
+  std::span<const Value> effects() const { return in_progress_.effects(); }
+  const Generator& sequence() const { return draws_.start(); }
+  std::vector<StateUpdate> updates() const;
+
+  /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began.
+  void note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next);
+  /// The names that are still there, with values of the trace: they are from outside, or were made to outlive it.
+  std::vector<Rebinding> rebound();
+
+ private:
+  struct Saved {
+    Value before;  // what stood in before
+    Value symbol;  // what a read in the trace yields until the state is assigned to
+  };
+
+  bool is_of_trace(const Value& value) const { return value.node()->symbolic() && value.node()->sequence() >= since_; }
+  void touch(const std::shared_ptr<core::State>& state);
+
+  std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
+  std::unordered_set<const core::State*> seen_;  // those of touched_
+  OwnGenerator draws_;
+  std::uint64_t since_;
+  std::vector<Rebinding> rebound_;
+  TraceInProgress in_progress_{TraceInProgress::Of::function, this};
+  std::optional<StateObservation> observation_;
+};
+
+/// Throws GraphError naming a state, or another value that was computed from the old one, that a trace left rebound:
+/// later calls would not see what the name stands for.
+void refuse_rebinding(std::span<const Rebinding> rebound);
+
+}  // namespace tyto::run
