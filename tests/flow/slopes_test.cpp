@@ -120,6 +120,21 @@ T whole(int number) {
 
 }  // namespace
 
+TEST_CASE("a loop's gradient that adds up minus zeros is minus zero, as a sum of them is") {
+  const auto slope = []<class M>(M) {
+    using T = tyto::Tensor<M>;
+    return tyto::grad([](const T& w) {
+      return tyto::fori_loop(0, 3, T::full({}, 1.0), [&](const T&, const T& c) { return c + w * -0.0; });
+    })(T::full({}, 2.0));
+  };
+  const double eager = slope(tyto::Eager()).item<double>();
+  tyto::Graph graph{{.outputs = {slope(tyto::Lazy())}}, {.passes = "none"}};
+  graph.run();
+  const double lazy = graph.output(0).item<double>();
+  CHECK((eager == 0 && std::signbit(eager)));
+  CHECK((lazy == 0 && std::signbit(lazy)));
+}
+
 TEST_CASE("what no arm and no iteration differentiates has no slope, which would be zero times infinity") {
   SUBCASE("a value that arms only compare") {
     const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "engine/run/devices.hpp"
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
@@ -171,6 +173,9 @@ TEST_CASE_TEMPLATE("moves that cannot be say what does not fit", M, Eager, Lazy)
                        GraphError);
   CHECK_THROWS_WITH_AS(concat<M>({x, y}, 1), "concat: parts of shapes (2,3) and (3,2) must agree but for axis 1",
                        ShapeError);
+  const Tensor<M> whole = Tensor<M>::zeros({2, 3}, DType::i32);  // which concat itself would bring to f32
+  CHECK_THROWS_WITH_AS(core::emit(core::OpId::concat, core::AxisAttributes{0}, {x, x, whole}),
+                       "concat: parts of types f32 and i32", TypeError);
   CHECK_THROWS_WITH_AS(stack<M>({x, y}), "stack: parts of shapes (2,3) and (3,2) must have one shape", ShapeError);
   CHECK_THROWS_WITH_AS(stack<M>({x}, 3), "stack: axis 3 is outside [-3, 2] for a tensor of rank 3", IndexError);
   CHECK_THROWS_WITH_AS(split(x, 2, 1),
