@@ -13,6 +13,7 @@
 #include "engine/run/devices.hpp"
 #include "engine/run/number_check.hpp"
 #include "engine/run/session.hpp"
+#include "engine/run/shared_arrays.hpp"
 #include "optimiser/passes/hoisting.hpp"
 #include "optimiser/passes/optimise.hpp"
 #include "tyto/device.hpp"
@@ -121,7 +122,12 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   if (number_check_of(options).nan) passes.passes.emplace_back("-epilogues,-packing,-fuse");
   if (const auto chosen = core::environment("TYTO_PASSES")) passes.passes.emplace_back(*chosen);
   LeftOvers left_overs;
-  passes.evaluate = [&left_overs](core::Graph part) { return evaluate_constants(std::move(part), left_overs); };
+  passes.evaluate = [&](core::Graph part) {
+    std::vector<core::Array> made = evaluate_constants(std::move(part), left_overs);
+    // Other devices get copies, for which they may use the host's memory where that can be written.
+    if (&device == &cpu_device()) std::ranges::transform(made, made.begin(), shared_array);
+    return made;
+  };
   passes.supports = [&device](core::OpId op, std::span<const DType> inputs, std::span<const DType> outputs) {
     return device.supports(op, inputs, outputs);
   };

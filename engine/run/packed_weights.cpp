@@ -3,14 +3,13 @@
 #include "engine/run/packed_weights.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <unordered_map>
 
 #include "core/graph/builder.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "engine/run/shared_arrays.hpp"
 
 namespace tyto::run {
 
@@ -55,7 +54,6 @@ bool same_path(const PackingPath& a, const PackingPath& b) {
 struct PackedWeights::Contents {
   PackingPath path;
   core::Array array;
-  std::atomic<bool> unpacked{false};  // the state holds them in plain again
 };
 
 PackedWeights::PackedWeights(std::shared_ptr<core::State> weights, PackingPath path, core::TensorType type)
@@ -85,7 +83,9 @@ std::shared_ptr<PackedWeights> PackedWeights::of(const std::shared_ptr<core::Sta
   const auto [first, last] = all.of_state.equal_range(weights.get());
   for (auto each = first; each != last; ++each) {
     others.push_back(each->second.lock());
-    if (others.back() != nullptr && same_path(others.back()->path_, path)) return others.back();
+    if (others.back() == nullptr) continue;
+    if (same_path(others.back()->path_, path)) return others.back();
+    made->unpacked_ = others.back()->unpacked_;
   }
   all.of_state.emplace(weights.get(), made);
   all.of_state.emplace(&made->input_, made);
@@ -108,9 +108,8 @@ core::Array PackedWeights::current(ReadContents read) {
   const std::uint64_t revision = weights_->revision();
   if (contents_ == nullptr || revision_ != revision) {
     pack(revision, read);
-    share_equal();
     release_plain();
-  } else if (contents_->unpacked && ++runs_ >= patience_) {
+  } else if (*unpacked_ && ++runs_ >= patience_) {
     // Who reads them in plain between any two runs is not to unpack them each time.
     patience_ *= 2;
     release_plain();
@@ -138,37 +137,22 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   }
   contents_ = std::make_shared<Contents>();
   contents_->path = path_;
-  contents_->array = core::result_of(value).array;
+  // Kernels for other sizes may read the same layout; then these numbers lie in it in the same way.
+  contents_->array = shared_array(core::result_of(value).array);
   revision_ = revision;
-}
-
-// Kernels for other sizes may read the same layout; then these numbers lie in it in the same way.
-void PackedWeights::share_equal() {
-  const core::Array& own = contents_->array;
-  const auto bytes = static_cast<std::size_t>(own.view.count()) * size_of(own.dtype);
-  for (const std::shared_ptr<PackedWeights>& other : all_of(weights_.get())) {
-    if (other.get() == this) continue;
-    const std::unique_lock lock(other->mutex_, std::try_to_lock);  // two that pack do not wait for each other
-    if (!lock || other->contents_ == nullptr || other->revision_ != revision_) continue;
-    const core::Array& known = other->contents_->array;
-    if (known.view.shape != own.view.shape) continue;
-    if (std::memcmp(address_of(known).pointer(), address_of(own).pointer(), bytes) != 0) continue;
-    contents_ = other->contents_;
-    return;
-  }
 }
 
 void PackedWeights::release_plain() {
   runs_ = 0;
   if (!contents_->path.reversible) return;
-  const auto again = [contents = contents_] {
-    contents->unpacked = true;
+  const auto again = [contents = contents_, was_unpacked = unpacked_] {
+    *was_unpacked = true;
     return unpacked(contents->path, contents->array);
   };
   const core::Mode mode = weights_->held().mode();
   const core::Array released = weights_->release({mode, again, 0});
   if (!released) return;
-  contents_->unpacked = false;
+  *unpacked_ = false;
   released.buffer->device()->discard(*released.buffer);
 }
 
@@ -186,7 +170,7 @@ core::Array PackedWeights::unpacked_contents(const core::State& weights) {
 
 void PackedWeights::release() {
   const std::lock_guard lock(mutex_);
-  if (contents_.use_count() == 1) contents_ = nullptr;
+  if (contents_.use_count() == 1 && contents_->array.buffer.use_count() == 1) contents_ = nullptr;
 }
 
 }  // namespace tyto::run

@@ -3,6 +3,7 @@
 // them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,7 @@ class PackedWeights {
   /// `read` gets the contents of the value that was assigned to it.
   using ReadContents = core::Array (*)(const Value&);
   core::Array current(ReadContents read);
-  /// Lets go of packed weights that no other layout shares: they are packed anew when they are asked for again.
+  /// Lets go of packed weights that nobody else holds: they are packed anew when they are asked for again.
   void release();
 
   const core::State& weights() const { return *weights_; }
@@ -45,7 +46,6 @@ class PackedWeights {
   struct Contents;
 
   void pack(std::uint64_t revision, ReadContents read);
-  void share_equal();
   void release_plain();
 
   std::shared_ptr<core::State> weights_;
@@ -53,6 +53,8 @@ class PackedWeights {
   core::State input_;
   std::mutex mutex_;
   std::shared_ptr<Contents> contents_;
+  /// The state holds its plain contents again, which were made of packed ones; shared by all that pack this state.
+  std::shared_ptr<std::atomic<bool>> unpacked_ = std::make_shared<std::atomic<bool>>(false);
   std::uint64_t revision_ = 0;  // of the state, when it was packed
   std::uint32_t runs_ = 0;      // since the plain contents were read again
   std::uint32_t patience_ = 1;  // as many of them until they are let go of

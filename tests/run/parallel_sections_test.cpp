@@ -66,7 +66,7 @@ Lazy inception(const Lazy& x) {
   };
   return concat(
       std::vector{relu(conv2d(x, kernel(1, 24), {.padding = same})), relu(conv2d(x, kernel(3, 32), {.padding = same})),
-                  relu(conv2d(x, kernel(3, 32), {.padding = same})), max_pool(x, 3, {.stride = 1, .padding = same})},
+                  relu(conv2d(x, kernel(3, 40), {.padding = same})), max_pool(x, 3, {.stride = 1, .padding = same})},
       3);
 }
 
