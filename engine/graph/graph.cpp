@@ -27,6 +27,10 @@
 
 namespace tyto::run {
 
+/// A value's number stays its own when the value is gone. Values would keep what their expressions read, such as the
+/// contents that states had before the first run.
+using ValueNumber = std::pair<std::uint64_t, std::uint32_t>;
+
 class GraphState {
  public:
   const core::Graph& graph() const { return *recorded; }
@@ -34,7 +38,7 @@ class GraphState {
   CompileOptions options;
   core::Device* device = nullptr;
   std::shared_ptr<const core::Graph> recorded;  // shared by sessions
-  std::vector<Value> outputs;                   // as the user named them
+  std::vector<ValueNumber> outputs;             // as the user named them
   std::vector<Value> inputs;                    // handles of the placeholders
   std::vector<Value> variables;                 // handles of the states that are trained
   std::unique_ptr<IncrementalSession> session;
@@ -46,6 +50,8 @@ class GraphState {
 };
 
 namespace {
+
+ValueNumber number_of(const Value& value) { return {value.node()->sequence(), value.output()}; }
 
 // A handle like the user's: states know nothing of their handles, so variables() makes new ones.
 Value handle_of(const std::shared_ptr<core::State>& state) {
@@ -114,9 +120,12 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
     if (!spec.outputs[i].defined()) throw GraphError(core::text("Graph: output ", i + 1, " is an undefined tensor"));
   }
-  state_->outputs.assign(spec.outputs.begin(), spec.outputs.end());
-  for (const Value& output : state_->outputs) core::require("Graph", output);
-  run::Traced traced = run::trace({.outputs = state_->outputs,
+  const std::vector<Value> outputs(spec.outputs.begin(), spec.outputs.end());
+  for (const Value& output : outputs) {
+    core::require("Graph", output);
+    state_->outputs.push_back(run::number_of(output));
+  }
+  run::Traced traced = run::trace({.outputs = outputs,
                                    .updates = updates,
                                    .inputs = inputs,
                                    .capture_constants = true,
@@ -193,7 +202,7 @@ Tensor<Lazy> Graph::output(std::size_t index) const {
 Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
   core::require("Graph", output);
   for (std::size_t i = 0; i < run::held(state_.get())->outputs.size(); ++i) {
-    if (same_value(state_->outputs[i], output.value())) return this->output(i);
+    if (state_->outputs[i] == run::number_of(output.value())) return this->output(i);
   }
   throw GraphError(core::text("Graph: a tensor of shape ", output.shape(), " is read that is no output of this graph"));
 }
