@@ -253,7 +253,10 @@ std::string CompiledCore::memory_map() const {
   return run::memory_map_of(run::held(session_.get()).last().executable());
 }
 
-std::string CompiledCore::dot() const { return run::dot_of(run::held(session_.get()).last().executable()); }
+std::string CompiledCore::dot() const {
+  const run::CompiledSession::Run& last = run::held(session_.get()).last();
+  return run::dot_of(last.trace->recorded, last.executable());
+}
 
 std::string CompiledCore::html() const {
   const run::CompiledSession::Run& last = run::held(session_.get()).last();

@@ -238,7 +238,7 @@ std::string Graph::memory_map() {
 
 std::string Graph::dot() {
   prepare();
-  return run::dot_of(state_->session->whole().executable());
+  return run::dot_of(state_->graph(), state_->session->whole().executable());
 }
 
 GraphProfile Graph::profile() {

@@ -2,6 +2,7 @@
 // Each node's expression is made once, from those of its operands; what is read twice, or grows long, gets a name.
 #include "engine/show/formula.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
+#include "engine/show/state_names.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::run {
@@ -129,12 +131,15 @@ class Formula {
   }
 
   void name_inputs() {
+    InputNames names = names_of_inputs(graph_, names_of_states(graph_));
     for (const core::GraphInput& input : graph_.inputs()) {
+      std::string& given = names[input.port];
       // "placeholder 3" is a name that nobody gave.
-      if (input.generator || input.name.empty() || input.name.find(' ') != std::string::npos) continue;
-      std::string name = identifier(input.name);
+      if (input.generator || given.empty() || given.find(' ') != std::string::npos) continue;
+      std::ranges::replace(given, '/', '.');  // of scopes: nothing is divided
+      std::string name = identifier(given);
       for (std::size_t number = 2; !taken_.insert(name).second; ++number) {
-        name = identifier(core::text(input.name, '_', number));
+        name = identifier(core::text(given, '_', number));
       }
       expressions_[input.port].text = std::move(name);
     }

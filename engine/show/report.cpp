@@ -13,6 +13,7 @@
 #include "core/value/text.hpp"
 #include "engine/regions/run/region_moves.hpp"
 #include "engine/run/packed_weights.hpp"
+#include "engine/show/state_names.hpp"
 
 namespace tyto::run {
 
@@ -93,9 +94,10 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-std::string label_of(const core::Graph& graph, const core::GraphNode& node) {
+std::string label_of(const core::Graph& graph, const core::GraphNode& node, const InputNames& names) {
   const core::TensorType& type = graph.type(node.first_result);
   std::string label = core::text(core::definition(node.op).name, "\\n", name_of(type.dtype), to_string(type.shape));
+  if (const auto name = names.find(node.first_result); name != names.end()) label += "\\n" + escaped(name->second);
   if (node.label) label += "\\n" + escaped(*node.label);
   if (node.op == core::OpId::fused) {
     const core::LoopProgram& program = std::get<core::LoopAttributes>(graph.attributes(node)).program;
@@ -115,7 +117,7 @@ void write_regions(std::ostream& out, const core::Graph& graph, const core::Grap
     for (std::size_t i = 0; i < inside.nodes().size(); ++i) {
       const core::GraphNode& each = inside.nodes()[i];
       const std::string id = core::text(own, "_", i);
-      out << "  " << id << " [label=\"" << label_of(inside, each) << "\", fillcolor=white];\n";
+      out << "  " << id << " [label=\"" << label_of(inside, each, {}) << "\", fillcolor=white];\n";
       for (const core::Port input : inside.inputs_of(each)) {
         out << "  " << own << '_' << inside.producer(input) << " -> " << id << ";\n";
       }
@@ -131,8 +133,9 @@ std::string memory_map_of(const Executable& executable) {
   return memory_map_svg(executable.blocks(), executable.plan());
 }
 
-std::string dot_of(const Executable& executable) {
+std::string dot_of(const core::Graph& recorded, const Executable& executable) {
   const core::Graph& graph = executable.graph();
+  const InputNames names = names_of_inputs(graph, names_of_states(recorded));
   std::vector<std::size_t> offset(graph.nodes().size(), SIZE_MAX);
   for (const ExecutableStep& step : executable.steps()) {
     for (std::uint32_t i = 0; i < step.output_count; ++i) {
@@ -144,7 +147,7 @@ std::string dot_of(const Executable& executable) {
   out << "digraph tyto {\n  node [shape=box, style=filled, fontname=\"sans-serif\", fontsize=10];\n";
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const core::GraphNode& node = graph.nodes()[i];
-    out << "  n" << i << " [label=\"" << label_of(graph, node) << "\"";
+    out << "  n" << i << " [label=\"" << label_of(graph, node, names) << "\"";
     if (offset[i] != SIZE_MAX) {
       // Neighbouring hues for neighbouring addresses say nothing; a multiplicative hash spreads them.
       const double hue = static_cast<double>((offset[i] / 64 * 2654435761u) % 360) / 360.0;

@@ -11,8 +11,8 @@ namespace tyto::run {
 
 GraphReport report_of(const Session& session, double milliseconds);
 
-/// The graph in Graphviz' language, tensors coloured by the memory they lie in.
-std::string dot_of(const Executable& executable);
+/// The graph in Graphviz' language, tensors coloured by the memory they lie in, states named as `recorded` reads them.
+std::string dot_of(const core::Graph& recorded, const Executable& executable);
 
 /// The memory plan as a picture.
 std::string memory_map_of(const Executable& executable);

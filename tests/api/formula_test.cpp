@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
 using namespace tyto;
@@ -94,4 +95,17 @@ TEST_CASE("long chains are cut into lines") {
   const std::string text = formula(x);
   CHECK(text.size() < 20'000);
   CHECK(text.starts_with("let t1 = sin(sin("));
+}
+
+TEST_CASE("states are called by the paths of the layers that read them") {
+  const LazyTensor x = named({2, 3}, "x");
+  const nn::Linear layer({.in = 3, .out = 4});
+  const LazyTensor scale = LazyTensor::variable(LazyTensor{2.0}, "scale");
+  CHECK(formula(LazyTensor(layer(x)) * scale) == "y = (x @ Linear.weight + Linear.bias) * scale\n");
+  const auto scoped = [&] {
+    const NameScope scope("student/head");
+    return x * scale;
+  };
+  CHECK(formula(scoped()) == "y = x * student.head.scale\n");
+  CHECK(formula(scoped(), FormulaStyle::latex).find(R"(\mathit{student.head.scale})") != std::string::npos);
 }

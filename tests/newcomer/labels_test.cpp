@@ -159,6 +159,21 @@ TEST_CASE("labels survive fusion, and fused steps name their members") {
   CHECK(std::ranges::any_of(profile.steps, [](const StepProfile& step) { return step.name == "fused"; }));
 }
 
+TEST_CASE("dot names states by their paths, packed or not, and arguments by their names") {
+  using T = Tensor<Lazy>;
+  const Net net;
+  auto f = compile([&](const T& x) { return net(x); });
+  f(T::ones({64, 2})).data<float>();
+  CHECK(contains(f.dot(), "encoder.linear5.weight"));
+  CHECK(contains(f.dot(), "read\\nf32(2,)\\nencoder.linear5.bias\""));
+  CHECK(contains(f.dot(), "read\\nf32(64,2)\\nargument 1\""));
+  const nn::Linear wide({.in = 64, .out = 64});
+  auto packed = compile([&](const T& x) { return wide(x); });
+  packed(T::ones({32, 64})).data<float>();
+  CHECK(contains(packed.dot(), "Linear.weight"));
+  CHECK(!contains(packed.html(), "\"weight"));
+}
+
 TEST_CASE("a NameScope around a call stands before the layer's path") {
   using T = Tensor<Lazy>;
   const Net net;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What pictures, pages and formulas call states.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "core/graph/graph.hpp"
+
+namespace tyto::run {
+
+using StateNames = std::unordered_map<const core::State*, std::string>;
+using InputNames = std::unordered_map<core::Port, std::string>;
+
+/// What states are called: by their path, which is that of the layer that reads them first, "encoder.weight", or by
+/// their own name where no layer does. `graph` is the recorded one: nodes of an optimised one lie in several layers.
+StateNames names_of_states(const core::Graph& graph);
+
+/// Of the recorded graph or of one that was made of it: the names of states, packed or not, and of placeholders.
+InputNames names_of_inputs(const core::Graph& graph, const StateNames& states);
+
+}  // namespace tyto::run
