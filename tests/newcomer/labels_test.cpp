@@ -174,6 +174,27 @@ TEST_CASE("dot names states by their paths, packed or not, and arguments by thei
   CHECK(!contains(packed.html(), "\"weight"));
 }
 
+TEST_CASE("a state first read in a loop or branch has the path of the layer that reads it there") {
+  using T = Tensor<Lazy>;
+  const Net net;
+  auto repeated = compile([&](const T& x) {
+    const NameScope scope("outer");
+    return fori_loop(0, 3, x, [&](const T&, const T& carried) {
+      return cond(
+          sum(carried) > 0.0, [&] { return net.encoder(carried); }, [&] { return carried; });
+    });
+  });
+  repeated(T::ones({4, 2})).data<float>();
+  CHECK(contains(repeated.dot(), "\\nouter/linear5.weight"));
+  CHECK(contains(repeated.html(), "\"outer/linear5.bias\""));
+  auto chosen = compile([&](const T& x) {
+    return cond(
+        sum(x) > 0.0, [&] { return x * 2.0; }, [&] { return net.encoder(x); });
+  });
+  chosen(T::ones({4, 2})).data<float>();
+  CHECK(contains(chosen.dot(), "\\nlinear5.weight"));
+}
+
 TEST_CASE("a NameScope around a call stands before the layer's path") {
   using T = Tensor<Lazy>;
   const Net net;
