@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An item scans a line from its beginning to its end; in the CPU style sixteen lines side by side where they lie so.
-// The order of additions is that of the elements, on every device.
+// An item scans a line from its beginning to its end: the order of additions is that of the elements, on every device.
 #include "devices/opencl/families.hpp"
 
 #include <algorithm>
@@ -17,8 +16,6 @@
 namespace tyto::opencl {
 
 namespace {
-
-constexpr std::int64_t most_lines_together = 16;
 
 /// Running values are kept wider than the elements, so that a long sum loses no more than its last rounding.
 DType running_type(const Context& context, OpId fold, DType type) {
@@ -52,12 +49,8 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   }
   core::collapse(lines);
   for (View& view : lines) give_axis(view);
-  // Neighbouring lines run side by side where their elements are neighbours.
   const LoopAxes from("x", lines[0]), to("y", lines[1]);
-  const std::int64_t width = from.length(from.rank() - 1);
-  const bool adjoining = context.style == Style::cpu && to.inner_stride() == 1 && width > 1;
-  const std::int64_t together = adjoining ? most_lines_together : 1, blocks = (width + together - 1) / together;
-  const std::int64_t tasks = lines[0].count() / width * blocks;
+  const std::int64_t tasks = lines[0].count();
 
   const DType running = running_type(context, fold, in.dtype);
   const FoldText rule(fold, running);
@@ -70,25 +63,17 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   kernel.number("length", length);
   kernel.number("in_step", steps[0]);
   kernel.number("out_step", steps[1]);
-  kernel.number("blocks", blocks);
   const std::int64_t items = context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : tasks;
   kernel.distribute(tasks, items);
-  const std::string inner = text("x_n", from.rank() - 1);
-  kernel.line(text("    const long column = task % blocks * ", together, ";"));
-  kernel.line(text("    ", from.split("l", text("task / blocks * ", inner, " + column"), "long")));
+  kernel.line(text("    ", from.split("l", "task", "long")));
   kernel.line(text("    long from = ", from.place("l"), ", to = ", to.place("l"), ";"));
-  kernel.line(text("    const int width = min(", inner, " - column, (long)", together, ");"));
-  kernel.line(text("    ", rule.type(), " running[", together, "];"));
-  kernel.line(text("    for (int j = 0; j < width; ++j) running[j] = ", rule.start(), ";"));
+  kernel.line(text("    ", rule.type(), " running = ", rule.start(), ";"));
   kernel.line("    for (long i = 0; i < length; ++i, from += in_step, to += out_step) {");
-  kernel.line("      for (int j = 0; j < width; ++j) {");
-  const std::string element = load(in.dtype, "in", text("from", from.inner_term("j")));
-  kernel.line(
-      text("        const ", rule.type(), " before = running[j], value = ", rule.element(in.dtype, element), ";"));
-  kernel.line(text("        running[j] = ", rule.two("before", "value"), ";"));
-  kernel.line(text("        ", store(out.dtype, "out", text("to", to.inner_term("j")),
-                                     rule.finished(out.dtype, attributes.exclusive ? "before" : "running[j]", ""))));
-  kernel.line("      }");
+  const std::string element = rule.element(in.dtype, load(in.dtype, "in", "from"));
+  kernel.line(text("      const ", rule.type(), " before = running, value = ", element, ";"));
+  kernel.line(text("      running = ", rule.two("before", "value"), ";"));
+  const std::string result = rule.finished(out.dtype, attributes.exclusive ? "before" : "running", "");
+  kernel.line(text("      ", store(out.dtype, "out", "to", result)));
   kernel.line("    }");
   kernel.line("  }");
   KernelLaunch launch = kernel.finish();

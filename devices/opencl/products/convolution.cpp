@@ -26,9 +26,6 @@ using Role = MemoryArgument::Role;
 // device's size.
 constexpr std::int64_t most_image_parts = 16;
 
-// Of the vectors in which the CPU style lays out images.
-constexpr std::int64_t layout_lanes = 16;
-
 /// The windows along one spatial axis. Element c of the axis as windows see it is element c + shift of the image, where
 /// there is one, else zero.
 struct WindowAxis {
@@ -65,12 +62,7 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
   const std::size_t axes = c.axes.size();
   const std::vector<View> views = {c.image.view, laid_out};
   KernelText kernel(context.style == Style::gpu && fits_int(views));
-  // Channels by vectors: loops over few of them would be short for a compiler's.
-  const bool by_vectors = context.style == Style::cpu && is_floating(type) && stored == type &&
-                          c.image.view.strides[axes + 1] == 1 && laid_out.shape[axes + 1] % layout_lanes == 0;
-  Shape shape = laid_out.shape;
-  if (by_vectors) shape[axes + 1] /= layout_lanes;
-  const CoordinateLoop loop(context, shape);
+  const CoordinateLoop loop(context, laid_out.shape);
   kernel.memory(Role::input, 0, c.image, "in");
   kernel.memory(Role::workspace, 0, storage_name(stored), size_of(stored),
                 static_cast<std::int64_t>(at / size_of(stored)), "out");
@@ -82,8 +74,7 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
     kernel.number(text("length", i), c.image.view.shape[i + 1]);
     place.push_back(text("p", i));
   }
-  const std::string channel = loop.coordinate(static_cast<std::int64_t>(axes) + 1);
-  place.push_back(by_vectors ? text(channel, " * ", layout_lanes) : channel);
+  place.push_back(loop.coordinate(static_cast<std::int64_t>(axes) + 1));
   loop.open(kernel);
   kernel.line("    int inside = 1;");
   for (std::size_t i = 0; i < axes; ++i) {
@@ -91,15 +82,9 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
     kernel.line(text("    const ", kernel.index(), " ", p, " = ", loop.coordinate(static_cast<std::int64_t>(i) + 1),
                      " + shift", i, "; inside &= ", p, " >= 0 && ", p, " < length", i, ";"));
   }
-  if (by_vectors) {
-    kernel.line(text("    ", type_name(compute_of(type)), layout_lanes, " value = 0;"));
-    kernel.line(text("    if (inside) value = vload", layout_lanes, "(0, in + ", memory.place(place), ");"));
-    kernel.line(text("    vstore", layout_lanes, "(value, ", CoordinateLoop::number, ", out);"));
-  } else {
-    kernel.line(text("    ", type_name(compute_of(type)), " value = 0;"));
-    kernel.line(text("    if (inside) value = ", load(type, "in", memory.place(place)), ";"));
-    kernel.line(text("    ", store(stored, "out", CoordinateLoop::number, "value")));
-  }
+  kernel.line(text("    ", type_name(compute_of(type)), " value = 0;"));
+  kernel.line(text("    if (inside) value = ", load(type, "in", memory.place(place)), ";"));
+  kernel.line(text("    ", store(stored, "out", CoordinateLoop::number, "value")));
   return loop.close(kernel);
 }
 

@@ -6,9 +6,6 @@
 
 namespace tyto::opencl {
 
-/// The widest register tile, in vectors.
-inline constexpr std::int64_t most_vectors = 4;
-
 /// Items of a work-group of the GPU style.
 inline constexpr std::int64_t group_items = 256;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One line an operator: the statements that make an element from its coordinates. Gradients gather, too: an element
-// looks for the windows that it lies under, so that nothing is written twice and sums have one order. On processors an
-// element is a vector of neighbouring channels where they fill it; the statements are the same, as they choose without
-// branches.
+// looks for the windows that it lies under, so that nothing is written twice and sums have one order.
 #include "devices/opencl/families.hpp"
 
 #include <algorithm>
@@ -22,24 +20,6 @@ namespace {
 
 using Coordinates = std::vector<std::string>;
 
-/// Channels that one element of the loop stands for.
-std::int64_t lanes_of(const Context& context, const core::Step& step) {
-  const DType type = step.outputs[0].dtype;
-  // Vectors are read as they lie, in the type that they are computed in.
-  if (context.style != Style::cpu || storage_name(type) != std::string_view(type_name(compute_of(type)))) return 1;
-  const std::int64_t lanes = 64 / static_cast<std::int64_t>(size_of(type));
-  const auto fills = [&](const core::Operand& operand) {
-    const std::size_t last = operand.view.shape.size() - 1;
-    return operand.view.strides[last] == 1 && operand.view.shape[last] % lanes == 0;
-  };
-  return std::ranges::all_of(step.inputs, fills) && fills(step.outputs[0]) ? lanes : 1;
-}
-
-Shape with_channels(Shape shape, std::int64_t lanes) {
-  shape[shape.size() - 1] /= lanes;
-  return shape;
-}
-
 /// What the lines below write with. Spatial axes are numbered from 0; axis 0 of tensors is the batch, the last one the
 /// channels.
 class WindowWriter {
@@ -47,9 +27,8 @@ class WindowWriter {
   WindowWriter(const Context& context, const core::Step& step)
       : context_(context),
         step_(step),
-        lanes_(lanes_of(context, step)),
         kernel_(context.style == Style::gpu && fits(step)),
-        loop_(context, with_channels(step.outputs[0].view.shape, lanes_), 8 * lanes_) {
+        loop_(context, step.outputs[0].view.shape, 8) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       kernel_.memory(KernelText::Role::input, i, step.inputs[i], text("in", i));
       memory_.emplace_back(text("in", i), step.inputs[i].view);
@@ -62,13 +41,10 @@ class WindowWriter {
   const core::WindowAttributes& window() const { return std::get<core::WindowAttributes>(*step_.attributes); }
   std::size_t axes() const { return step_.outputs[0].view.shape.size() - 2; }
   DType dtype() const { return step_.outputs[0].dtype; }
-  /// The C type of an element, and of what its comparisons yield.
-  std::string type() const { return of_lanes(type_name(compute_of(dtype()))); }
-  std::string mask() const { return lanes_ == 1 ? "int" : of_lanes(size_of(dtype()) == 8 ? "long" : "int"); }
+  /// The C type of an element.
+  const char* type() const { return type_name(compute_of(dtype())); }
   /// A number as an element.
-  std::string spread(std::string_view number) const {
-    return text("(", type(), ")((", type_name(compute_of(dtype())), ")(", number, "))");
-  }
+  std::string spread(std::string_view number) const { return text("(", type(), ")(", number, ")"); }
   const char* index() const { return kernel_.index(); }
   const Shape& result() const { return step_.outputs[0].view.shape; }
   const Shape& shape(std::size_t input) const { return step_.inputs[input].view.shape; }
@@ -84,16 +60,13 @@ class WindowWriter {
     Coordinates place = {loop_.coordinate(0)};
     for (std::size_t axis = 0; axis < axes(); ++axis) place.push_back(text(name, axis));
     place.push_back(channel());
-    const std::string memory = text("in", input), at = memory_[input].place(place);
-    return lanes_ == 1 ? load(step_.inputs[input].dtype, memory, at)
-                       : text("vload", lanes_, "(0, ", memory, " + ", at, ")");
+    return load(step_.inputs[input].dtype, text("in", input), memory_[input].place(place));
   }
   KernelLaunch finish(std::string_view value) {
     Coordinates place = {loop_.coordinate(0)};
     for (std::size_t axis = 0; axis < axes(); ++axis) place.push_back(at(axis));
     place.push_back(channel());
-    const std::string to = out_.place(place);
-    line(lanes_ == 1 ? store(dtype(), "out", to, value) : text("vstore", lanes_, "(", value, ", 0, out + ", to, ");"));
+    line(store(dtype(), "out", out_.place(place), value));
     return loop_.close(kernel_);
   }
 
@@ -104,17 +77,10 @@ class WindowWriter {
     return fits_int(views);
   }
 
-  std::string of_lanes(std::string_view scalar) const {
-    return lanes_ == 1 ? std::string(scalar) : text(scalar, lanes_);
-  }
-  std::string channel() const {
-    const std::string coordinate = loop_.coordinate(static_cast<std::int64_t>(axes()) + 1);
-    return lanes_ == 1 ? coordinate : text(coordinate, " * ", lanes_);
-  }
+  std::string channel() const { return loop_.coordinate(static_cast<std::int64_t>(axes()) + 1); }
 
   const Context& context_;
   const core::Step& step_;
-  std::int64_t lanes_;
   KernelText kernel_;
   CoordinateLoop loop_;
   std::vector<StridedMemory> memory_;
@@ -197,11 +163,10 @@ std::string tap(const WindowWriter& w, std::string_view name) {
 /// Statements that find `taken`, the tap under which the maximum of the window at FROM0, FROM1, ... is, or -1; and do
 /// `also` wherever one is `won` for the time being.
 void find_maximum(WindowWriter& w, const std::function<std::string(std::size_t)>& from, std::string_view also) {
-  w.line(text(w.mask(), " taken = -1; ", w.type(), " greatest = 0;"));
+  w.line(text("int taken = -1; ", w.type(), " greatest = 0;"));
   open_window(w, from);
-  w.line(text("const ", w.type(), " value = ", w.element(0, "p"), "; const ", w.mask(), " won = (taken < 0) | ",
-              wins(w.dtype()), "; greatest = won ? value : greatest; taken = won ? (", w.mask(), ")((int)(",
-              tap(w, "t"), ")) : taken; ", also));
+  w.line(text("const ", w.type(), " value = ", w.element(0, "p"), "; const int won = (taken < 0) | (", wins(w.dtype()),
+              "); greatest = won ? value : greatest; taken = won ? (int)(", tap(w, "t"), ") : taken; ", also));
   close_loops(w);
 }
 
@@ -221,8 +186,7 @@ std::string max_pool_gradient(WindowWriter& w) {
   open_windows_over(w);
   find_maximum(
       w, [](std::size_t a) { return text("o", a); }, "");
-  w.line(text("sum += taken == (", w.mask(), ")((int)(", tap(w, "u"), ")) ? ", w.element(1, "o"), " : ", w.spread("0"),
-              ";"));
+  w.line(text("sum += taken == (int)(", tap(w, "u"), ") ? ", w.element(1, "o"), " : ", w.spread("0"), ";"));
   close_loops(w);
   return "sum";
 }
