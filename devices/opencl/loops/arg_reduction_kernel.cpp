@@ -11,7 +11,6 @@
 namespace tyto::opencl {
 
 KernelLaunch arg_reduction_kernel(const Context& context, const Reduction& reduction) {
-  const bool cpu = context.style == Style::cpu;
   const char* type = type_name(compute_of(reduction.accumulator));
   const bool real = is_floating(compute_of(reduction.accumulator));
   KernelText kernel(false);
@@ -37,46 +36,30 @@ KernelLaunch arg_reduction_kernel(const Context& context, const Reduction& reduc
       FoldText(reduction.op, reduction.accumulator)
           .element(source.dtype, load(source.dtype, "in", text("origin + i * ", reduced.inner_step())));
   const std::int64_t results = reduction.kept.count();
-  const std::int64_t items =
-      std::clamp<std::int64_t>(results * reduction.reduced.count() / 4096, 1,
-                               std::min<std::int64_t>(results, static_cast<std::int64_t>(context.units) * 4));
-  const std::int64_t share = cpu ? (results + items - 1) / items : 1;
   kernel.number("results", results);
-  kernel.number("share", share);
-  kernel.line(
-      text("  const int me = ", cpu ? "0" : "get_local_id(0)", "; const int width = ", cpu ? 1 : context.group, ";"));
-  if (!cpu)
-    kernel.line(text("  local ", type, " values[", context.group, "]; local long places[", context.group, "];"));
-  kernel.line("  const long first = (long)get_group_id(0) * share; const long past = min(first + share, results);");
-  kernel.line("  for (long result = first; result < past; ++result) {");
-  kernel.line(text("    ", kept.split("k", "result", "long")));
-  kernel.line(text("    const long origin = ", kept.place("k"), ";"));
-  kernel.line("    long place = min((long)me, r_n0 - 1); long i = place;");
-  kernel.line(text("    ", type, " best = ", element, ";"));
-  kernel.line("    for (i = place + width; i < r_n0; i += width) {");
-  kernel.line(text("      const ", type, " next = ", element, "; const int won = ", better("next", "best"), ";"));
-  kernel.line("      best = won ? next : best; place = won ? i : place;");
-  kernel.line("    }");
-  if (!cpu) {
-    kernel.line("    values[me] = best; places[me] = place;");
-    kernel.line("    for (int half_width = width / 2; half_width > 0; half_width /= 2) {");
-    kernel.line("      barrier(CLK_LOCAL_MEM_FENCE);");
-    kernel.line("      if (me < half_width) {");
-    kernel.line(text("        const ", type, " a = values[me]; const ", type, " b = values[me + half_width];"));
-    kernel.line(text("        const int tie = !", better("a", "b"), " & (places[me + half_width] < places[me]);"));
-    kernel.line(text("        const int won = ", better("b", "a"), " | tie;"));
-    kernel.line("        values[me] = won ? b : a; places[me] = won ? places[me + half_width] : places[me];");
-    kernel.line("      }");
-    kernel.line("    }");
-    kernel.line("    place = places[0];");
-  }
-  kernel.line(text("    if (me == 0) out[", written.place("k"), "] = place;"));
+  kernel.line(text("  const int me = get_local_id(0); const int width = ", context.group, ";"));
+  kernel.line(text("  local ", type, " values[", context.group, "]; local long places[", context.group, "];"));
+  kernel.line("  const long result = get_group_id(0);");
+  kernel.line(text("  ", kept.split("k", "result", "long")));
+  kernel.line(text("  const long origin = ", kept.place("k"), ";"));
+  kernel.line("  long place = min((long)me, r_n0 - 1); long i = place;");
+  kernel.line(text("  ", type, " best = ", element, ";"));
+  kernel.line("  for (i = place + width; i < r_n0; i += width) {");
+  kernel.line(text("    const ", type, " next = ", element, "; const int won = ", better("next", "best"), ";"));
+  kernel.line("    best = won ? next : best; place = won ? i : place;");
   kernel.line("  }");
-  if (cpu) {
-    KernelLaunch launch = kernel.finish();
-    launch.global[0] = static_cast<std::size_t>((results + share - 1) / share);
-    return launch;
-  }
+  kernel.line("  values[me] = best; places[me] = place;");
+  kernel.line("  for (int half_width = width / 2; half_width > 0; half_width /= 2) {");
+  kernel.line("    barrier(CLK_LOCAL_MEM_FENCE);");
+  kernel.line("    if (me < half_width) {");
+  kernel.line(text("      const ", type, " a = values[me]; const ", type, " b = values[me + half_width];"));
+  kernel.line(text("      const int tie = !", better("a", "b"), " & (places[me + half_width] < places[me]);"));
+  kernel.line(text("      const int won = ", better("b", "a"), " | tie;"));
+  kernel.line("      values[me] = won ? b : a; places[me] = won ? places[me + half_width] : places[me];");
+  kernel.line("    }");
+  kernel.line("  }");
+  kernel.line("  place = places[0];");
+  kernel.line(text("  if (me == 0) out[", written.place("k"), "] = place;"));
   KernelLaunch launch = kernel.finish(text("__attribute__((reqd_work_group_size(", context.group, ", 1, 1))) "));
   launch.local[0] = context.group;
   launch.global[0] = static_cast<std::size_t>(results) * context.group;

@@ -34,8 +34,7 @@ NamedLoop named_loop(const Context& context, const core::Step& step);
 /// The kernel of a loop over elements.
 LaunchPlan element_launch_plan(const Context& context, const NamedLoop& loop);
 
-/// The kernel of a loop with reductions. GPU style: a work-group a row, which keeps values in local memory. CPU style:
-/// an item takes some rows one after the other, and keeps values in the workspace.
+/// The kernel of a loop with reductions: a work-group a row, which keeps values in local memory.
 LaunchPlan row_launch_plan(const Context& context, const NamedLoop& loop);
 
 /// Of any loop: over elements, over rows, or a reduction of what is computed where it reads it.

@@ -15,12 +15,11 @@ namespace tyto::opencl {
 
 namespace {
 
-// The parts that one result is cut into depend on shapes, not on the device's size, though in the GPU style on how many
-// items a work-group may have, where that is less than 256.
+// The parts that one result is cut into depend on shapes, not on the device's size, though on how many items a
+// work-group may have, where that is less than 256.
 constexpr std::int64_t smallest_part = 16384;
 constexpr std::int64_t most_parts = 256;
 constexpr std::int64_t enough_results = 64;     // results that keep every unit busy without cutting
-constexpr std::int64_t enough_strips = 64;      // of neighbouring results, which items of the CPU style take
 constexpr std::int64_t enough_groups = 256;     // that compute results side by side keep every unit of large GPUs busy
 constexpr std::int64_t least_lines = 16;        // elements of a part that an item of such a group takes
 constexpr std::int64_t few_elements = 1 << 19;  // take less time in one kernel than in two
@@ -101,18 +100,13 @@ void lay_out(Reduction& reduction, const View& whole, std::span<const View> sour
 
 std::int64_t parts_of(const Context& context, const Reduction& reduction) {
   const std::int64_t results = reduction.kept.count(), length = reduction.reduced.count();
-  if (context.style == Style::gpu && columns_lie_closer(reduction)) {
+  if (columns_lie_closer(reduction)) {
     if (results >= enough_items || results * length <= few_elements) return 1;
     const std::int64_t columns = reduction.kept.shape[reduction.kept.shape.size() - 1];
     const std::int64_t width = block_width(context, reduction);
     const std::int64_t groups = results / columns * ((columns + width - 1) / width);
     const std::int64_t items_a_column = static_cast<std::int64_t>(context.group) / width;
     return std::max<std::int64_t>(std::min(enough_groups / groups, length / (least_lines * items_a_column)), 1);
-  }
-  if (columns_lie_closer(reduction)) {
-    const std::int64_t columns = reduction.kept.shape[reduction.kept.shape.size() - 1], width = strip_width(reduction);
-    const std::int64_t strips = results / columns * ((columns + width - 1) / width);
-    return std::max<std::int64_t>(std::min(enough_strips / strips, length * width / smallest_part), 1);
   }
   return results >= enough_results ? 1 : std::clamp<std::int64_t>(length / smallest_part, 1, most_parts);
 }

@@ -44,13 +44,10 @@ inline bool columns_lie_closer(const Reduction& reduction) {
   return inner(reduction.kept) == 1 && inner(reduction.reduced) != 1 && results[results.size() - 1] > 1;
 }
 
-/// Results from which the GPU style gives an item to each, where columns lie closer.
+/// Results from which each has an item of its own, where columns lie closer.
 inline constexpr std::int64_t enough_items = 4096;
 
-/// Neighbouring results that an item of the CPU style computes side by side, where columns lie closer.
-std::int64_t strip_width(const Reduction& reduction);
-
-/// Neighbouring results that a work-group of the GPU style computes side by side, where there are fewer.
+/// Neighbouring results that a work-group computes side by side, where there are fewer.
 std::int64_t block_width(const Context& context, const Reduction& reduction);
 
 /// Each result in `parts` pieces, which lie side by side in the target when there are several.

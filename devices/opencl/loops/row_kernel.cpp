@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Traversals of rows as text: loops over tiles that vectorise, or a work-group with a tree in local memory.
+// Traversals of rows as text: a work-group a row, with a tree in local memory.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -18,12 +18,8 @@ namespace {
 
 using Value = core::LoopValue;
 
-constexpr std::int64_t row_tile = 256;             // elements of the CPU style that wait to be reduced
-constexpr std::int64_t stretch = 4096;             // elements after which sums are put aside, for the sake of accuracy
-constexpr std::int64_t smallest_row_share = 4096;  // elements that are worth an item of the CPU style
-constexpr std::size_t most_local_memory = 16384;   // bytes that a row may keep in the GPU style: two groups fit a unit
+constexpr std::size_t most_local_memory = 16384;  // bytes that a row may keep: two groups fit a unit
 constexpr std::size_t smallest_group = 32;
-constexpr std::size_t line_bytes = 64;
 
 View part_of(const View& view, const IntList& axes) {
   View out;
@@ -61,18 +57,17 @@ class RowKernel {
     rows_ = kept_views_[0].count();
     length_ = reduced_views_[0].count();
     traversals_ = traversals(true);
-    if (!is_cpu() && bytes_kept(padded_length()) > most_local_memory) traversals_ = traversals(false);
+    if (bytes_kept() > most_local_memory) traversals_ = traversals(false);
   }
 
-  KernelLaunch generate(std::size_t& workspace) {
+  KernelLaunch generate() {
     declare();
-    return is_cpu() ? item_by_row(workspace) : group_a_row();
+    return group_a_row();
   }
 
  private:
   using Role = MemoryArgument::Role;
 
-  bool is_cpu() const { return context_.style == Style::cpu; }
   const Shape& shape() const { return bound_.loop.shape; }
 
   std::vector<RowTraversal> traversals(bool keeps) const {
@@ -136,7 +131,6 @@ class RowKernel {
     for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
       kernel_.memory(Role::output, bound_.operand_of_output(i), bound_.outputs[i], text("out", i));
     }
-    if (is_cpu()) declare_workspace();
     kernel_.number("rows", rows_);
     kernel_.number("length", length_);
     kept_[0].declare_lengths(kernel_);
@@ -167,41 +161,16 @@ class RowKernel {
   }
 
   std::size_t width_of(std::size_t value) const { return is_wide(compute_of(body_.type(value))) ? 8 : 4; }
-  /// With every value that is kept taking `length` elements.
-  std::size_t bytes_kept(std::int64_t length) const {
+  std::size_t bytes_kept() const {
     std::size_t bytes = 0;
     for (const RowTraversal& traversal : traversals_) {
-      for (const std::size_t value : traversal.level.kept) bytes += width_of(value) * static_cast<std::size_t>(length);
+      for (const std::size_t value : traversal.level.kept) bytes += width_of(value) * padded_length();
     }
     return bytes;
   }
 
-  /// Of a row that is kept: whole lines of the cache, or, in local memory, few sizes, so that rows share kernels.
-  std::int64_t padded_length() const {
-    if (!is_cpu()) return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length_)));
-    constexpr auto line = static_cast<std::int64_t>(line_bytes / 4);
-    return (length_ + line - 1) / line * line;
-  }
-
-  std::int64_t share() const {
-    const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
-    const std::int64_t items = std::clamp<std::int64_t>(std::min(rows_, rows_ * length_ / smallest_row_share), 1, most);
-    return (rows_ + items - 1) / items;
-  }
-  std::int64_t items() const { return (rows_ + share() - 1) / share(); }
-
-  /// Each kept value has a row for each item.
-  void declare_workspace() {
-    std::size_t before = 0;
-    for (const RowTraversal& traversal : traversals_) {
-      for (const std::size_t value : traversal.level.kept) {
-        const std::size_t width = width_of(value);
-        kernel_.memory(Role::workspace, 0, type(value), width, static_cast<std::int64_t>(before / width),
-                       text("keep", value));
-        before += width * static_cast<std::size_t>(padded_length() * items());
-      }
-    }
-  }
+  /// Of a row that is kept: few sizes, so that rows share kernels.
+  std::size_t padded_length() const { return std::bit_ceil(static_cast<std::size_t>(length_)); }
 
   /// Places of the row's first element, and what there is one of in the row.
   void begin_row() {
@@ -227,20 +196,20 @@ class RowKernel {
 
   std::string place(std::size_t lane) const { return text("start", lane, " + ", reduced_[lane].place("r")); }
 
-  /// What the traversal computes of element j; `keep` adds to j what leads to the item's own row.
-  void element(std::string_view indent, const RowTraversal& traversal, std::string_view keep) {
+  /// What the traversal computes of element j.
+  void element(std::string_view indent, const RowTraversal& traversal) {
     kernel_.line(text(indent, reduced_[0].split("r", "j", "long")));
     for (const std::size_t value : traversal.computed) {
       if (value < program_.inputs) {
         kernel_.line(text(indent, body_.load_input(value, place(input_lane(value)))));
       } else if (kept_before_.contains(value)) {
-        kernel_.line(text(indent, "const ", type(value), " v", value, " = keep", value, "[", keep, "j];"));
+        kernel_.line(text(indent, "const ", type(value), " v", value, " = keep", value, "[j];"));
       } else {
         kernel_.line(text(indent, body_.step(value, "0")));
       }
     }
     for (const std::size_t value : traversal.level.kept) {
-      kernel_.line(text(indent, "keep", value, "[", keep, "j] = v", value, ";"));
+      kernel_.line(text(indent, "keep", value, "[j] = v", value, ";"));
     }
   }
   void end_traversal(const RowTraversal& traversal) {
@@ -254,81 +223,6 @@ class RowKernel {
     for (std::size_t i = 0; i < bound_.outputs.size(); ++i) {
       if (!whole_[program_.outputs[i]]) continue;
       kernel_.line(text(indent, body_.store_output(i, place(output_lane(i)))));
-    }
-  }
-
-  KernelLaunch item_by_row(std::size_t& workspace) {
-    kernel_.number("share", share());
-    kernel_.number("keep_length", padded_length());
-    workspace = bytes_kept(padded_length() * items());
-    kernel_.line("  const long first = (long)get_global_id(0) * share;");
-    kernel_.line("  const long past = min(first + share, rows);");
-    kernel_.line("  const long mine = (long)get_global_id(0) * keep_length;");
-    for (const RowTraversal& traversal : traversals_) {
-      for (const std::size_t fold : traversal.level.folds) {
-        kernel_.line(text("  ", fold_of(fold).type(), " tile", fold, "[", row_tile, "];"));
-      }
-    }
-    kernel_.line("  for (long row = first; row < past; ++row) {");
-    begin_row();
-    for (const RowTraversal& traversal : traversals_) {
-      row_values(traversal);
-      if (!traversal.level.folds.empty()) {
-        tiles(traversal);
-      } else if (writes_whole()) {
-        kernel_.line("    for (long j = 0; j < length; ++j) {");
-        element("      ", traversal, "mine + ");
-        store_whole("      ");
-        kernel_.line("    }");
-      }
-      end_traversal(traversal);
-    }
-    end_row("");
-    kernel_.line("  }");
-    KernelLaunch launch = kernel_.finish();
-    launch.global[0] = static_cast<std::size_t>(items());
-    return launch;
-  }
-
-  // The order of additions is that of the kernel that reduces a tensor in memory.
-  void tiles(const RowTraversal& traversal) {
-    for (const std::size_t fold : traversal.level.folds) {
-      const FoldText f = fold_of(fold);
-      kernel_.line(text("    ", f.type(), "16 total", fold, " = ", f.start(), "; ", f.type(), " single", fold, " = ",
-                        f.start(), ";"));
-    }
-    kernel_.line(text("    for (long from = 0; from < length; from += ", stretch, ") {"));
-    kernel_.line(text("      const long until = min(from + ", stretch, ", length);"));
-    for (const std::size_t fold : traversal.level.folds) {
-      kernel_.line(text("      ", fold_of(fold).type(), "16 some", fold, " = ", fold_of(fold).start(), ";"));
-    }
-    kernel_.line(text("      for (long at = from; at < until; at += ", row_tile, ") {"));
-    kernel_.line(text("        const int width = (int)min((long)", row_tile, ", until - at);"));
-    kernel_.line("        for (int l = 0; l < width; ++l) {");
-    kernel_.line("          const long j = at + l;");
-    element("          ", traversal, "mine + ");
-    for (const std::size_t fold : traversal.level.folds) {
-      kernel_.line(text("          tile", fold, "[l] = ", folded_element(fold), ";"));
-    }
-    kernel_.line("        }");
-    for (const std::size_t fold : traversal.level.folds) {
-      const FoldText f = fold_of(fold);
-      const std::string some = text("some", fold), single = text("single", fold), tiled = text("tile", fold);
-      kernel_.line("        { int l = 0; for (; l + 16 <= width; l += 16) {");
-      kernel_.line(text("            const ", f.type(), "16 next = vload16(0, ", tiled, " + l);"));
-      kernel_.line(text("            ", some, " = ", f.sixteen(some, "next"), ";"));
-      kernel_.line(text("          } for (; l < width; ++l) ", single, " = ", f.two(single, tiled + "[l]"), "; }"));
-    }
-    kernel_.line("      }");
-    for (const std::size_t fold : traversal.level.folds) {
-      const std::string total = text("total", fold);
-      kernel_.line(text("      ", total, " = ", fold_of(fold).sixteen(total, text("some", fold)), ";"));
-    }
-    kernel_.line("    }");
-    for (const std::size_t fold : traversal.level.folds) {
-      const std::string single = text("single", fold);
-      kernel_.line(text("    ", fold_of(fold).across(text("total", fold), single, text("lanes", fold))));
-      kernel_.line(text("    ", finished(fold, single)));
     }
   }
 
@@ -354,7 +248,7 @@ class RowKernel {
       }
       if (!traversal.level.folds.empty() || writes_whole()) {
         kernel_.line(text("    for (long j = me; j < length; j += ", group, ") {"));
-        element("      ", traversal, "");
+        element("      ", traversal);
         for (const std::size_t fold : traversal.level.folds) {
           const std::string total = text("total", fold);
           kernel_.line(text("      { const ", fold_of(fold).type(), " next = ", folded_element(fold), "; ", total,
@@ -406,7 +300,7 @@ LaunchPlan row_launch_plan(const Context& context, const NamedLoop& loop) {
   LaunchPlan plan;
   plan.name = loop.name;
   if (element_count(core::reduced_shape(loop.bound.loop.shape, loop.bound.loop.axes, true)) == 0) return plan;
-  plan.launches.push_back(RowKernel(context, loop).generate(plan.workspace));
+  plan.launches.push_back(RowKernel(context, loop).generate());
   return plan;
 }
 

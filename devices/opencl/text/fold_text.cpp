@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of each reduction that adds up elements, once for both styles.
+// The rules of each reduction that adds up elements.
 #include "devices/opencl/text/fold_text.hpp"
 
 #include "core/graph/op_ids.hpp"
@@ -59,35 +59,6 @@ std::string FoldText::two(const std::string& a, const std::string& b) const {
     case OpId::mean: return by(OpId::add);
     default: core::refuse_operator("opencl: reductions", op_);
   }
-}
-
-std::string FoldText::sixteen(std::string_view a, std::string_view b) const {
-  const bool wide = size_of(accumulator_) == 8;
-  const std::string natural = wide ? "ulong16" : "uint16";
-  const bool real = is_floating(compute_of(accumulator_));
-  const auto wrapping = [&](std::string_view sign) {
-    if (real) return text(a, sign, b);
-    return text("as_", type(), "16(as_", natural, "(", a, ")", sign, "as_", natural, "(", b, "))");
-  };
-  switch (op_) {
-    case OpId::prod: return wrapping(" * ");
-    case OpId::any: return text(a, " | ", b);
-    case OpId::all: return text(a, " & ", b);
-    case OpId::min:
-      return text("select(", b, ", ", a, ", (", a, " <= ", b, ")", real ? text(" | (", a, " != ", a, ")") : "", ")");
-    case OpId::max:
-      return text("select(", b, ", ", a, ", (", a, " >= ", b, ")", real ? text(" | (", a, " != ", a, ")") : "", ")");
-    case OpId::sum:
-    case OpId::mean: return wrapping(" + ");
-    default: core::refuse_operator("opencl: reductions", op_);
-  }
-}
-
-std::string FoldText::across(std::string_view vector, std::string_view into, std::string_view scratch) const {
-  const std::string here = text(scratch, "[l]"), there = text(scratch, "[l + half_width]");
-  return text(type(), " ", scratch, "[16]; vstore16(", vector, ", 0, ", scratch, "); ",
-              "for (int half_width = 8; half_width > 0; half_width /= 2) ", "for (int l = 0; l < half_width; ++l) ",
-              here, " = ", two(here, there), "; ", into, " = ", two(std::string(into), text(scratch, "[0]")), ";");
 }
 
 void FoldText::declare_divisor(KernelText& kernel, std::string_view name, double count) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of a reduction as text: where it begins, how two and how sixteen are combined, what becomes of the last.
+// The parts of a reduction as text: where it begins, how two are combined, what becomes of the last.
 #pragma once
 
 #include <string>
@@ -25,10 +25,6 @@ class FoldText {
   /// What changes nothing when it is combined.
   std::string start() const;
   std::string two(const std::string& a, const std::string& b) const;
-  /// Of vectors of sixteen.
-  std::string sixteen(std::string_view a, std::string_view b) const;
-  /// Statements that fold the sixteen of `vector` pairwise, and then into `into`. `scratch` names an array of theirs.
-  std::string across(std::string_view vector, std::string_view into, std::string_view scratch) const;
 
   /// A mean's divisor as an argument called `name`; nothing for other operators.
   void declare_divisor(KernelText& kernel, std::string_view name, double count) const;

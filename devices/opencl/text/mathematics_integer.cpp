@@ -23,17 +23,6 @@ static float round_f16(float x) {
   const float large = size >= 65520.0f ? copysign(INFINITY, x) : kept;
   return x != x ? x : large;
 }
-
-// PoCL 5.0 (LLVM 17) may load for vload_half16 as if halves stood at multiples of 32 bytes, which a copy does. PoCL 3.1
-// (LLVM 14) does not, and sums of rows would take half as long again there.
-static float16 sixteen_f16(const global half* from) {
-#if defined(POCL_DEVICE_ADDRESS_BITS) && __clang_major__ > 14
-  const ushort16 bits = vload16(0, (const global ushort*)from);
-  return vload_half16(0, (const private half*)&bits);
-#else
-  return vload_half16(0, from);
-#endif
-}
 )CLC";
 
 // The first fault is noted; who notes it is the only one to write its numbers.
