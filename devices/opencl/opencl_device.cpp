@@ -81,7 +81,6 @@ core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
   MemoryHandle memory(clCreateBuffer(context_.context.get(), flags, std::max<std::size_t>(bytes, 1), nullptr, &status));
   check(status, "clCreateBuffer",
         text(context_.name, ": cannot allocate ", bytes, " bytes (", allocated(), " in use)"));
-  ask_for_huge_pages(memory.get(), bytes);
   const auto release = [](core::Device* device, void* held, std::size_t size, void*) {
     clReleaseMemObject(static_cast<cl_mem>(held));
     static_cast<OpenClDevice*>(device)->allocated_.fetch_sub(size, std::memory_order_relaxed);

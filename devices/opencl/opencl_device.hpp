@@ -53,9 +53,6 @@ class OpenClDevice final : public core::Device {
   ProgramCache::Counts cache_counts() const { return context_.programs.counts(); }
 
  private:
-  /// Of a large buffer in a processor's memory, before anything is written there: with small pages much of the time of
-  /// a kernel goes into finding them.
-  void ask_for_huge_pages(cl_mem memory, std::size_t bytes);
   LaunchPlan launch_plan_of(const core::Step& step) const;
   /// Compiles what is missing, as one program; afterwards every launch of the plans has an entry.
   void compile_missing(std::span<const LaunchPlan> plans);

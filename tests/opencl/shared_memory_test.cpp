@@ -5,10 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 #include <tyto/tyto.hpp>
 
@@ -38,21 +34,6 @@ OpenClDevice* shared_device() {
   if (device->context().shares_host_memory) return device;
   MESSAGE("no OpenCL device here works in the host's memory: nothing is checked");
   return nullptr;
-}
-
-/// What the system knows of the memory there, as it says in /proc/self/smaps; empty where it does not tell.
-std::string flags_of_memory(const void* memory) {
-  std::ifstream maps("/proc/self/smaps");
-  const auto at = reinterpret_cast<std::uintptr_t>(memory);
-  bool inside = false;
-  for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t begin = 0, past = 0;
-    char dash = 0;
-    std::istringstream words(line);
-    if (words >> std::hex >> begin >> dash >> past && dash == '-') inside = begin <= at && at < past;
-    if (inside && line.starts_with("VmFlags:")) return line + ' ';
-  }
-  return {};
 }
 
 L ramp() { return L::arange(0, static_cast<double>(count), 1, DType::f32); }
@@ -162,17 +143,6 @@ TEST_CASE("a device with memory of its own copies each once") {
   CHECK(copied_bytes().in == bytes);
   CHECK(copied_bytes().out == bytes);
   CHECK(copied_bytes().within == 0);
-}
-
-TEST_CASE("large buffers in a processor's memory ask for huge pages") {
-  OpenClDevice* const device = shared_device();
-  if (device == nullptr || !std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) return;
-  constexpr std::size_t size = std::size_t{64} << 20;
-  const core::BufferRef buffer = device->allocate(size);
-  const core::BufferRef shown = device->share_with_host(buffer, 0, size, cpu::device());
-  REQUIRE(shown != nullptr);
-  const std::string flags = flags_of_memory(shown->at(size / 2).pointer());
-  if (!flags.empty()) CHECK(flags.find(" hg ") != std::string::npos);
 }
 
 }  // namespace shared_memory_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel of a loop over elements, in either style, for any strides.
+// The kernel of a loop over elements, of which each has an item, for any strides.
 #include <algorithm>
 
 #include "core/value/text.hpp"
@@ -10,9 +10,6 @@
 namespace tyto::opencl {
 
 namespace {
-
-constexpr std::int64_t smallest_share = 2048;  // elements an item of the CPU style should have to be worth its start
-constexpr std::int64_t chunk_granule = 64;     // shares end on multiples of it, so that no vector is cut
 
 // One operand of the loops: where it lies once neighbouring axes have been merged.
 struct Lane {
@@ -46,7 +43,7 @@ class ElementKernel {
   }
 
   KernelLaunch generate() {
-    KernelText kernel(context_.style == Style::gpu && fits_int());
+    KernelText kernel(fits_int());
     for (std::size_t i = 0; i < bound_.inputs.size(); ++i) {
       kernel.memory(MemoryArgument::Role::input, bound_.operand_of_input(i), bound_.inputs[i], text("in", i));
     }
@@ -55,7 +52,20 @@ class ElementKernel {
     }
     kernel.number("count", count_);
     body_.declare(kernel);
-    return context_.style == Style::cpu ? long_loops(kernel) : item_an_element(kernel);
+    declare_axes(kernel);
+    kernel.line(text("  const ", kernel.index(), " i = get_global_id(0);"));
+    kernel.line("  if (i >= count) return;");
+    if (rank_ > 1) {
+      coordinates_of(kernel, "i");
+      for (const Lane& lane : lanes_) {
+        kernel.line(text("  const ", kernel.index(), " row_", lane.name, " = ", row_start(lane), ";"));
+      }
+    }
+    element(kernel);
+    KernelLaunch launch = kernel.finish(text("__attribute__((reqd_work_group_size(", context_.group, ", 1, 1))) "));
+    launch.local[0] = context_.group;
+    launch.global[0] = (static_cast<std::size_t>(count_) + context_.group - 1) / context_.group * context_.group;
+    return launch;
   }
 
  private:
@@ -119,87 +129,17 @@ class ElementKernel {
     kernel.line(text("  ", kernel.index(), " c0 = rest;"));
   }
 
-  void element(KernelText& kernel, std::string_view indent, std::string_view counter, std::string_view index,
-               bool with_repeated_loads) const {
+  void element(KernelText& kernel) const {
+    const std::string counter = rank_ == 1 ? "i" : text("c", rank_ - 1);
     for (const Lane& lane : lanes_) {
-      if (!lane.is_input || (!with_repeated_loads && stride(lane, rank_ - 1) == 0)) continue;
-      kernel.line(text(indent, body_.load_input(lane.which, place(lane, counter))));
+      if (lane.is_input) kernel.line(text("  ", body_.load_input(lane.which, place(lane, counter))));
     }
     for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
-      kernel.line(text(indent, body_.step(v, index)));
+      kernel.line(text("  ", body_.step(v, "i")));
     }
     for (const Lane& lane : lanes_) {
-      if (!lane.is_input) kernel.line(text(indent, body_.store_output(lane.which, place(lane, counter))));
+      if (!lane.is_input) kernel.line(text("  ", body_.store_output(lane.which, place(lane, counter))));
     }
-  }
-
-  // Each item takes one run of consecutive elements, row by row, in a loop that vectorises.
-  KernelLaunch long_loops(KernelText& kernel) const {
-    const std::int64_t most = static_cast<std::int64_t>(context_.units) * 4;
-    const std::int64_t items = std::clamp<std::int64_t>(count_ / smallest_share, 1, most);
-    const std::int64_t share = (count_ + items - 1) / items;
-    const std::int64_t chunk = (share + chunk_granule - 1) / chunk_granule * chunk_granule;
-    kernel.number("chunk", chunk);
-    declare_axes(kernel);
-    kernel.line("  const long begin = (long)get_global_id(0) * chunk;");
-    kernel.line("  const long end = min(begin + chunk, count);");
-    const auto hoist = [&](std::string_view indent) {
-      for (const Lane& lane : lanes_) {
-        if (lane.is_input && stride(lane, rank_ - 1) == 0) {
-          kernel.line(text(indent, body_.load_input(lane.which, place(lane, "0"))));
-        }
-      }
-    };
-    if (rank_ == 1) {
-      hoist("  ");
-      kernel.line("  for (long i = begin; i < end; ++i) {");
-      element(kernel, "    ", "i", "i", false);
-      kernel.line("  }");
-    } else {
-      rows(kernel, hoist);
-    }
-    KernelLaunch launch = kernel.finish();
-    launch.global[0] = static_cast<std::size_t>((count_ + chunk - 1) / chunk);
-    return launch;
-  }
-
-  template <class Hoist>
-  void rows(KernelText& kernel, const Hoist& hoist) const {
-    const int inner = rank_ - 1;
-    coordinates_of(kernel, "begin");
-    kernel.line("  for (long done = begin; done < end;) {");
-    kernel.line(text("    const long run = min(n", inner, " - c", inner, ", end - done);"));
-    for (const Lane& lane : lanes_) kernel.line(text("    const long row_", lane.name, " = ", row_start(lane), ";"));
-    hoist("    ");
-    kernel.line(text("    const long past = c", inner, " + run;"));
-    kernel.line(text("    const long number = done - c", inner, ";"));
-    kernel.line(text("    for (long j = c", inner, "; j < past; ++j) {"));
-    element(kernel, "      ", "j", "(number + j)", false);
-    kernel.line("    }");
-    kernel.line(text("    done += run; c", inner, " = 0;"));
-    // The coordinates count on like an odometer.
-    for (int axis = inner - 1; axis > 0; --axis) {
-      kernel.line(text("    if (++c", axis, " == n", axis, ") { c", axis, " = 0;"));
-    }
-    kernel.line(text("    ++c0;", std::string(static_cast<std::size_t>(std::max(inner - 1, 0)), '}')));
-    kernel.line("  }");
-  }
-
-  KernelLaunch item_an_element(KernelText& kernel) const {
-    declare_axes(kernel);
-    kernel.line(text("  const ", kernel.index(), " i = get_global_id(0);"));
-    kernel.line("  if (i >= count) return;");
-    if (rank_ > 1) {
-      coordinates_of(kernel, "i");
-      for (const Lane& lane : lanes_) {
-        kernel.line(text("  const ", kernel.index(), " row_", lane.name, " = ", row_start(lane), ";"));
-      }
-    }
-    element(kernel, "  ", rank_ == 1 ? "i" : text("c", rank_ - 1), "i", true);
-    KernelLaunch launch = kernel.finish(text("__attribute__((reqd_work_group_size(", context_.group, ", 1, 1))) "));
-    launch.local[0] = context_.group;
-    launch.global[0] = (static_cast<std::size_t>(count_) + context_.group - 1) / context_.group * context_.group;
-    return launch;
   }
 
   const Context& context_;

@@ -63,8 +63,7 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   kernel.number("length", length);
   kernel.number("in_step", steps[0]);
   kernel.number("out_step", steps[1]);
-  const std::int64_t items = context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : tasks;
-  kernel.distribute(tasks, items);
+  kernel.distribute(tasks, tasks);
   kernel.line(text("    ", from.split("l", "task", "long")));
   kernel.line(text("    long from = ", from.place("l"), ", to = ", to.place("l"), ";"));
   kernel.line(text("    ", rule.type(), " running = ", rule.start(), ";"));
@@ -77,7 +76,7 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   kernel.line("    }");
   kernel.line("  }");
   KernelLaunch launch = kernel.finish();
-  if (context.style == Style::gpu) launch.local[0] = 0;
+  launch.local[0] = 0;
   plan.launches.push_back(std::move(launch));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A team of one needs neither barriers nor shared memory, and its text has none.
+// Each team goes on with the next piece of work that no other has.
 #include "devices/opencl/loops/team_loop.hpp"
 
 #include <algorithm>
@@ -12,22 +12,21 @@ namespace {
 
 // Of two sizes only, since drivers compile a kernel for each.
 constexpr std::int64_t small_team = 32;
-constexpr std::int64_t teams_of_a_gpu_unit = 8;  // enough to hide one another's waits
+constexpr std::int64_t teams_of_a_unit = 8;  // enough to hide one another's waits
 
 }  // namespace
 
 TeamLoop::TeamLoop(const Context& context, std::int64_t tasks, std::int64_t width) : tasks_(tasks) {
   const auto units = static_cast<std::int64_t>(context.units), most = static_cast<std::int64_t>(context.group);
-  const bool is_cpu = context.style == Style::cpu;
-  members_ = is_cpu ? 1 : width > small_team ? most : std::min(small_team, most);
-  teams_ = std::clamp<std::int64_t>(tasks, 1, units * (is_cpu ? 4 : teams_of_a_gpu_unit));
+  members_ = width > small_team ? most : std::min(small_team, most);
+  teams_ = std::clamp<std::int64_t>(tasks, 1, units * teams_of_a_unit);
 }
 
 void TeamLoop::open(KernelText& kernel) const {
   kernel.number("tasks", tasks_);
   kernel.number("teams", teams_);
   kernel.line("  const long team = get_group_id(0);");
-  kernel.line(is_alone() ? "  const int member = 0;" : "  const int member = get_local_id(0);");
+  kernel.line("  const int member = get_local_id(0);");
   kernel.line(text("  const int members = ", members_, ";"));
   kernel.line("  for (long task = team; task < tasks; task += teams) {");
 }
@@ -44,10 +43,6 @@ KernelLaunch TeamLoop::close(KernelText& kernel) const {
 
 std::string TeamLoop::each(std::string_view name, std::string_view first, std::string_view past) {
   return text("for (int ", name, " = ", first, " + member; ", name, " < ", past, "; ", name, " += members)");
-}
-
-std::string_view TeamLoop::wait() const {
-  return is_alone() ? "" : "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 }
 
 }  // namespace tyto::opencl

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A loop over pieces of work, such as lines, each done by a team: all items of a work-group together, or,
-// in the CPU style, one item.
+// A loop over pieces of work, such as lines, each done by a team, all items of a work-group together.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +28,9 @@ class TeamLoop {
   /// The head of a loop over `name` in [first, past), shared by the members.
   static std::string each(std::string_view name, std::string_view first, std::string_view past);
   /// A statement after which every member sees what the others wrote before it. All members must come to it.
-  std::string_view wait() const;
+  static constexpr std::string_view wait() { return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"; }
 
  private:
-  bool is_alone() const { return members_ == 1; }
-
   std::int64_t tasks_, teams_, members_;
 };
 

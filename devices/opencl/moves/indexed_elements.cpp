@@ -49,7 +49,7 @@ class ElementWriter {
  public:
   ElementWriter(const Context& context, const core::Step& step)
       : step_(step),
-        kernel_(context.style == Style::gpu && fits(step)),
+        kernel_(fits(step)),
         loop_(context, step.outputs[0].view.shape),
         bits_(bits_name(step.outputs[0].dtype)) {
     // The first operand holds elements, or indices where it is the only thing known.

@@ -17,14 +17,14 @@ using Role = MemoryArgument::Role;
 
 constexpr std::int64_t first_run = 16;
 
-KernelLaunch runs_kernel(const Context& context, const Keys& keys, const Ordered& to) {
+KernelLaunch runs_kernel(const Keys& keys, const Ordered& to) {
   const std::int64_t runs = (keys.length + first_run - 1) / first_run, tasks = keys.lines * runs;
   KernelText kernel(false);
   keys.declare(kernel);
   to.declare(kernel);
   kernel.number("length", keys.length);
   kernel.number("runs", runs);
-  kernel.distribute(tasks, context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : tasks);
+  kernel.distribute(tasks, tasks);
   kernel.line("    const long line = task / runs, begin = task % runs * 16;");
   kernel.line("    const int width = min(length - begin, 16L);");
   kernel.line(text("    ", to.key_type(), " key[16]; ", to.position_type(), " position[16];"));
@@ -41,7 +41,7 @@ KernelLaunch runs_kernel(const Context& context, const Keys& keys, const Ordered
   kernel.line("    }");
   kernel.line("  }");
   KernelLaunch launch = kernel.finish();
-  if (context.style == Style::gpu) launch.local[0] = 0;
+  launch.local[0] = 0;
   return launch;
 }
 
@@ -49,7 +49,7 @@ KernelLaunch runs_kernel(const Context& context, const Keys& keys, const Ordered
 KernelLaunch merge_kernel(const Context& context, const Keys& keys, const Ordered& from, const Ordered& to,
                           std::int64_t width) {
   KernelText kernel(false);
-  const CoordinateLoop loop(context, {keys.lines, keys.length}, 16);
+  const CoordinateLoop loop(context, {keys.lines, keys.length});
   from.declare(kernel, "_from");
   to.declare(kernel);
   kernel.number("length", keys.length);
@@ -88,7 +88,7 @@ Ordered append_ordering(LaunchPlan& plan, const Context& context, const Keys& ke
     return Ordered(keys, keys_at, plan.reserve(count * sizes.position_bytes()));
   };
   Ordered from = reserve();
-  plan.launches.push_back(runs_kernel(context, keys, from));
+  plan.launches.push_back(runs_kernel(keys, from));
   if (keys.length <= first_run) return from;
   Ordered to = reserve();
   for (std::int64_t width = first_run; width < keys.length; width *= 2) {

@@ -89,7 +89,7 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   for (std::size_t axis = 0; axis < chosen; ++axis) at.push_back(axis == 0 ? "rest" : text("q", axis));
   const char* type = type_name(compute_of(out.dtype));
   kernel.line("    const ulong key = keys[c0];");
-  kernel.line(text("    if (c0 > 0 && keys[c0 - 1] == key) ", loop.next()));
+  kernel.line(text("    if (c0 > 0 && keys[c0 - 1] == key) return;"));
   kernel.line(text("    const long place = (long)key + ", to.place(within), ";"));
   kernel.line(text("    ", type, " value = ", load(out.dtype, "out", "place"), ";"));
   kernel.line("    for (long p = c0; p < positions_in_all && keys[p] == key; ++p) {");

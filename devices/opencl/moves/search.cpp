@@ -41,7 +41,7 @@ std::string search(DType type, bool after) {
 void append_searchsorted(LaunchPlan& plan, const Context& context, const core::Step& step) {
   const core::Operand &line = step.inputs[0], &values = step.inputs[1], &out = step.outputs[0];
   KernelText kernel(false);
-  const CoordinateLoop loop(context, out.view.shape, 16);
+  const CoordinateLoop loop(context, out.view.shape);
   declare_line(kernel, line, 0);
   kernel.memory(Role::input, 1, values, "values");
   kernel.memory(Role::output, 0, out, "out");
@@ -72,11 +72,10 @@ KernelLaunch check_edges(const Context& context, const core::Operand& edges) {
 
 // Every item counts for itself; integers add up the same in any order.
 void append_histogram(LaunchPlan& plan, const Context& context, const core::Step& step) {
-  constexpr std::int64_t values_an_item = 1024, most_counts = 1 << 20;
+  constexpr std::int64_t values_an_item = 1024, most_items = 4096, most_counts = 1 << 20;
   const core::Operand &values = step.inputs[0], &edges = step.inputs[1], &out = step.outputs[0];
   const std::int64_t bins = edges.view.shape[0] - 1, count = values.view.count();
-  const std::int64_t wanted = context.style == Style::cpu ? static_cast<std::int64_t>(context.units) * 4 : 4096;
-  const std::int64_t most = std::max<std::int64_t>(std::min(wanted, most_counts / bins), 1);
+  const std::int64_t most = std::max<std::int64_t>(std::min(most_items, most_counts / bins), 1);
   const std::int64_t items = std::clamp<std::int64_t>(count / values_an_item, 1, most);
   const std::size_t at = plan.reserve(static_cast<std::size_t>(items * bins) * 8);
   const auto counts = [&](KernelText& kernel) {
@@ -116,11 +115,11 @@ void append_histogram(LaunchPlan& plan, const Context& context, const core::Step
   kernel.line("    }");
   kernel.line("  }");
   KernelLaunch launch = kernel.finish();
-  if (context.style == Style::gpu) launch.local[0] = 0;
+  launch.local[0] = 0;
   plan.launches.push_back(std::move(launch));
 
   KernelText total(false);
-  const CoordinateLoop loop(context, {bins}, items);
+  const CoordinateLoop loop(context, {bins});
   counts(total);
   total.memory(Role::output, 0, out, "out");
   loop.open(total);

@@ -92,7 +92,7 @@ void append_sort(LaunchPlan& plan, const Context& context, const core::Step& ste
     const Lines to = lines_along(out.view, wanted.axis);
     const LoopAxes to_axes("y", to.view);
     KernelText kernel(false);
-    const CoordinateLoop loop(context, {keys.lines, wanted.count}, 8);
+    const CoordinateLoop loop(context, {keys.lines, wanted.count});
     if (holds_values) keys.declare(kernel);
     kernel.memory(Role::output, 0, out, "out");
     ordered.declare(kernel);

@@ -61,7 +61,7 @@ KernelLaunch layout_kernel(const Context& context, const Convolution& c, const V
   const DType type = c.image.dtype, stored = accumulator_of(type);
   const std::size_t axes = c.axes.size();
   const std::vector<View> views = {c.image.view, laid_out};
-  KernelText kernel(context.style == Style::gpu && fits_int(views));
+  KernelText kernel(fits_int(views));
   const CoordinateLoop loop(context, laid_out.shape);
   kernel.memory(Role::input, 0, c.image, "in");
   kernel.memory(Role::workspace, 0, storage_name(stored), size_of(stored),

@@ -25,10 +25,7 @@ using Coordinates = std::vector<std::string>;
 class WindowWriter {
  public:
   WindowWriter(const Context& context, const core::Step& step)
-      : context_(context),
-        step_(step),
-        kernel_(context.style == Style::gpu && fits(step)),
-        loop_(context, step.outputs[0].view.shape, 8) {
+      : context_(context), step_(step), kernel_(fits(step)), loop_(context, step.outputs[0].view.shape) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       kernel_.memory(KernelText::Role::input, i, step.inputs[i], text("in", i));
       memory_.emplace_back(text("in", i), step.inputs[i].view);

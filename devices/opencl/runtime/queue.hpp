@@ -47,13 +47,6 @@ class Queue {
     work(timing->queue.get());
     mark(*timing, what);
   }
-  /// Calls work(queue) with a queue beside this one, and waits for what it enqueues there, but for nothing else.
-  template <class Work>
-  void beside(std::string_view what, const Work& work) const {
-    const QueueHandle queue = open(0);
-    work(queue.get());
-    check(clFinish(queue.get()), "clFinish", what);
-  }
   /// Enqueues the end of the host's view of a buffer. A device that refuses is lost, and so is the view.
   void unmap(cl_mem buffer, void* memory) const;
   void finish() const;

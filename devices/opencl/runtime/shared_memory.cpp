@@ -6,10 +6,6 @@
 #include "core/value/text.hpp"
 #include "devices/opencl/opencl_device.hpp"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace tyto::opencl {
 
 namespace {
@@ -18,8 +14,6 @@ namespace {
 constexpr std::size_t least_shared = 4096;
 /// Bytes; what devices in the processor's memory ask of memory that they are to use as it lies.
 constexpr std::uintptr_t shared_alignment = 64;
-
-constexpr std::uintptr_t huge_page = std::uintptr_t{2} << 20;
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % shared_alignment == 0; }
 
@@ -38,28 +32,6 @@ struct Mapped {
 };
 
 }  // namespace
-
-void OpenClDevice::ask_for_huge_pages(cl_mem memory, std::size_t bytes) {
-#if defined(MADV_HUGEPAGE)
-  if (!context_.shares_host_memory || context_.style != Style::cpu || bytes < 2 * huge_page) return;
-  const std::string what = text(context_.name, ": looking where ", bytes, " bytes lie");
-  // Nothing uses the buffer yet, so nothing that is enqueued needs to be waited for.
-  context_.queue.beside(what, [&](cl_command_queue queue) {
-    cl_int status = CL_SUCCESS;
-    void* const mapped = clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, bytes, 0,
-                                            nullptr, nullptr, &status);
-    check(status, "clEnqueueMapBuffer", what);
-    const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
-    const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page,
-                         past = (begin + bytes) / huge_page * huge_page;
-    if (first < past) madvise(reinterpret_cast<void*>(first), past - first, MADV_HUGEPAGE);  // else it is just slower
-    check(clEnqueueUnmapMemObject(queue, memory, mapped, 0, nullptr, nullptr), "clEnqueueUnmapMemObject", what);
-  });
-#else
-  (void)memory;
-  (void)bytes;
-#endif
-}
 
 core::BufferRef OpenClDevice::share_from_host(const core::BufferRef& host, std::size_t offset, std::size_t bytes) {
   std::byte* const source = host->at(offset).pointer();

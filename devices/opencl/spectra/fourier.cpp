@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A team transforms a line by passes of the Stockham algorithm between two arrays, in local memory where they fit. In
-// the CPU style a team of one takes as many lines at once as a vector has lanes.
+// A team transforms a line by passes of the Stockham algorithm between two arrays, in local memory where they fit.
 //
-// A complex point j of lane l has its real part at 2 j lanes + l of an array and its imaginary part one row of lanes
-// on. Transforms in the other direction exchange both parts before and after. Real lines of even length are transformed
-// as complex ones of half of it: X_k = (Z_k + conj Z_m-k) / 2 - i root_k (Z_k - conj Z_m-k) / 2, and back.
+// A complex point j has its real part at 2 j of an array and its imaginary part behind it. Transforms in the other
+// direction exchange both parts before and after. Real lines of even length are transformed as complex ones of half of
+// it: X_k = (Z_k + conj Z_m-k) / 2 - i root_k (Z_k - conj Z_m-k) / 2, and back.
 #include "devices/opencl/families.hpp"
 
 #include <algorithm>
@@ -24,8 +23,6 @@ namespace {
 using Role = MemoryArgument::Role;
 
 constexpr std::int64_t most_local_bytes = 16384;  // bytes of both arrays; two teams fit a unit then
-constexpr std::int64_t most_vector_memory = 1 << 20;
-constexpr std::int64_t vector_bytes = 64;
 
 View without_axis(const View& view, std::size_t axis) {
   View out = view;
@@ -52,9 +49,8 @@ class FourierKernel {
         lines_in_(without_axis(in_.view, axis_)),
         lines_out_(without_axis(out_.view, axis_)),
         lines_(lines_in_.count()),
-        lanes_(lanes(context)),
-        local_(context.style == Style::gpu && bytes() <= most_local_bytes),
-        team_(context, (lines_ + lanes_ - 1) / lanes_, std::max<std::int64_t>(tables_.points / 4, 1)) {}
+        local_(bytes() <= most_local_bytes),
+        team_(context, lines_, std::max<std::int64_t>(tables_.points / 4, 1)) {}
 
   KernelLaunch generate(LaunchPlan& plan) {
     declare(plan);
@@ -83,16 +79,6 @@ class FourierKernel {
 
   std::int64_t bytes() const { return 4 * array_ * (wide_ ? 8 : 4); }
 
-  /// Lines of the CPU style that are transformed together.
-  std::int64_t lanes(const Context& context) const {
-    if (context.style == Style::gpu) return 1;
-    if (lines_ == 1) return 1;
-    const std::int64_t all = vector_bytes / (wide_ ? 8 : 4);
-    return all * bytes() <= most_vector_memory ? all : std::min<std::int64_t>(all, 4);
-  }
-
-  std::string vector() const { return lanes_ == 1 ? real_ : text(real_, lanes_); }
-
   void declare(LaunchPlan& plan) {
     kernel_.memory(Role::input, 0, real_, wide_ ? 8 : 4, in_.view.offset * numbers_of(in_), "in");
     kernel_.memory(Role::output, 0, real_, wide_ ? 8 : 4, out_.view.offset * numbers_of(out_), "out");
@@ -100,7 +86,7 @@ class FourierKernel {
     if (local_) {
       line("local ", real_, " room[", most_local_bytes / (wide_ ? 8 : 4), "];");
     } else {
-      const std::size_t at = plan.reserve(static_cast<std::size_t>(team_.teams() * bytes() * lanes_));
+      const std::size_t at = plan.reserve(static_cast<std::size_t>(team_.teams() * bytes()));
       kernel_.memory(Role::workspace, 0, real_, wide_ ? 8 : 4, static_cast<std::int64_t>(at) / (wide_ ? 8 : 4), "room");
     }
     from_.declare_lengths(kernel_);
@@ -108,8 +94,7 @@ class FourierKernel {
     to_.declare_strides(kernel_);
     kernel_.number("in_step", in_.view.strides[axis_]);
     kernel_.number("out_step", out_.view.strides[axis_]);
-    kernel_.number("lines", lines_);
-    kernel_.number("array", 2 * array_ * lanes_);
+    kernel_.number("array", 2 * array_);
     kernel_.constant("int", "length", static_cast<std::int32_t>(transform_.length));
     kernel_.constant("int", "points", static_cast<std::int32_t>(points_));
     kernel_.constant("int", "size", static_cast<std::int32_t>(tables_.points));
@@ -128,29 +113,26 @@ class FourierKernel {
   /// Numbers that an element of an operand consists of.
   static std::int64_t numbers_of(const core::Operand& operand) { return is_complex(operand.dtype) ? 2 : 1; }
 
-  /// Opens a loop over the lanes, each with the place `at` of its line in an operand, and whether the line is `there`:
-  /// the last lanes may have none.
-  void open_lanes(const LoopAxes& axes, const core::Operand& operand) {
-    line("for (int lane = 0; lane < ", lanes_, "; ++lane) {");
-    line("const int there = task * ", lanes_, " + lane < lines;");
-    line(from_.split("l", text("there ? task * ", lanes_, " + lane : 0"), "long"));
+  /// The place `at` of the line in an operand.
+  void find_line(const LoopAxes& axes, const core::Operand& operand) {
+    line(from_.split("l", "task", "long"));
     line("const long at = (", axes.place("l"), ") * ", numbers_of(operand), ";");
   }
-  static std::string point(std::string_view array, std::string_view j, std::string_view part, std::int64_t lanes) {
-    return text(array, "[(2 * (", j, ") + ", part, ") * ", lanes, " + lane]");
+  static std::string point(std::string_view array, std::string_view j, std::string_view part) {
+    return text(array, "[2 * (", j, ") + ", part, "]");
   }
 
-  /// Brings the points of the lanes' lines into x.
+  /// Brings the line's points into x.
   void fetch() {
     const std::int64_t width = numbers_of(in_);
     const auto element = [&](std::string_view j, int part) {
       return text("in[at + (", j, ") * in_step", width == 2 ? text(" * 2 + ", part) : "", "]");
     };
-    open_lanes(from_, in_);
+    line("{");
+    find_line(from_, in_);
     const bool packs = op_ == OpId::irfft && pairs_;
     line(TeamLoop::each("j", "0", packs ? "points + 1" : "points"), " {");
     line(real_, " re = 0, im = 0;");
-    line("if (there) {");
     if (op_ == OpId::fft) {
       line("re = ", element("j", 0), "; im = ", element("j", 1), ";");
     } else if (op_ == OpId::rfft) {
@@ -162,21 +144,20 @@ class FourierKernel {
       line("re = ", element("k", 0), ";");
       line("if (k != 0 && 2 * k != length) im = mirrored ? -", element("k", 1), " : ", element("k", 1), ";");
     }
-    line("}");
     const std::string_view first = packs ? "0" : "backward";
-    line(point("x", "j", first, lanes_), " = re; ", point("x", "j", text("1 - ", first), lanes_), " = im;");
+    line(point("x", "j", first), " = re; ", point("x", "j", text("1 - ", first)), " = im;");
     line("}}");
     wait();
   }
 
   void put() {
     const std::int64_t width = numbers_of(out_);
-    open_lanes(to_, out_);
-    line("if (there) {");
+    line("{");
+    find_line(to_, out_);
     const bool halves = op_ == OpId::rfft;
     line(TeamLoop::each("j", "0", halves ? "length / 2 + 1" : "points"), " {");
-    const std::string re = text("scale * ", point("x", "j", "backward", lanes_)),
-                      im = text("scale * ", point("x", "j", "1 - backward", lanes_));
+    const std::string re = text("scale * ", point("x", "j", "backward")),
+                      im = text("scale * ", point("x", "j", "1 - backward"));
     if (width == 2) {
       line("out[at + j * out_step * 2] = ", re, "; out[at + j * out_step * 2 + 1] = ", im, ";");
     } else if (pairs_) {
@@ -184,17 +165,7 @@ class FourierKernel {
     } else {
       line("out[at + j * out_step] = ", re, ";");
     }
-    line("}}}");
-  }
-
-  /// Opens a block with the arrays as vectors of the lanes.
-  void open_vectors() {
-    const std::string pointer = text(space_, vector(), "*");
-    line("{", pointer, " u = (", pointer, ")x; ", pointer, " v = (", pointer, ")y;");
-  }
-  void close_vectors() {
-    line("}");
-    wait();
+    line("}}");
   }
 
   /// Before a round of passes on a chirped line: points times the chirp, or what is convolved with it, and zeros
@@ -203,45 +174,42 @@ class FourierKernel {
     line("const int convolved = round == 1, past = !chirped ? 0 : round == 2 ? points : size;");
     line("const int limit = convolved ? size : points, start = convolved ? spectrum : chirp;");
     line("const int first = round == 2, then = convolved;");
-    open_vectors();
     line(TeamLoop::each("j", "0", "past"), " {");
-    line(vector(), " re = 0, im = 0;");
+    line(real_, " re = 0, im = 0;");
     line("if (j < limit) {");
-    line("const ", vector(), " a = u[2 * j + first], b = u[2 * j + 1 - first];");
+    line("const ", real_, " a = x[2 * j + first], b = x[2 * j + 1 - first];");
     line("const ", real_, "2 w = table[start + j];");
     line("re = a * w.x - b * w.y; im = a * w.y + b * w.x;");
     line("}");
-    line("u[2 * j + then] = re; u[2 * j + 1 - then] = im;");
+    line("x[2 * j + then] = re; x[2 * j + 1 - then] = im;");
     line("}");
-    close_vectors();
+    wait();
   }
 
   void exchange_arrays() { line("{", space_, real_, "* const other = x; x = y; y = other;}"); }
 
   void pack() {
-    open_vectors();
     line(TeamLoop::each("k", "0", "points"), " {");
-    line("const ", vector(), " a = u[2 * k], b = u[2 * k + 1], c = u[2 * (points - k)], d = u[2 * (points - k) + 1];");
+    line("const ", real_, " a = x[2 * k], b = x[2 * k + 1], c = x[2 * (points - k)], d = x[2 * (points - k) + 1];");
     line("const ", real_, "2 w = table[halves + k];");
-    line("const ", vector(), " off_re = a - c, off_im = b + d;");
-    line("v[2 * k + 1] = a + c - (off_im * w.x - off_re * w.y); v[2 * k] = b - d + (off_re * w.x + off_im * w.y);");
+    line("const ", real_, " off_re = a - c, off_im = b + d;");
+    line("y[2 * k + 1] = a + c - (off_im * w.x - off_re * w.y); y[2 * k] = b - d + (off_re * w.x + off_im * w.y);");
     line("}");
-    close_vectors();
+    wait();
     exchange_arrays();
   }
 
   void unpack() {
-    open_vectors();
     line(TeamLoop::each("k", "0", "points + 1"), " {");
     line("const int here = k == points ? 0 : k, other = k == 0 ? 0 : points - k;");
-    line("const ", vector(), " a = u[2 * here], b = u[2 * here + 1], c = u[2 * other], d = u[2 * other + 1];");
+    line("const ", real_, " a = x[2 * here], b = x[2 * here + 1], c = x[2 * other], d = x[2 * other + 1];");
     line("const ", real_, "2 w = table[halves + k];");
     const char* half = wide_ ? "0.5" : "0.5f";
-    line("const ", vector(), " off_re = ", half, " * (a - c), off_im = ", half, " * (b + d);");
-    line("v[2 * k] = ", half, " * (a + c) + (off_im * w.x + off_re * w.y);");
-    line("v[2 * k + 1] = ", half, " * (b - d) - (off_re * w.x - off_im * w.y);");
+    line("const ", real_, " off_re = ", half, " * (a - c), off_im = ", half, " * (b + d);");
+    line("y[2 * k] = ", half, " * (a + c) + (off_im * w.x + off_re * w.y);");
+    line("y[2 * k + 1] = ", half, " * (b - d) - (off_re * w.x - off_im * w.y);");
     line("}");
-    close_vectors();
+    wait();
     exchange_arrays();
   }
 
@@ -252,44 +220,43 @@ class FourierKernel {
     line("int radix = left % 4 == 0 ? 4 : left % 2 == 0 ? 2 : 3;");
     line("while (left % radix != 0) radix += 2;");
     line("const int m = left / radix, apart = m * before;");
-    open_vectors();
     line(TeamLoop::each("i", "0", "apart"), " {");
     line("const int p = i / before, q = i % before, to = q + before * radix * p, turn = p * before;");
-    const std::string v = vector(), root = text("const ", real_, "2 w");
+    const std::string v = real_, root = text("const ", real_, "2 w");
     line("if (radix == 4) {");
     line("const ", v,
-         " r0 = u[2 * i], r1 = u[2 * (i + apart)], r2 = u[2 * (i + 2 * apart)], r3 = u[2 * (i + 3 * apart)];");
-    line("const ", v, " i0 = u[2 * i + 1], i1 = u[2 * (i + apart) + 1], i2 = u[2 * (i + 2 * apart) + 1], ",
-         "i3 = u[2 * (i + 3 * apart) + 1];");
+         " r0 = x[2 * i], r1 = x[2 * (i + apart)], r2 = x[2 * (i + 2 * apart)], r3 = x[2 * (i + 3 * apart)];");
+    line("const ", v, " i0 = x[2 * i + 1], i1 = x[2 * (i + apart) + 1], i2 = x[2 * (i + 2 * apart) + 1], ",
+         "i3 = x[2 * (i + 3 * apart) + 1];");
     line("const ", v, " a = r0 + r2, b = i0 + i2, c = r0 - r2, d = i0 - i2, e = r1 + r3, f = i1 + i3, g = r1 - r3, ",
          "h = i1 - i3;");
     line(root, "1 = table[turn], w2 = table[2 * turn], w3 = table[3 * turn];");
-    line("v[2 * to] = a + e; v[2 * to + 1] = b + f;");
+    line("y[2 * to] = a + e; y[2 * to + 1] = b + f;");
     const auto turned = [&](int k, std::string_view re, std::string_view im) {
-      line("{const ", v, " re = ", re, ", im = ", im, "; const int at = 2 * (to + ", k, " * before); v[at] = re * w", k,
-           ".x - im * w", k, ".y; v[at + 1] = re * w", k, ".y + im * w", k, ".x;}");
+      line("{const ", v, " re = ", re, ", im = ", im, "; const int at = 2 * (to + ", k, " * before); y[at] = re * w", k,
+           ".x - im * w", k, ".y; y[at + 1] = re * w", k, ".y + im * w", k, ".x;}");
     };
     turned(1, "c + h", "d - g");
     turned(2, "a - e", "b - f");
     turned(3, "c - h", "d + g");
     line("} else if (radix == 2) {");
-    line("const ", v, " r0 = u[2 * i], r1 = u[2 * (i + apart)], i0 = u[2 * i + 1], i1 = u[2 * (i + apart) + 1];");
+    line("const ", v, " r0 = x[2 * i], r1 = x[2 * (i + apart)], i0 = x[2 * i + 1], i1 = x[2 * (i + apart) + 1];");
     line(root, "1 = table[turn];");
-    line("v[2 * to] = r0 + r1; v[2 * to + 1] = i0 + i1;");
+    line("y[2 * to] = r0 + r1; y[2 * to + 1] = i0 + i1;");
     turned(1, "r0 - r1", "i0 - i1");
     line("} else {");
     line("for (int k = 0; k < radix; ++k) {");
     line(v, " re = 0, im = 0;");
     line("for (int j = 0, around = 0; j < radix; ++j) {");
     line(root, " = table[around * (size / radix)];");
-    line("const ", v, " a = u[2 * (i + j * apart)], b = u[2 * (i + j * apart) + 1];");
+    line("const ", v, " a = x[2 * (i + j * apart)], b = x[2 * (i + j * apart) + 1];");
     line("re += a * w.x - b * w.y; im += a * w.y + b * w.x;");
     line("around += k; around -= around >= radix ? radix : 0;");
     line("}");
     line(root, " = table[k * turn];");
-    line("v[2 * (to + k * before)] = re * w.x - im * w.y; v[2 * (to + k * before) + 1] = re * w.y + im * w.x;");
+    line("y[2 * (to + k * before)] = re * w.x - im * w.y; y[2 * (to + k * before) + 1] = re * w.y + im * w.x;");
     line("}}}");
-    close_vectors();
+    wait();
     exchange_arrays();
     line("left = m; before *= radix;");
     line("}");
@@ -307,7 +274,7 @@ class FourierKernel {
   std::size_t axis_;
   View lines_in_, lines_out_;
   LoopAxes from_{"x", lines_in_}, to_{"y", lines_out_};
-  std::int64_t lines_, lanes_;
+  std::int64_t lines_;
   bool local_;
   TeamLoop team_;
   std::string space_;  // of the arrays

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A loop over the elements of a shape, in either style, whose body knows the coordinates of its element.
+// A loop over the elements of a shape, whose body knows the coordinates of its element.
 #pragma once
 
 #include <span>
@@ -14,8 +14,7 @@ namespace tyto::opencl {
 
 class CoordinateLoop {
  public:
-  /// `element_work`: how many elements of an element-wise loop cost as much as one of this.
-  CoordinateLoop(const Context& context, const Shape& shape, std::int64_t element_work = 1);
+  CoordinateLoop(const Context& context, const Shape& shape);
 
   /// Declares lengths, and opens the loop in the text.
   void open(KernelText& kernel) const;
@@ -24,8 +23,6 @@ class CoordinateLoop {
 
   /// The coordinate along an axis.
   std::string coordinate(std::int64_t axis) const;
-  /// The statement that leaves an element.
-  std::string_view next() const { return context_.style == Style::gpu ? "return;" : "continue;"; }
   /// The element's number in row-major order.
   static constexpr std::string_view number = "i";
 
@@ -35,7 +32,6 @@ class CoordinateLoop {
   const Context& context_;
   Shape shape_;  // at least one axis
   std::int64_t count_;
-  std::int64_t chunk_;  // elements of an item of the CPU style
 };
 
 /// Whether indices into these views and counts of their elements fit an int with room for sums.
