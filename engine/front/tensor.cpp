@@ -8,7 +8,6 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <sstream>
 
@@ -574,25 +573,6 @@ void eval(std::initializer_list<Tensor<M>> tensors) {
 }
 TYTO_INSTANTIATE(assign)
 TYTO_INSTANTIATE(eval)
-
-std::ostream& detail::print_list(std::ostream& out, const std::vector<Value>& values) {
-  std::vector<Value> defined;
-  std::ranges::copy_if(values, std::back_inserter(defined),
-                       [](const Value& value) { return static_cast<bool>(value); });
-  run::evaluate(defined);  // as one graph
-  out << '[';
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::ostringstream element;
-    print(element, values[i]);
-    out << (i == 0 ? "" : ",\n ");
-    const std::string text = element.str();
-    for (std::size_t at = 0; at < text.size(); ++at) {  // its lines stand one column further to the right
-      out << text[at];
-      if (text[at] == '\n' && text[at + 1] != '\n') out << ' ';
-    }
-  }
-  return out << ']';
-}
 
 template class Tensor<Eager>;
 template class Tensor<Lazy>;
