@@ -9,8 +9,6 @@
 // from eager mode's. Building a `Graph` is recording and prepare(); of a compiled function it is what the first call
 // takes longer than a later one, which packs weights besides. Drawing the weights is no part of it. With one thread
 // (TYTO_THREADS=1) times are of the processor.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +26,7 @@
 #include <tyto/tyto.hpp>
 
 #include "bench/mnist_network.hpp"
+#include "bench/process_usage.hpp"
 #include "examples/inception/networks.hpp"
 #include "examples/mask_rcnn/network.hpp"
 
@@ -39,12 +38,6 @@ using Lazy = tyto::Tensor<tyto::Lazy>;
 
 constexpr std::int64_t compared_steps = 3, mnist_batch = 100;
 const std::vector<std::string> networks{"inception_v3", "resnet50", "mask_rcnn", "mnist training"};
-
-double peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
-}
 
 /// Milliseconds of building and of the median run, bytes of the process, planned memory and states (lazy mode).
 struct Figures {
@@ -179,7 +172,7 @@ int run_child(const std::string& network, bool as_graph, const std::string& file
   std::sort(times.begin(), times.end());
   figures.milliseconds = times[times.size() / 2];
   if (!std::is_same_v<Tensor, Host> && !program.build) figures.building = std::max(first - figures.milliseconds, 0.0);
-  figures.peak = peak_bytes();
+  figures.peak = tyto::bench::peak_bytes();
   program.add_plan(figures);
   tyto::write_npy(file, stack(results));
   std::printf("%.6g %.6g %.0f %.0f %.0f\n", figures.building, figures.milliseconds, figures.peak, figures.planned,

@@ -11,15 +11,16 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <thread>
 
 #include "bench/papers/networks.hpp"
+#include "bench/process_usage.hpp"
 
 namespace {
 
 using namespace tyto;
+using bench::processor_seconds;
 using Lazy = tyto::Tensor<tyto::Lazy>;
 using Names = std::vector<std::string>;
 
@@ -58,12 +59,6 @@ void show_plans(std::int64_t side, const Names& networks) {
            Graph(spec, {.memory_strategy = std::string(each.name), .check_plan = true}));
     }
   }
-}
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
 /// Each client has a graph of its own: its arena is the slab that the text allocates once. Weights are shared.

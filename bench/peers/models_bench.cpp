@@ -9,8 +9,6 @@
 // median run, the growth of the process's peak memory in bytes, that peak, and milliseconds of processor time of a run.
 // Started as several processes, each trains on its part of the batch (ranks_peers.py): memory is then that of the
 // process with the most, and processor time that of all.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -25,6 +23,7 @@
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
+#include "bench/process_usage.hpp"
 #include "examples/gpt/model.hpp"
 #include "examples/inception/networks.hpp"
 #include "examples/resnet/network.hpp"
@@ -33,6 +32,8 @@ namespace {
 
 namespace nn = tyto::nn;
 namespace distributed = tyto::distributed;
+using tyto::bench::peak_bytes;
+using tyto::bench::processor_seconds;
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using Inputs = tyto::NamedList<Tensor>;
 
@@ -40,21 +41,6 @@ constexpr std::int64_t compared_steps = 4;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
-}
-
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double of_all(double number, distributed::Reduce how) {

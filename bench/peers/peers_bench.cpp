@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The network of examples/mnist, one training step of 100 pictures in f32: Tyto eager and lazy beside PyTorch eager and
 // compiled, each in a process of its own and in turn, so that the machine's moods meet all of them.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,28 +17,16 @@
 #include <tyto/tyto.hpp>
 
 #include "bench/mnist_network.hpp"
+#include "bench/process_usage.hpp"
 
 namespace {
 
 namespace nn = tyto::nn;
+using tyto::bench::peak_bytes;
+using tyto::bench::processor_seconds;
 using Host = tyto::Tensor<tyto::Eager>;
 
 constexpr std::int64_t batch = 100, pictures = 2000;
-
-double peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
-}
-
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
