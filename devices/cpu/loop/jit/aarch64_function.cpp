@@ -20,9 +20,8 @@ constexpr int cursor_registers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 2
 
 }  // namespace
 
-AArch64Function::AArch64Function(const KernelSpec& spec)
-    : FunctionEmitter(spec, {registers, 0, lanes_of(spec), lanes_of(spec)}) {
-  if (spec.variant == Variant::non_temporal || spec.code.halves) throw NotEmitted();
+AArch64Function::AArch64Function(const KernelSpec& spec) : FunctionEmitter(spec, {registers, 0, lanes_of(spec)}) {
+  if (spec.variant == Variant::non_temporal) throw NotEmitted();
   GetScratchVRegisterList()->SetList(0);
   place_accumulators();
   choose_pins();

@@ -12,14 +12,11 @@ Body::Body(const KernelSpec& spec, bool one_mask) : code(spec.code) {
   same_in_row.assign(count, false);
   std::vector<bool> wanted(count, false);
   for (const Code::Store& store : code.stores) wanted[static_cast<std::size_t>(store.value)] = true;
-  for (const Code::Reduction& each : code.reductions) {
-    for (const Value value : values_of(each)) wanted[static_cast<std::size_t>(value)] = true;
-  }
+  for (const Code::Reduction& each : code.reductions) wanted[static_cast<std::size_t>(each.value)] = true;
   for (std::size_t i = 0; i < count; ++i) {
     const Instruction& instruction = code.instructions[i];
     const auto value = static_cast<Value>(i);
-    const bool alias =
-        instruction.op == Op::reinterpret || (one_mask && instruction.op == Op::resize && half_of(instruction) == 0);
+    const bool alias = instruction.op == Op::reinterpret || (one_mask && instruction.op == Op::resize);
     root[i] = alias ? root[static_cast<std::size_t>(instruction.operands[0])] : value;
     bool same = instruction.op != Op::load;
     operands(value, [&](Value operand) { same = same && same_in_row[static_cast<std::size_t>(operand)]; });
@@ -52,7 +49,7 @@ Body::Body(const KernelSpec& spec, bool one_mask) : code(spec.code) {
     ++position;
   }
   for (const Code::Reduction& each : code.reductions) {
-    for (const Value value : values_of(each)) reads.emplace_back(root[static_cast<std::size_t>(value)], position);
+    reads.emplace_back(root[static_cast<std::size_t>(each.value)], position);
     ++position;
   }
   for (const Code::Store& store : code.stores)

@@ -29,7 +29,7 @@ std::vector<bool> Code::wanted() const {
     if (value != no_value) read[static_cast<std::size_t>(value)] = true;
   };
   for (const Store& store : stores) want(store.value);
-  for (const Reduction& each : reductions) std::ranges::for_each(values_of(each), want);
+  for (const Reduction& each : reductions) want(each.value);
   for (std::size_t i = instructions.size(); i-- > 0;) {
     if (!read[i]) continue;
     const Instruction& each = instructions[i];
@@ -43,11 +43,11 @@ Value CodeBuilder::constant(Lane lane, std::uint64_t bits) {
   return add({Op::constant, lane, {no_value, no_value, no_value}, bits & all_of(lane)});
 }
 
-Value CodeBuilder::load(int operand, Lane lane, bool broadcast, int half) {
+Value CodeBuilder::load(int operand, Lane lane, bool broadcast) {
   return add({broadcast ? Op::broadcast : Op::load,
               lane,
               {no_value, no_value, no_value},
-              static_cast<std::uint64_t>(operand) | static_cast<std::uint64_t>(half) << half_shift});
+              static_cast<std::uint64_t>(operand)});
 }
 
 Value CodeBuilder::apply(Op op, Lane lane, Value a, Value b, Value c, std::uint64_t immediate) {

@@ -78,7 +78,6 @@ enum class Op : std::uint8_t {
   // Between lanes.
   convert,  // between numbers of the lanes: exact, rounded to nearest, or truncated towards zero
   resize,   // a mask of the other width
-  join,     // two vectors of wide lanes, numbers or masks, as one of narrow lanes
   reinterpret,
   round_half,  // an f32 rounded to f16
   // A compiled loop called for one vector: the results of an operator or a conversion. With a mask as last operand
@@ -93,11 +92,6 @@ struct Instruction {
   std::array<std::int16_t, 3> operands{-1, -1, -1};
   std::uint64_t immediate = 0;  // a constant's bits, a shift's count, the number of an operand or of a call
 };
-
-/// In halves, loads into wide lanes and what makes them of narrow ones have in `immediate`, from this bit on, of which
-/// half of the elements they are.
-inline constexpr int half_shift = 32;
-constexpr int half_of(const Instruction& instruction) { return static_cast<int>(instruction.immediate >> half_shift); }
 
 /// A compiled loop: `out`, up to three operands of these types, and how many elements.
 struct Call {
@@ -119,8 +113,7 @@ enum class Fold : std::uint8_t { sum, product, minimum, maximum };
 struct Code {
   struct Store {
     Value value;
-    int operand;   // which output
-    int half = 0;  // of the vector's elements, where `halves`
+    int operand;  // which output
   };
 
   std::vector<Instruction> instructions;
@@ -130,12 +123,10 @@ struct Code {
   struct Reduction {
     Fold fold;
     Value value;
-    int operand;              // which output
-    Value second = no_value;  // of the second half of the elements, where `halves`
+    int operand;  // which output
   };
   std::vector<Reduction> reductions;
   bool wide = false;     // some lanes have 64 bits
-  bool halves = false;   // vectors of wide lanes hold half as many elements as those of narrow lanes (halves.hpp)
   bool complete = true;  // false where there would be too many values
 
   /// By value: whether something that is stored or reduced hangs on it. Rules leave values behind that nobody reads.
@@ -144,12 +135,6 @@ struct Code {
   const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
 };
 
-/// What a reduction reads.
-inline std::vector<Value> values_of(const Code::Reduction& reduction) {
-  if (reduction.second == no_value || reduction.second == reduction.value) return {reduction.value};
-  return {reduction.value, reduction.second};
-}
-
 /// Builds code: equal values are made once, and what is known is computed here.
 class CodeBuilder {
  public:
@@ -157,13 +142,11 @@ class CodeBuilder {
   explicit CodeBuilder(bool scales) : scales_(scales) {}
 
   Value constant(Lane lane, std::uint64_t bits);
-  Value load(int operand, Lane lane, bool broadcast, int half = 0);
+  Value load(int operand, Lane lane, bool broadcast);
   Value apply(Op op, Lane lane, Value a, Value b = no_value, Value c = no_value, std::uint64_t immediate = 0);
   Value call(const Call& call, Lane lane, Value unless = no_value, Value value = no_value);
-  void store(Value value, int output, int half = 0) { code_.stores.push_back({value, output, half}); }
-  void reduce(Fold fold, Value value, int output, Value second = no_value) {
-    code_.reductions.push_back({fold, value, output, second});
-  }
+  void store(Value value, int output) { code_.stores.push_back({value, output}); }
+  void reduce(Fold fold, Value value, int output) { code_.reductions.push_back({fold, value, output}); }
 
   /// `value` as a mask for lanes of 64 bits, or of 32.
   Value mask(Value value, bool wide);

@@ -9,7 +9,6 @@
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
-#include "devices/cpu/loop/jit/halves.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/jit/target.hpp"
 
@@ -121,11 +120,7 @@ Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> 
   constexpr double gigahertz = 3;
   if (!spec.code.complete) return {};
   prefetch_what_is_read(spec);
-  if (target->halves) {
-    if (std::optional<Code> halves = in_halves(spec, target->scales); halves && halves->complete)
-      spec.code = *std::move(halves);
-  }
-  const int lanes = target->vector_bytes / (spec.code.wide && !spec.code.halves ? 8 : 4);
+  const int lanes = target->vector_bytes / (spec.code.wide ? 8 : 4);
   const double cycles = cycles_of(spec.code, target->divider);
   const Compiled compiled{target->emit(spec), cycles / lanes / gigahertz, cycles};
   const std::lock_guard lock(mutex);

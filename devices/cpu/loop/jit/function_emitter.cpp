@@ -146,7 +146,7 @@ void FunctionEmitter::emit_values() {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     unlock_all();
     accumulate(i);
-    for (const Value value : values_of(reduction(i))) free_register(root(value));
+    free_register(root(reduction(i).value));
     ++position_;
   }
 }
@@ -177,7 +177,7 @@ void FunctionEmitter::place_accumulators() {
   constexpr int most_masks = 3;
   for (std::size_t i = 0; i < spec_.code.reductions.size(); ++i) {
     Accumulator made;
-    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / lanes_of_reduction(i));
+    const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / shape_.lanes);
     const auto reserve = [&] {
       const int which = shape_.registers - 1 - accumulator_count_++;
       if (which < shape_.registers / 2) throw NotEmitted();
@@ -194,7 +194,7 @@ void FunctionEmitter::place_accumulators() {
         made.unordered = reserve();
       }
     }
-    copies_ = std::max(copies_, vectors / vectors_a_step(i));
+    copies_ = std::max(copies_, vectors);
     accumulators_.push_back(made);
   }
 }
@@ -211,7 +211,7 @@ void FunctionEmitter::turn_accumulators() {
 
 void FunctionEmitter::turn(std::size_t i) {
   const std::vector<int>& vectors = accumulators_[i].vectors;
-  if (static_cast<int>(vectors.size()) == vectors_a_step(i)) return;
+  if (vectors.size() == 1) return;
   const int t = vectors_.find_free();
   move(t, vectors[0]);
   for (std::size_t k = 0; k + 1 < vectors.size(); ++k) move(vectors[k], vectors[k + 1]);
@@ -222,17 +222,16 @@ void FunctionEmitter::fold_accumulators() {
   for (std::size_t i = 0; i < accumulators_.size(); ++i) {
     unlock_all();
     const std::vector<int>& vectors = accumulators_[i].vectors;
-    const int count = lanes_of_reduction(i);
-    if (is_extreme(i) && static_cast<int>(vectors.size()) != vectors_a_step(i)) turn_back(i);
+    if (is_extreme(i) && vectors.size() != 1) turn_back(i);
     for (std::size_t half = vectors.size() / 2; half > 0; half /= 2) {
       for (std::size_t k = 0; k < half; ++k) {
         unlock_all();
-        fold(i, count, vectors[k], vectors[k + half]);
+        fold(i, shape_.lanes, vectors[k], vectors[k + half]);
       }
     }
     unlock_all();
     const int first = vectors[0], t = take_vector();
-    for (int left = count; left > 1; left /= 2) {
+    for (int left = shape_.lanes; left > 1; left /= 2) {
       move_half(lane_of_reduction(i), left, t, first);
       fold(i, left / 2, first, t);
     }

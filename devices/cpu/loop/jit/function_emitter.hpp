@@ -18,8 +18,8 @@ struct NotEmitted {};
 /// What an architecture's vectors are to one function.
 struct VectorShape {
   int registers;
-  int mask_registers;     // from the register 1 on; 0 where masks are vectors
-  int lanes, wide_lanes;  // of a vector, of 32 and of 64 bits
+  int mask_registers;  // from the register 1 on; 0 where masks are vectors
+  int lanes;           // of a vector
 };
 
 class FunctionEmitter {
@@ -134,11 +134,6 @@ class FunctionEmitter {
     return reduction(i).fold == Fold::minimum || reduction(i).fold == Fold::maximum;
   }
   static bool adds_wider(Fold fold, Lane lane) { return fold == Fold::sum && lane == Lane::f32; }
-  int lanes_of_reduction(std::size_t i) const {
-    return is_wide(lane_of_reduction(i)) ? shape_.wide_lanes : shape_.lanes;
-  }
-  /// So many of its vectors one vector of elements goes to.
-  int vectors_a_step(std::size_t i) const { return shape_.lanes / lanes_of_reduction(i); }
   std::uint64_t identity(std::size_t i) const;
   void place_accumulators();
   void start_accumulators();

@@ -26,10 +26,10 @@ constexpr Emitter emit_avx2 = nullptr, emit_avx512 = nullptr;
 
 // clang-format off
 constexpr Target targets[] = {
-  // set                       loops                     bytes  scales  halves  divider
-    {InstructionSet::baseline, InstructionSet::baseline, 16,    false,  false,  1,       emit_neon},
-    {InstructionSet::avx2,     InstructionSet::avx2,     32,    false,  false,  1,       emit_avx2},
-    {InstructionSet::avx512,   InstructionSet::avx2,     64,    true,   true,   2,       emit_avx512},
+  // set                       loops                     bytes  scales  divider
+    {InstructionSet::baseline, InstructionSet::baseline, 16,    false,  1,       emit_neon},
+    {InstructionSet::avx2,     InstructionSet::avx2,     32,    false,  1,       emit_avx2},
+    {InstructionSet::avx512,   InstructionSet::avx2,     64,    true,   2,       emit_avx512},
 };
 // clang-format on
 

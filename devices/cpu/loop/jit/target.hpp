@@ -18,7 +18,6 @@ struct Target {
   InstructionSet loops;  ///< those of the interpreter that code calls for what it has no instructions for
   int vector_bytes;
   bool scales;     ///< has an instruction for Op::scale
-  bool halves;     ///< emits code in halves (halves.hpp)
   double divider;  ///< cycles of a division or root of a vector, as a multiple of those of AVX2
   Emitter emit;    ///< null where this build has no assembler for it
 };

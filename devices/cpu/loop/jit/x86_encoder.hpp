@@ -26,29 +26,25 @@ class X86Encoder : public Xbyak::CodeGenerator {
   /// The mask of the elements that are left at the end of a row (AVX-512).
   static constexpr int tail_mask = 7;
 
-  /// Vectors hold as many lanes as fit of the widest, or of 32 bits where the code is in halves. `single`: only the
-  /// first lane counts.
+  /// Vectors hold as many lanes as fit of the widest. `single`: only the first lane counts.
   X86Encoder(std::span<std::byte> buffer, VectorSet set, const Code& code, bool single)
       : CodeGenerator(buffer.size(), buffer.data()),
         has_masks(set == VectorSet::avx512 && !single),
         vector_bytes(single      ? 16
                      : has_masks ? 64
                                  : 32),
-        lanes(vector_bytes / (code.wide && !code.halves ? 8 : 4)),
-        wide_lanes(code.halves ? lanes / 2 : lanes),
+        lanes(vector_bytes / (code.wide ? 8 : 4)),
         registers(has_masks ? 32 : 16) {}
 
   const bool has_masks;
-  const int vector_bytes, lanes, wide_lanes, registers;
-
-  int lanes_of(Lane lane) const { return is_wide(lane) ? wide_lanes : lanes; }
+  const int vector_bytes, lanes, registers;
 
  protected:
   /// A vector register of so many bytes, at least 16.
   static Xmm sized(int which, int bytes) {
     return bytes > 32 ? Xmm(Operand::ZMM, which) : bytes > 16 ? Xmm(Operand::YMM, which) : Xmm(which);
   }
-  Xmm vector(int which, Lane lane) const { return sized(which, lanes_of(lane) * (is_wide(lane) ? 8 : 4)); }
+  Xmm vector(int which, Lane lane) const { return sized(which, lanes * (is_wide(lane) ? 8 : 4)); }
   Xmm whole(int which) const { return sized(which, vector_bytes); }
 
   void move(const Xmm& to, const Xmm& from) {

@@ -220,13 +220,12 @@ void X86Function::emit_body(bool partial) {
     const Value value = body_.root[static_cast<std::size_t>(store.value)];
     const int to = inputs() + store.operand, beside = imaginary_of(to);
     if (beside >= 0) {
-      const auto other = std::ranges::find_if(spec_.code.stores, [&](const Code::Store& each) {
-        return inputs() + each.operand == beside && each.half == store.half;
-      });
+      const auto other = std::ranges::find_if(
+          spec_.code.stores, [&](const Code::Store& each) { return inputs() + each.operand == beside; });
       const int real = in_register(value);
-      store_parts(to, store.half, real, in_register(body_.root[static_cast<std::size_t>(other->value)]));
+      store_parts(to, real, in_register(body_.root[static_cast<std::size_t>(other->value)]));
     } else if (!is_stored_with_real(to)) {
-      emit_store(value, to, store.half);
+      emit_store(value, to);
     }
     free_register(value);
     ++position_;

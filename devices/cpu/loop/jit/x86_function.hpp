@@ -26,7 +26,7 @@ class X86Function : public X86Encoder, private FunctionEmitter {
  public:
   X86Function(const KernelSpec& spec, VectorSet set, std::span<std::byte> buffer)
       : X86Encoder(buffer, set, spec.code, spec.variant == Variant::single),
-        FunctionEmitter(spec, {registers, has_masks ? tail_mask - 1 : 0, lanes, wide_lanes}),
+        FunctionEmitter(spec, {registers, has_masks ? tail_mask - 1 : 0, lanes}),
         constants_(spec.code.instructions.size()) {
     parts_stay_apart_ = takes_parts_alone();
     require_folds();
@@ -72,21 +72,17 @@ class X86Function : public X86Encoder, private FunctionEmitter {
     mov(rax, start_of(operand));
     return rax;
   }
-  /// The address of the current vector of a contiguous operand, or of one of its halves.
-  Address at(int operand, int half = 0) {
+  /// The address of the current vector of a contiguous operand.
+  Address at(int operand) {
     const int width = width_of(operand);
     if (single_) return ptr[pointer(operand)];
-    return ptr[pointer(operand) + r12 * width + step_ * lanes * width + half * vector_bytes];
+    return ptr[pointer(operand) + r12 * width + step_ * lanes * width];
   }
-  int lanes_in(int operand) const { return lanes_of(lane_of(spec_of(operand).stored)); }
-
-  /// A mask register with the tail's elements of a half.
-  int tail_mask_of(int half);
 
   // Values in registers.
 
   Xmm vector_of(Value value, int which) const { return vector(which, lane_of_value(value)); }
-  Address place_of(Value load) { return at(operand_of(load), half_of(spec_.code[load])); }
+  Address place_of(Value load) { return at(operand_of(load)); }
 
   /// Where a constant lies, as an operand: broadcast as it is read where the set can do that.
   Address constant_at(Value value);
@@ -157,7 +153,6 @@ class X86Function : public X86Encoder, private FunctionEmitter {
   void extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, const Xmm& b);
 
   void accumulate(std::size_t i) override;
-  void accumulate_half(std::size_t i, Value value, int half);
 
   void turn_back(std::size_t i) override;
   void add_to_total(std::size_t i, int first, int t) override;
@@ -185,9 +180,6 @@ class X86Function : public X86Encoder, private FunctionEmitter {
   void emit_multiply_add(Value value);
 
   void emit_convert(Value value);
-  /// Wide lanes of one half of narrow ones.
-  void emit_half(Value value);
-  void emit_join(Value value);
 
   void emit_round_half(Value value);
 
@@ -213,7 +205,7 @@ class X86Function : public X86Encoder, private FunctionEmitter {
   /// The bytes of what is left of a row, from the smallest power of two that their number is made of to the largest:
   /// each comes before those that are there already.
   void load_part(int from, int d);
-  void load_masked(int from, int half, Xmm to);
+  void load_masked(int from, Xmm to);
   /// The first bytes of a register, which is emptied on the way.
   void store_part(int to, int source);
 
@@ -234,21 +226,16 @@ class X86Function : public X86Encoder, private FunctionEmitter {
     return rax + r12 * 8 + step_ * lanes * 16;
   }
 
-  /// Calls each(16 bytes' number, lane in them) for the elements of a strided operand's half, rax at each.
+  /// Calls each(16 bytes' number, lane in them) for the elements of a strided operand, rax at each.
   template <class Each>
-  void each_strided(int operand, int half, const Each& each) {
-    const int count = lanes_in(operand), in_quarter = std::min(count, 16 / width_of(operand));
+  void each_strided(int operand, const Each& each) {
+    const int in_quarter = std::min(lanes, 16 / width_of(operand));
     Label done;
     mov(rcx, column_of(operand));
     lea(rax, ptr[strided_at(operand)]);
-    if (half != 0) {
-      imul(rcx, rcx, half * count);
-      add(rax, rcx);
-      mov(rcx, column_of(operand));
-    }
-    for (int lane = 0; lane < count; ++lane) {
-      if (half * count + lane > 0 && partial_) {
-        cmp(dword[rsp + tail_count()], half * count + lane);
+    for (int lane = 0; lane < lanes; ++lane) {
+      if (lane > 0 && partial_) {
+        cmp(dword[rsp + tail_count()], lane);
         jle(done, T_NEAR);
       }
       if (lane > 0) add(rax, rcx);
@@ -256,17 +243,17 @@ class X86Function : public X86Encoder, private FunctionEmitter {
     }
     L(done);
   }
-  int quarters(int operand) const { return std::max(1, lanes_in(operand) * width_of(operand) / 16); }
-  void gather(int from, int half, int d);
-  void scatter(int to, int half, int source);
+  int quarters(int operand) const { return std::max(1, lanes * width_of(operand) / 16); }
+  void gather(int from, int d);
+  void scatter(int to, int source);
   /// The same for whole vectors of elements of which every second one lies here: one part of complex numbers, mostly.
   bool is_every_second(int operand) const { return spec_of(operand).every_second && !partial_; }
-  void load_every_second(int from, int half, int d);
+  void load_every_second(int from, int d);
   /// Whether all that vectors of elements are read from and written to is parts of complex numbers of one width. Then
   /// elements may lie in a vector in another order than in memory, as long as it is the same order everywhere.
   bool takes_parts_alone() const;
   /// Both parts of complex numbers, which lie side by side from the real one's place on.
-  void store_parts(int to, int half, int real, int imaginary);
+  void store_parts(int to, int real, int imaginary);
   /// The operand of whole vectors' imaginary parts, where these real ones lie before them; else none.
   int imaginary_of(int to) const {
     const bool pairs = spec_of(to).part == Part::real && is_every_second(to);
@@ -277,7 +264,7 @@ class X86Function : public X86Encoder, private FunctionEmitter {
   /// Elements as stored, of a value: its own register, or another one.
   int packed_of(DType stored, int from);
 
-  void emit_store(Value value, int to, int half);
+  void emit_store(Value value, int to);
 
   // Calls.
 

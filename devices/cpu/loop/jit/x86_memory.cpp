@@ -6,13 +6,6 @@
 
 namespace tyto::cpu::jit {
 
-int X86Function::tail_mask_of(int half) {
-  if (half == 0) return tail_mask;
-  const int which = take(masks_);
-  kshiftrw(Opmask(which), Opmask(tail_mask), static_cast<std::uint8_t>(wide_lanes));
-  return which;
-}
-
 void X86Function::settle_unpacked(Value value, DType stored, int which) {
   if (stored != DType::boolean) return settle(value, which);
   const Xmm x = vector(which, Lane::i32);
@@ -45,7 +38,7 @@ void X86Function::emit_broadcast(Value value) {
 }
 
 void X86Function::emit_load(Value value) {
-  const int from = operand_of(value), half = half_of(spec_.code[value]);
+  const int from = operand_of(value);
   const OperandSpec& spec = spec_of(from);
   const std::span<const int> uses = body_.uses(value);
   folded_[static_cast<std::size_t>(value)] = false;
@@ -63,12 +56,12 @@ void X86Function::emit_load(Value value) {
     else size_of(spec.stored) == 8 ? vmovsd(Xmm(d), at(from)) : vmovss(Xmm(d), at(from));
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (spec.access == Access::strided) {
-    is_every_second(from) ? load_every_second(from, half, d) : gather(from, half, d);
+    is_every_second(from) ? load_every_second(from, d) : gather(from, d);
     if (packed) unpack(spec.stored, to, whole(d));
   } else if (!partial_) {
-    unpack(spec.stored, to, at(from, half));
+    unpack(spec.stored, to, at(from));
   } else if (has_masks) {
-    load_masked(from, half, to);
+    load_masked(from, to);
   } else if (packed) {
     load_part(from, d);
     unpack(spec.stored, to, whole(d));
@@ -84,20 +77,19 @@ void X86Function::emit_load(Value value) {
 
 // Processors do not learn from masked loads what to prefetch, and rows apart from one another have one each. So the
 // whole vector is read where it ends in the same page, which cannot fault, and what lies behind the row is cleared.
-void X86Function::load_masked(int from, int half, Xmm to) {
+void X86Function::load_masked(int from, Xmm to) {
   constexpr int page = 4096;
   const DType stored = spec_of(from).stored;
-  const int mask = tail_mask_of(half);
   Label apart, loaded;
-  lea(rax, at(from, half));
+  lea(rax, at(from));
   and_(eax, page - 1);
-  cmp(eax, page - lanes_in(from) * width_of(from));
+  cmp(eax, page - lanes * width_of(from));
   ja(apart, T_NEAR);
-  unpack(stored, to, at(from, half));
-  size_of(stored) == 8 ? vmovupd(to | Opmask(mask) | T_z, to) : vmovups(to | Opmask(mask) | T_z, to);
+  unpack(stored, to, at(from));
+  size_of(stored) == 8 ? vmovupd(to | Opmask(tail_mask) | T_z, to) : vmovups(to | Opmask(tail_mask) | T_z, to);
   jmp(loaded, T_NEAR);
   L(apart);
-  unpack(stored, to, at(from, half), mask);
+  unpack(stored, to, at(from), tail_mask);
   L(loaded);
 }
 
@@ -139,22 +131,22 @@ void X86Function::store_part(int to, int source) {
   }
 }
 
-void X86Function::gather(int from, int half, int d) {
+void X86Function::gather(int from, int d) {
   std::array<int, 4> parts{d};
   zero(d);
   for (int i = 1; i < quarters(from); ++i) zero(parts[static_cast<std::size_t>(i)] = take_vector());
-  each_strided(from, half, [&](int quarter, int lane) {
+  each_strided(from, [&](int quarter, int lane) {
     insert(Xmm(parts[static_cast<std::size_t>(quarter)]), ptr[rax], width_of(from), lane);
   });
   for (int i = 1; i < quarters(from); ++i) insert_quarter(d, parts[static_cast<std::size_t>(i)], i);
 }
 
-void X86Function::scatter(int to, int half, int source) {
+void X86Function::scatter(int to, int source) {
   std::array<int, 4> parts{source};
   for (int i = 1; i < quarters(to); ++i) {
     extract_quarter(parts[static_cast<std::size_t>(i)] = take_vector(), source, i);
   }
-  each_strided(to, half, [&](int quarter, int lane) {
+  each_strided(to, [&](int quarter, int lane) {
     extract(ptr[rax], Xmm(parts[static_cast<std::size_t>(quarter)]), width_of(to), lane);
   });
 }
@@ -175,11 +167,11 @@ bool X86Function::takes_parts_alone() const {
 // Two vectors that hold the elements are read. Of complex numbers both parts may be, in the same two vectors; of
 // anything else the second one only up to the last element: what lies beyond it need not be there. Halves of 128 bits
 // that the shuffle leaves apart are brought together.
-void X86Function::load_every_second(int from, int half, int d) {
-  const int width = width_of(from), bytes = lanes_in(from) * width, other = take_vector();
+void X86Function::load_every_second(int from, int d) {
+  const int width = width_of(from), bytes = lanes * width, other = take_vector();
   const Part part = spec_of(from).part;
   const Xmm low = sized(d, bytes), high = sized(other, bytes);
-  const Xbyak::RegExp start = strided_at(from) + (half * 2 * bytes - (part == Part::imaginary ? width : 0));
+  const Xbyak::RegExp start = strided_at(from) - (part == Part::imaginary ? width : 0);
   vmovups(low, ptr[start]);
   vmovups(high, ptr[start + (part == Part::whole ? bytes - width : bytes)]);
   const auto shuffle = [&](std::uint8_t of_words, std::uint8_t of_pairs) {
@@ -198,8 +190,8 @@ void X86Function::load_every_second(int from, int half, int d) {
 }
 
 // Parts alternate within 128 bits first; then those of the first half of the elements come before those of the second.
-void X86Function::store_parts(int to, int half, int real, int imaginary) {
-  const int width = width_of(to), bytes = lanes_in(to) * width;
+void X86Function::store_parts(int to, int real, int imaginary) {
+  const int width = width_of(to), bytes = lanes * width;
   const int first = take_vector(), second = take_vector();
   const Xmm low = sized(first, bytes), high = sized(second, bytes);
   const Xmm a = sized(real, bytes), b = sized(imaginary, bytes);
@@ -226,7 +218,7 @@ void X86Function::store_parts(int to, int half, int real, int imaginary) {
     vshufi64x2(Zmm(second), Zmm(first), Zmm(second), 0xee);
     vshufi64x2(Zmm(second), Zmm(second), Zmm(second), 0xd8);
   }
-  const Xbyak::RegExp place = strided_at(to) + half * 2 * bytes;
+  const Xbyak::RegExp place = strided_at(to);
   vmovups(ptr[place], sized(start, bytes));
   vmovups(ptr[place + bytes], high);
 }
@@ -243,15 +235,15 @@ int X86Function::packed_of(DType stored, int from) {
   return t;
 }
 
-void X86Function::emit_store(Value value, int to, int half) {
+void X86Function::emit_store(Value value, int to) {
   const OperandSpec& spec = spec_of(to);
   const int from = in_register(value);
   const bool packed = is_packed(spec.stored);
   const int source = packed_of(spec.stored, from);
-  if (spec.access == Access::strided) return scatter(to, half, source);
+  if (spec.access == Access::strided) return scatter(to, source);
   if (single_) return extract(at(to), Xmm(source), width_of(to), 0);
-  const int bytes = lanes_in(to) * width_of(to);
-  const Address place = at(to, half);
+  const int bytes = lanes * width_of(to);
+  const Address place = at(to);
   if (!partial_) {
     if (bytes == 4) vmovd(place, Xmm(source));
     else if (bytes == 8) vmovq(place, Xmm(source));
@@ -260,7 +252,7 @@ void X86Function::emit_store(Value value, int to, int half) {
     return;
   }
   if (has_masks) {
-    const Address some = place | Opmask(tail_mask_of(half));
+    const Address some = place | Opmask(tail_mask);
     switch (width_of(to)) {
       case 1: vmovdqu8(some, sized(source, bytes)); return;
       case 2: vmovdqu16(some, sized(source, bytes)); return;

@@ -18,7 +18,6 @@ void X86Function::emit(Value value) {
     case Op::select: emit_select(value); break;
     case Op::convert:
     case Op::resize: emit_convert(value); break;
-    case Op::join: emit_join(value); break;
     case Op::round_half: emit_round_half(value); break;
     case Op::equal:
     case Op::not_equal:
@@ -192,46 +191,11 @@ void X86Function::emit_multiply_add(Value value) {
 void X86Function::emit_convert(Value value) {
   const Instruction& instruction = spec_.code[value];
   const Lane from = spec_.code[instruction.operands[0]].lane;
-  if (spec_.code.halves && is_wide(instruction.lane) && !is_wide(from)) return emit_half(value);
   const int a = in_register(operand(value, 0));
   const bool halves = !has_masks && is_wide(from) && !is_wide(instruction.lane) && !is_float(from);
   const int spare = halves ? take_vector() : -1;
   const int d = result_register(value, halves);
   convert(from, instruction.lane, d, a, spare);
-  settle(value, d);
-}
-
-void X86Function::emit_half(Value value) {
-  const Instruction& instruction = spec_.code[value];
-  const Lane from = spec_.code[instruction.operands[0]].lane;
-  const bool second = half_of(instruction) == 1;
-  const int a = in_register(operand(value, 0));
-  if (is_mask(instruction.lane)) {
-    const int d = result_register(value);
-    kshiftrw(Opmask(d), Opmask(a), static_cast<std::uint8_t>(second ? wide_lanes : 0));
-    return settle(value, d);
-  }
-  const int d = result_register(value);
-  const int bytes = vector_bytes / 2;
-  if (second) vextracti64x4(Ymm(d), Xbyak::Zmm(a), 1);
-  convert(from, instruction.lane, vector_of(value, d), sized(second ? d : a, bytes));
-  settle(value, d);
-}
-
-void X86Function::emit_join(Value value) {
-  const Instruction& instruction = spec_.code[value];
-  const Lane from = spec_.code[instruction.operands[0]].lane;
-  const int low = in_register(operand(value, 0)), high = in_register(operand(value, 1));
-  if (is_in_mask(value)) {
-    const int d = result_register(value);
-    kunpckbw(Opmask(d), Opmask(high), Opmask(low));
-    return settle(value, d);
-  }
-  const int t = take_vector(), bytes = vector_bytes / 2;
-  convert(from, instruction.lane, sized(t, bytes), vector(high, from));
-  const int d = result_register(value);
-  convert(from, instruction.lane, sized(d, bytes), vector(low, from));
-  vinserti64x4(Xbyak::Zmm(d), Xbyak::Zmm(d), Ymm(t), 1);
   settle(value, d);
 }
 

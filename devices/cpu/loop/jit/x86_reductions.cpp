@@ -51,18 +51,10 @@ void X86Function::extreme(Lane lane, bool largest, const Xmm& to, const Xmm& a, 
 }
 
 void X86Function::accumulate(std::size_t i) {
-  accumulate_half(i, reduction(i).value, 0);
-  if (reduction(i).second == no_value) return;
-  unlock_all();
-  accumulate_half(i, reduction(i).second, 1);
-}
-
-void X86Function::accumulate_half(std::size_t i, Value value, int half) {
   const Accumulator& accumulator = accumulators_[i];
   const Lane lane = lane_of_reduction(i);
-  const auto turn = static_cast<std::size_t>(step_ * vectors_a_step(i) + half);
-  const int which = accumulator.vectors[turn % accumulator.vectors.size()];
-  const int from = in_register(body_.root[static_cast<std::size_t>(value)]);
+  const int which = accumulator.vectors[static_cast<std::size_t>(step_) % accumulator.vectors.size()];
+  const int from = in_register(body_.root[static_cast<std::size_t>(reduction(i).value)]);
   const Xmm sum = vector(which, lane);
   Xmm x = vector(from, lane);
   if (partial_ && !has_masks) {
@@ -75,14 +67,13 @@ void X86Function::accumulate_half(std::size_t i, Value value, int half) {
     is_wide(lane) ? vblendvpd(blended, blended, x, vector(m, lane)) : vblendvps(blended, blended, x, vector(m, lane));
     x = blended;
   }
-  const int tail = partial_ && has_masks ? tail_mask_of(half) : tail_mask;
-  const Xmm some = partial_ && has_masks ? sum | Opmask(tail) : sum;
+  const Xmm some = partial_ && has_masks ? sum | Opmask(tail_mask) : sum;
   fold_into(i, some, sum, x);
   if (accumulator.unordered < 0) return;
   constexpr std::uint8_t unordered = 3;
   if (has_masks) {
     const Opmask seen(accumulator.unordered), now(take(masks_));
-    const Opmask made = partial_ ? now | Opmask(tail) : now;
+    const Opmask made = partial_ ? now | Opmask(tail_mask) : now;
     is_wide(lane) ? vcmppd(made, x, x, unordered) : vcmpps(made, x, x, unordered);
     korw(seen, seen, now);
   } else {
