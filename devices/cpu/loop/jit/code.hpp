@@ -161,7 +161,6 @@ class CodeBuilder {
   Value folded(const Instruction& instruction);
   Value quotient_by_number(Value quotient);
   Value scaled_in_two(Lane lane, Value x, Value exponent);
-  Value folded_into_choice(const Instruction& instruction);
 
   Code code_;
   bool scales_;

@@ -134,36 +134,6 @@ Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
   return apply(Op::multiply, lane, first, power(apply(Op::subtract, bits, both, half)));
 }
 
-/// `choice op k` of a choice between constants is a choice between others; of a choice within a choice only where they
-/// come to one, since more would be computed otherwise.
-Value CodeBuilder::folded_into_choice(const Instruction& instruction) {
-  const Value choice = instruction.operands[0], k = instruction.operands[1];
-  if (choice == no_value || k == no_value || instruction.operands[2] != no_value || !is_constant(k)) return no_value;
-  const Instruction outer = code_[choice];
-  if (outer.op != Op::select || outer.lane != instruction.lane) return no_value;
-  const auto changed = [&](Value value) {
-    if (!is_constant(value)) return no_value;
-    const auto result = calculated(instruction.op, instruction.lane, bits(value), bits(k));
-    return result ? constant(instruction.lane, *result) : no_value;
-  };
-  const auto select = [&](Value condition, Value yes, Value no) {
-    return apply(Op::select, instruction.lane, condition, yes, no);
-  };
-  const Value yes = changed(outer.operands[1]), no = changed(outer.operands[2]);
-  if (yes == no_value) return no_value;
-  if (no != no_value) return select(outer.operands[0], yes, no);
-  const Instruction inner = code_[outer.operands[2]];
-  if (inner.op != Op::select) return no_value;
-  const Value second = changed(inner.operands[1]), third = changed(inner.operands[2]);
-  if (second == no_value || third == no_value) return no_value;
-  if (second == third) return select(outer.operands[0], yes, third);
-  // As of a sign: what is less is not greater.
-  const Instruction above = code_[outer.operands[0]], below = code_[inner.operands[0]];
-  const bool apart = above.op == Op::less && below.op == Op::less && above.operands[0] == below.operands[1] &&
-                     above.operands[1] == below.operands[0];
-  return apart && yes == third ? select(inner.operands[0], second, third) : no_value;
-}
-
 /// The value that a node stands for without being made, or none.
 Value CodeBuilder::folded(const Instruction& instruction) {
   const auto [a, b, c] = instruction.operands;
@@ -174,11 +144,12 @@ Value CodeBuilder::folded(const Instruction& instruction) {
   if (known(a) && !known(b) && commutes(instruction.op) && !is_float(instruction.lane)) {
     return apply(instruction.op, instruction.lane, b, a);  // constants come second
   }
-  const auto is_negation = [&](const Instruction& each) {
+  const auto is_negated = [&](Value value) {
+    if (value == no_value) return false;
+    const Instruction& each = code_[value];
     return each.op == Op::bit_xor && is_float(each.lane) && known(each.operands[1]) &&
            bits(each.operands[1]) == sign_of(each.lane);
   };
-  const auto is_negated = [&](Value value) { return value != no_value && is_negation(code_[value]); };
   switch (instruction.op) {
     case Op::reinterpret:
       if (known(a)) return constant(instruction.lane, bits(a));
@@ -268,50 +239,13 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (is_zero(a)) return b;
       if (is_zero(b)) return a;
       if (a == b) return constant(instruction.lane, 0);
-      // -|x| has its sign set, whatever it was.
-      if (is_negation(instruction)) {
-        const Value inner = code_[a].op == Op::reinterpret ? code_[a].operands[0] : a;
-        const Instruction size = code_[inner];
-        if (size.op == Op::bit_and && known(size.operands[1]) &&
-            bits(size.operands[1]) == (all_of(size.lane) ^ sign_of(size.lane))) {
-          const Value value = apply(Op::bit_or, size.lane, size.operands[0], constant(size.lane, sign_of(size.lane)));
-          return size.lane == instruction.lane ? value : apply(Op::reinterpret, instruction.lane, value);
-        }
-      }
       break;
-    case Op::add:
-    case Op::subtract: {
-      if (is_float(instruction.lane)) break;
-      // Of integers (x + k) + l = x + (k + l).
-      if (!known(b)) break;
-      const Instruction inner = code_[a];
-      if ((inner.op != Op::add && inner.op != Op::subtract) || !known(inner.operands[1])) break;
-      const auto added = [&](Op op, Value number) { return op == Op::add ? bits(number) : -bits(number); };
-      const std::uint64_t sum = added(inner.op, inner.operands[1]) + added(instruction.op, b);
-      const Value rest = constant(instruction.lane, sum);
-      return is_zero(rest) ? inner.operands[0] : apply(Op::add, instruction.lane, inner.operands[0], rest);
-    }
     case Op::shift_left:
       if (known(a)) return constant(instruction.lane, bits(a) << instruction.immediate);
       return no_value;
     case Op::shift_right:
       if (known(a)) return constant(instruction.lane, bits(a) >> instruction.immediate);
       return no_value;
-    case Op::shift_right_signed: {
-      const Instruction inner = code_[a];
-      if (inner.op != Op::shift_right_signed) return no_value;
-      const std::uint64_t most = is_wide(instruction.lane) ? 63 : 31;
-      return apply(Op::shift_right_signed, instruction.lane, inner.operands[0], no_value, no_value,
-                   std::min(inner.immediate + instruction.immediate, most));
-    }
-    case Op::minimum:
-    case Op::maximum: {
-      // Of two bounds of integers the tighter one.
-      const Instruction inner = code_[a];
-      if (is_float(instruction.lane) || !known(b) || inner.op != instruction.op || !known(inner.operands[1])) break;
-      const auto bound = calculated(instruction.op, instruction.lane, bits(inner.operands[1]), bits(b));
-      return apply(instruction.op, instruction.lane, inner.operands[0], constant(instruction.lane, *bound));
-    }
     case Op::shift_left_by:
     case Op::shift_right_signed_by: {
       // Some sets have no signed shift of 64 bits by a number (AVX2).
@@ -325,7 +259,6 @@ Value CodeBuilder::folded(const Instruction& instruction) {
     }
     default: break;
   }
-  if (const Value choice = folded_into_choice(instruction); choice != no_value) return choice;
   if (known(a) && (known(b) || instruction.op == Op::square_root)) {
     const auto value = calculated(instruction.op, instruction.lane, bits(a), b == no_value ? 0 : bits(b));
     if (value) return constant(instruction.lane, *value);
