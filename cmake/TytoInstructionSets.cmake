@@ -71,7 +71,7 @@ endif()
 
 # Families whose loops hold vectors in registers, which takes unrolling, and those that are faster peeled and unswitched
 # too.
-set(TYTO_UNROLLED_FAMILIES compaction quantised_loops row_loops small_product tile vector_loops)
+set(TYTO_UNROLLED_FAMILIES compaction quantised_loops row_loops unpacked_product tile vector_loops)
 set(TYTO_PEELED_FAMILIES moments sort_loops)
 
 # What kernels are measured against: plain loops, and those of the machine that it runs on.

@@ -9,7 +9,7 @@
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/moves/compaction/compaction.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
-#include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
 #include "devices/cpu/random/random_loops.hpp"
@@ -53,20 +53,20 @@ const TileSet<double>& tiles<double>(InstructionSet set) noexcept {
 }
 
 template <>
-SmallProducts<float> small_products<float>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, small_products_f32());
+UnpackedProducts<float> unpacked_products<float>(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, unpacked_products_f32());
 }
 template <>
-SmallProducts<double> small_products<double>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, small_products_f64());
+UnpackedProducts<double> unpacked_products<double>(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, unpacked_products_f64());
 }
 template <>
-SmallProducts<std::uint32_t> small_products<std::uint32_t>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, small_products_u32());
+UnpackedProducts<std::uint32_t> unpacked_products<std::uint32_t>(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, unpacked_products_u32());
 }
 template <>
-SmallProducts<std::uint64_t> small_products<std::uint64_t>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, small_products_u64());
+UnpackedProducts<std::uint64_t> unpacked_products<std::uint64_t>(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, unpacked_products_u64());
 }
 
 FoldLoops sum_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, sum_loops(fold, dtype)); }

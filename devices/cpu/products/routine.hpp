@@ -8,8 +8,14 @@
 #include <utility>
 
 #include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
+
+/// The name of our own code for a set.
+constexpr const char* own_code_of(InstructionSet set) noexcept {
+  return set == InstructionSet::avx512 ? "own avx512" : set == InstructionSet::avx2 ? "own avx2" : "own baseline";
+}
 
 template <class Arguments>
 class Routine {

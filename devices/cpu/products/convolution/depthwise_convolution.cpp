@@ -52,9 +52,7 @@ class DepthwiseConvolution final : public DirectConvolution {
     return problem_.pass == ConvolutionPass::forward && g_.result_pitch == g_.out_channels;
   }
 
-  const char* name() const noexcept override {
-    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
-  }
+  const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
   struct Addresses {

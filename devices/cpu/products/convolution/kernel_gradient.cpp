@@ -49,9 +49,7 @@ class KernelGradient final : public ConvolutionRoutine {
     });
   }
 
-  const char* name() const noexcept override {
-    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
-  }
+  const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
   void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches,

@@ -98,9 +98,7 @@ class PanelConvolution final : public ConvolutionRoutine {
 
   bool takes_loop() const noexcept override { return forward_ && target_pitch_ == target_channels_; }
 
-  const char* name() const noexcept override {
-    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
-  }
+  const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
   void run_share(const ConvolutionArguments& arguments, const T* source, T* target, Team team,

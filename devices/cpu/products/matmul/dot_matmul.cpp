@@ -73,9 +73,7 @@ class DotMatmul final : public MatmulRoutine {
     });
   }
 
-  const char* name() const noexcept override {
-    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
-  }
+  const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
   void multiply(const MatmulArguments& arguments, std::int64_t point, std::int64_t first,

@@ -155,7 +155,7 @@ double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanose
 
 std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const KernelChoice& choice) {
   if (choice.implementation != Implementation::onednn) {
-    auto routine = prepare_small_matmul(problem, choice);
+    auto routine = prepare_unpacked_matmul(problem, choice);
     if (routine == nullptr) routine = prepare_dot_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
@@ -169,7 +169,7 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
   }
   if (is_half(problem.dtype)) return prepare_half_matmul(problem, choice);
   if (is_floating(problem.dtype)) return prepare_panel_matmul(problem, choice);
-  return prepare_loop_matmul(problem, choice);
+  return prepare_integer_matmul(problem, choice);
 }
 
 /// A product with a column by the routine for that of a row with the transposed matrix.

@@ -30,15 +30,16 @@ int matmul_layout_threads(const MatmulProblem& problem, double operations_per_na
 bool is_dot_matmul(const MatmulProblem& problem) noexcept;
 bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept;
 
-/// f32 and f64 of so few elements that nothing is worth being prepared for them; null for other problems.
-std::unique_ptr<MatmulRoutine> prepare_small_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// f32 and f64, read where they lie: of so few elements that nothing is worth being packed, and one row by a matrix;
+/// null for other problems.
+std::unique_ptr<MatmulRoutine> prepare_unpacked_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f32 and f64 of few rows by a transposed matrix, or of two rows and two columns whose elements alternate, as the
 /// parts of complex numbers do; null for other problems.
 std::unique_ptr<MatmulRoutine> prepare_dot_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f32 and f64 by register tiles.
 std::unique_ptr<MatmulRoutine> prepare_panel_matmul(const MatmulProblem& problem, const KernelChoice& choice);
-/// Integers and booleans by plain loops.
-std::unique_ptr<MatmulRoutine> prepare_loop_matmul(const MatmulProblem& problem, const KernelChoice& choice);
+/// Integers and booleans.
+std::unique_ptr<MatmulRoutine> prepare_integer_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// f16 and bf16 through f32 copies in the workspace.
 std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// A half-precision problem without bias, residual and ReLU, with a dense result where one is added to what c holds.

@@ -93,9 +93,7 @@ class PanelMatmul final : public MatmulRoutine {
     return problem_.batch.empty() && problem_.c.row_stride == problem_.n && !scattered_;
   }
 
-  const char* name() const noexcept override {
-    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
-  }
+  const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
   PanelSource<T> source(const T* b) const noexcept {

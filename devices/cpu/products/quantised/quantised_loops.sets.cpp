@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Products with weights of few bits, compiled once an instruction set.
 //
-// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. As in small_product.sets.cpp, nothing here instantiates a standard
-// template or is noexcept, for both would be shared between the sets by name.
+// The build defines TYTO_ISA and TYTO_VECTOR_BYTES. As in unpacked_product.sets.cpp, nothing here instantiates a
+// standard template or is noexcept, for both would be shared between the sets by name.
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "devices/cpu/arithmetic/simd.hpp"
 

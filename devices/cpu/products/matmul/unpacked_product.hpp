@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inner loops of small matrix products, which read and write matrices where they lie.
+// The inner loops of matrix products that read and write matrices where they lie.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tyto::cpu {
 /// Integers are unsigned, and wrap round. Strides count elements. Rows of b, c and the bias are contiguous; nothing
 /// beyond their columns is read or written.
 template <class T>
-struct SmallProduct {
+struct UnpackedProduct {
   std::int64_t m = 0, n = 0, k = 0;
   const T* a = nullptr;
   std::int64_t a_row = 0, a_column = 1;
@@ -29,36 +29,36 @@ struct SmallProduct {
   Limits<std::conditional_t<std::is_integral_v<T>, double, T>> limits = {};  ///< last, but not for integers
 };
 
-/// Small products of one type for one instruction set.
+/// Products of one type for one instruction set.
 template <class T>
-struct SmallProducts {
-  void (*multiply)(const SmallProduct<T>&) = nullptr;
+struct UnpackedProducts {
+  void (*multiply)(const UnpackedProduct<T>&) = nullptr;
   int lanes = 0;  ///< elements of a vector
 };
 
 /// Rows and vectors of columns whose sums are in registers together.
-inline constexpr int small_rows = 6, small_vectors = 2;
+inline constexpr int unpacked_rows = 6, unpacked_vectors = 2;
 
 template <class T>
-SmallProducts<T> small_products(InstructionSet set) noexcept;
+UnpackedProducts<T> unpacked_products(InstructionSet set) noexcept;
 
 namespace baseline {
-SmallProducts<float> small_products_f32() noexcept;
-SmallProducts<double> small_products_f64() noexcept;
-SmallProducts<std::uint32_t> small_products_u32() noexcept;
-SmallProducts<std::uint64_t> small_products_u64() noexcept;
+UnpackedProducts<float> unpacked_products_f32() noexcept;
+UnpackedProducts<double> unpacked_products_f64() noexcept;
+UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept;
+UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept;
 }  // namespace baseline
 namespace avx2 {
-SmallProducts<float> small_products_f32() noexcept;
-SmallProducts<double> small_products_f64() noexcept;
-SmallProducts<std::uint32_t> small_products_u32() noexcept;
-SmallProducts<std::uint64_t> small_products_u64() noexcept;
+UnpackedProducts<float> unpacked_products_f32() noexcept;
+UnpackedProducts<double> unpacked_products_f64() noexcept;
+UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept;
+UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept;
 }  // namespace avx2
 namespace avx512 {
-SmallProducts<float> small_products_f32() noexcept;
-SmallProducts<double> small_products_f64() noexcept;
-SmallProducts<std::uint32_t> small_products_u32() noexcept;
-SmallProducts<std::uint64_t> small_products_u64() noexcept;
+UnpackedProducts<float> unpacked_products_f32() noexcept;
+UnpackedProducts<double> unpacked_products_f64() noexcept;
+UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept;
+UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept;
 }  // namespace avx512
 
 }  // namespace tyto::cpu

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Matrix products of integers (wrapping round in their own type) and booleans (any of and): of 32 and 64 bits by the
-// loops of small products where both matrices lie row by row, else by plain loops.
+// loops of unpacked products where both matrices lie row by row, else by plain loops.
 #include "devices/cpu/arithmetic/wrapping_arithmetic.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
-#include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -12,12 +12,12 @@ namespace tyto::cpu {
 namespace {
 
 template <class T>
-class LoopMatmul final : public MatmulRoutine {
+class IntegerMatmul final : public MatmulRoutine {
  public:
   using Arithmetic = WrappingArithmetic<T>;
   static constexpr bool has_vectors = sizeof(T) >= 4;
 
-  LoopMatmul(const MatmulProblem& problem, const KernelChoice& choice)
+  IntegerMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         set_(choice.set()),
         threads_(
@@ -51,7 +51,7 @@ class LoopMatmul final : public MatmulRoutine {
     });
   }
 
-  const char* name() const noexcept override { return "own loops"; }
+  const char* name() const noexcept override { return "own integers"; }
 
  private:
   void multiply(const T* a, const T* b, T* c, const T* bias, Range rows) const noexcept {
@@ -98,18 +98,18 @@ class LoopMatmul final : public MatmulRoutine {
   void multiply_in_vectors(const T* a, const T* b, std::int64_t b_row, T* c, const T* bias, std::int64_t rows) const {
     using Unsigned = std::make_unsigned_t<T>;
     const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
-    small_products<Unsigned>(set_).multiply({.m = rows,
-                                             .n = problem_.n,
-                                             .k = problem_.k,
-                                             .a = as_unsigned(a),
-                                             .a_row = problem_.a.row_stride,
-                                             .a_column = problem_.a.column_stride,
-                                             .b = as_unsigned(b),
-                                             .b_row = b_row,
-                                             .c = reinterpret_cast<Unsigned*>(c),
-                                             .c_row = problem_.c.row_stride,
-                                             .bias = problem_.bias ? as_unsigned(bias) : nullptr,
-                                             .accumulate = problem_.accumulate});
+    unpacked_products<Unsigned>(set_).multiply({.m = rows,
+                                                .n = problem_.n,
+                                                .k = problem_.k,
+                                                .a = as_unsigned(a),
+                                                .a_row = problem_.a.row_stride,
+                                                .a_column = problem_.a.column_stride,
+                                                .b = as_unsigned(b),
+                                                .b_row = b_row,
+                                                .c = reinterpret_cast<Unsigned*>(c),
+                                                .c_row = problem_.c.row_stride,
+                                                .bias = problem_.bias ? as_unsigned(bias) : nullptr,
+                                                .accumulate = problem_.accumulate});
   }
 
   // Both run along the sums: each is added up by itself.
@@ -146,9 +146,9 @@ class LoopMatmul final : public MatmulRoutine {
 
 }  // namespace
 
-std::unique_ptr<MatmulRoutine> prepare_loop_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+std::unique_ptr<MatmulRoutine> prepare_integer_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   return with_integer_type(problem.dtype, [&]<class T>() -> std::unique_ptr<MatmulRoutine> {
-    return std::make_unique<LoopMatmul<T>>(problem, choice);
+    return std::make_unique<IntegerMatmul<T>>(problem, choice);
   });
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Small matrix products, compiled once an instruction set.
+// Matrix products without packing, compiled once an instruction set.
 //
 // The build defines TYTO_ISA and TYTO_VECTOR_BYTES. Nothing here instantiates code of a standard template: it would
 // be shared by name between sets, and the linker could keep the wrong one. Nor is it noexcept: intrinsics count as
 // calls that may throw, and the handler would be such a name.
-#include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/arithmetic/simd.hpp"
 
 #if defined(__AVX2__)
@@ -100,7 +100,7 @@ class FirstLanes {
 
 // `Rows` rows by `VectorCount` vectors of columns, the last of which is `last` where it is not whole.
 template <class T, int Rows, int VectorCount, bool Whole>
-void block(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, FirstLanes<T> last) {
+void block(const UnpackedProduct<T>& p, std::int64_t row, std::int64_t column, FirstLanes<T> last) {
   using V = Vectors<T>;
   using Vector = typename V::Vector;
   const auto load = [last](const T* from, int v) __attribute__((always_inline)) {
@@ -162,9 +162,9 @@ void block(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, Firs
 
 // All rows, in blocks of nearly one size.
 template <class T, int VectorCount, bool Whole>
-void all_rows(const SmallProduct<T>& p, std::int64_t column, FirstLanes<T> last) {
-  static_assert(small_rows == 6);
-  for (std::int64_t row = 0, blocks = (p.m + small_rows - 1) / small_rows; blocks > 0; --blocks) {
+void all_rows(const UnpackedProduct<T>& p, std::int64_t column, FirstLanes<T> last) {
+  static_assert(unpacked_rows == 6);
+  for (std::int64_t row = 0, blocks = (p.m + unpacked_rows - 1) / unpacked_rows; blocks > 0; --blocks) {
     // A division takes as long as a small block.
     const std::int64_t rows = blocks == 1 ? p.m - row : (p.m - row + blocks - 1) / blocks;
     switch (rows) {
@@ -181,7 +181,7 @@ void all_rows(const SmallProduct<T>& p, std::int64_t column, FirstLanes<T> last)
 
 // Adds `Rows` rows of b, each times its element of a, to the sums of `width` columns.
 template <class T, int Rows>
-void add_rows(const SmallProduct<T>& p, std::int64_t row, std::int64_t column, std::int64_t width, T* sums) {
+void add_rows(const UnpackedProduct<T>& p, std::int64_t row, std::int64_t column, std::int64_t width, T* sums) {
   using V = Vectors<T>;
   typename V::Vector x[Rows];
   TYTO_UNROLL
@@ -205,7 +205,7 @@ constexpr std::int64_t part = 512;
 // Row by row through b, a run of columns at a time whose sums stay in the first-level cache: a column of panels, with
 // a row's distance from one line to the next, comes from memory at half the speed.
 template <class T>
-void one_row(const SmallProduct<T>& p) {
+void one_row(const UnpackedProduct<T>& p) {
   using V = Vectors<T>;
   constexpr std::int64_t run = 4096 / sizeof(T), together = 8;
   alignas(64) T total[run], sums[run];
@@ -238,10 +238,10 @@ void one_row(const SmallProduct<T>& p) {
 }
 
 template <class T>
-void multiply(const SmallProduct<T>& p) {
-  static_assert(small_vectors == 2);
+void multiply(const UnpackedProduct<T>& p) {
+  static_assert(unpacked_vectors == 2);
   constexpr std::int64_t lanes = Vectors<T>::lanes;
-  if (p.m == 1 && (p.n > small_vectors * lanes || p.k > part)) return one_row(p);
+  if (p.m == 1 && (p.n > unpacked_vectors * lanes || p.k > part)) return one_row(p);
   std::int64_t column = 0;
   const FirstLanes<T> last(static_cast<int>(p.n % lanes));
   for (; column + 2 * lanes <= p.n; column += 2 * lanes) all_rows<T, 2, true>(p, column, last);
@@ -253,12 +253,12 @@ void multiply(const SmallProduct<T>& p) {
 
 }  // namespace
 
-SmallProducts<float> small_products_f32() noexcept { return {multiply<float>, Vectors<float>::lanes}; }
-SmallProducts<double> small_products_f64() noexcept { return {multiply<double>, Vectors<double>::lanes}; }
-SmallProducts<std::uint32_t> small_products_u32() noexcept {
+UnpackedProducts<float> unpacked_products_f32() noexcept { return {multiply<float>, Vectors<float>::lanes}; }
+UnpackedProducts<double> unpacked_products_f64() noexcept { return {multiply<double>, Vectors<double>::lanes}; }
+UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept {
   return {multiply<std::uint32_t>, Vectors<std::uint32_t>::lanes};
 }
-SmallProducts<std::uint64_t> small_products_u64() noexcept {
+UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept {
   return {multiply<std::uint64_t>, Vectors<std::uint64_t>::lanes};
 }
 

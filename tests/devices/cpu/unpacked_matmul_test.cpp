@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small matrix products, and those of one row: the bits of the register tile, for any layout, within their memory.
+// Matrix products that are not packed, small ones and those of one row: the bits of the register tile, for any layout,
+// within their memory.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -13,7 +14,7 @@
 #include "tests/devices/cpu/kernel_testing.hpp"
 #include "tests/support/guarded_pages.hpp"
 
-namespace tyto::cpu::small_matmul_test {
+namespace tyto::cpu::unpacked_matmul_test {
 
 using namespace testing;
 
@@ -61,10 +62,10 @@ void check_bits() {
     }
     if (draw.coin()) problem.a = {1, m, {}};
     for (const KernelChoice& choice : own_choices()) {
-      if (prepare_small_matmul(problem, choice) == nullptr) continue;
+      if (prepare_unpacked_matmul(problem, choice) == nullptr) continue;
       ++small;
       Fenced<T> found = c.copy(), expected = c.copy();
-      prepare_small_matmul(problem, choice)->run({a.data(), spread.data(), found.data(), bias.data(), nullptr});
+      prepare_unpacked_matmul(problem, choice)->run({a.data(), spread.data(), found.data(), bias.data(), nullptr});
       MatmulProblem dense = problem;
       dense.b = {n, 1, {}};
       multiply_by_tile(dense, choice, a.data(), b.data(), expected.data(), bias.data());
@@ -86,7 +87,7 @@ void check_ends(std::int64_t m, std::int64_t most_columns) {
     MatmulProblem problem = dense_matmul(dtype_of<T>, m, n, k);
     problem.bias = problem.accumulate = true;
     for (const KernelChoice& choice : own_choices()) {
-      const auto routine = prepare_small_matmul(problem, choice);
+      const auto routine = prepare_unpacked_matmul(problem, choice);
       REQUIRE(routine != nullptr);
       for (std::int64_t i = 0; i < m * n; ++i) c.data()[i] = T(1);
       routine->run({a.data(), b.data(), c.data(), bias.data(), nullptr});
@@ -120,7 +121,7 @@ void check_row(std::int64_t k, std::int64_t n, int threads) {
   problem.limits = {-40, 50};
   for (KernelChoice choice : own_choices()) {
     choice.threads = threads;
-    const auto routine = prepare_small_matmul(problem, choice);
+    const auto routine = prepare_unpacked_matmul(problem, choice);
     REQUIRE(routine != nullptr);
     for (std::int64_t j = 0; j < n; ++j) c.data()[j] = T(2);
     routine->run({a.data() + 2 * (k - 1), b.data(), c.data(), bias.data(), nullptr});
@@ -163,7 +164,7 @@ TEST_CASE("a long row adds up in parts, so that what is small beside the sum cou
       for (const int threads : {1, 2, 3}) {
         choice.threads = threads;
         CAPTURE(threads);
-        prepare_small_matmul(dense_matmul(DType::f32, 1, n, k), choice)->run({a.data(), b.data(), c.data()});
+        prepare_unpacked_matmul(dense_matmul(DType::f32, 1, n, k), choice)->run({a.data(), b.data(), c.data()});
         // But for those of the first part, all ones: 4096 - 512.
         for (std::int64_t j = 0; j < n; ++j) CHECK(c[j] >= 0x1p24F + 3584);
       }
@@ -197,7 +198,7 @@ TEST_CASE("a batch of small products steps over every axis, repeated operands an
       for (std::int64_t i = 0; i < 36; ++i) b[i] = static_cast<float>(i / 12 + 1);
       problem.b.row_stride = 3 * step;
       problem.b.column_stride = step;
-      const auto routine = prepare_small_matmul(problem, {Implementation::own, {}, count});
+      const auto routine = prepare_unpacked_matmul(problem, {Implementation::own, {}, count});
       REQUIRE(routine != nullptr);
       routine->run({a.data(), b.data(), c.data(), nullptr, nullptr});
       for (std::int64_t point = 0; point < 6; ++point) {
@@ -211,17 +212,17 @@ TEST_CASE("a batch of small products steps over every axis, repeated operands an
 }
 
 TEST_CASE("what is large, packed or of integers is no small product") {
-  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 128, 128), {}) != nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 1, 4096, 4096), {}) != nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 256, 256, 256), {}) == nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f64, 100'000, 4, 4), {}) == nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::i32, 4, 4, 4), {}) == nullptr);
-  CHECK(prepare_small_matmul(dense_matmul(DType::f32, 4, 4, 0), {}) == nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 1, 128, 128), {}) != nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 1, 4096, 4096), {}) != nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 256, 256, 256), {}) == nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f64, 100'000, 4, 4), {}) == nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::i32, 4, 4, 4), {}) == nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 4, 4, 0), {}) == nullptr);
   MatmulProblem packed = dense_matmul(DType::f32, 4, 4, 4);
   packed.packed_b = true;
-  CHECK(prepare_small_matmul(packed, {}) == nullptr);
+  CHECK(prepare_unpacked_matmul(packed, {}) == nullptr);
 }
 
 TEST_CASE("few weights are not packed, however many rows there are") {
@@ -237,4 +238,4 @@ TEST_CASE("few weights are not packed, however many rows there are") {
   CHECK(bytes(256, 4096, 1) == 0);  // a row of the transposed product
 }
 
-}  // namespace tyto::cpu::small_matmul_test
+}  // namespace tyto::cpu::unpacked_matmul_test

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
-#include "devices/cpu/products/matmul/small_product.hpp"
+#include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -16,13 +16,13 @@ namespace {
 constexpr std::int64_t most_copied = 512;
 
 template <class T>
-class SmallMatmul final : public MatmulRoutine {
+class UnpackedMatmul final : public MatmulRoutine {
  public:
-  SmallMatmul(const MatmulProblem& problem, const KernelChoice& choice)
+  UnpackedMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         set_(choice.set()),
         threads_(matmul_threads(problem, choice, machine::vector_operations)),
-        multiply_(small_products<T>(set_).multiply),
+        multiply_(unpacked_products<T>(set_).multiply),
         copies_(problem.b.column_stride != 1) {
     product_.m = problem.m;
     product_.k = problem.k;
@@ -51,9 +51,7 @@ class SmallMatmul final : public MatmulRoutine {
     });
   }
 
-  const char* name() const noexcept override {
-    return set_ == InstructionSet::avx512 ? "own avx512" : set_ == InstructionSet::avx2 ? "own avx2" : "own baseline";
-  }
+  const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
   // Columns of a large matrix are shared out.
@@ -68,7 +66,7 @@ class SmallMatmul final : public MatmulRoutine {
 
   void multiply(const MatmulArguments& arguments, const BatchOffsets& first, std::int64_t count, Range columns) const {
     T copy[most_copied];
-    SmallProduct<T> p = product_;
+    UnpackedProduct<T> p = product_;
     const T* b = static_cast<const T*>(arguments.b) + first.b + columns.begin;
     p.n = columns.size();
     p.a = static_cast<const T*>(arguments.a) + first.a;
@@ -94,9 +92,9 @@ class SmallMatmul final : public MatmulRoutine {
   MatmulProblem problem_;
   InstructionSet set_;
   int threads_;
-  void (*multiply_)(const SmallProduct<T>&);
+  void (*multiply_)(const UnpackedProduct<T>&);
   bool copies_;
-  SmallProduct<T> product_;            // without addresses
+  UnpackedProduct<T> product_;         // without addresses
   std::int64_t points_ = 1, run_ = 1;  // of the batch: in all, and along its last axis
   BatchOffsets steps_;                 // along that
 };
@@ -106,7 +104,7 @@ std::int64_t parts(std::int64_t whole, std::int64_t part) noexcept { return (who
 // Cycles of all blocks of rows, with sums of at most so many vectors of columns in registers. Two multiply-adds begin
 // in a cycle, and each sum waits four cycles for its last one.
 double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::int64_t most_vectors, double begin) {
-  const std::int64_t blocks = parts(problem.m, small_rows), vectors = parts(problem.n, lanes);
+  const std::int64_t blocks = parts(problem.m, unpacked_rows), vectors = parts(problem.n, lanes);
   const double rows = static_cast<double>(problem.m) / static_cast<double>(blocks);
   const auto of = [&](std::int64_t count) {
     return begin + static_cast<double>(problem.k) * std::max(rows * static_cast<double>(count) / 2, 4.0);
@@ -119,7 +117,7 @@ double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::i
 // What these loops take for one matrix of the batch.
 double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
   const double copying = problem.b.column_stride == 1 ? 0 : 2.0 * static_cast<double>(problem.k * problem.n);
-  return cycles_of_blocks(problem, lanes, small_vectors, 20) + copying;
+  return cycles_of_blocks(problem, lanes, unpacked_vectors, 20) + copying;
 }
 
 // What the routine that would be chosen otherwise takes: measured on Sapphire Rapids and Zen 3, where the beginning is
@@ -147,7 +145,7 @@ bool is_worth_it(const MatmulProblem& problem, const KernelChoice& choice) {
   // Each block of rows reads b anew, from the first-level cache.
   constexpr std::int64_t most_bytes = 16'384;
   if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > most_bytes) return false;
-  const std::int64_t lanes = small_products<T>(choice.set()).lanes;
+  const std::int64_t lanes = unpacked_products<T>(choice.set()).lanes;
   return own_cycles(problem, lanes) <= other_cycles(problem, lanes, choice);
 }
 
@@ -160,12 +158,12 @@ bool fits(const MatmulProblem& problem) {
 template <class T>
 std::unique_ptr<MatmulRoutine> prepare(const MatmulProblem& problem, const KernelChoice& choice) {
   if (!fits(problem) || !is_worth_it<T>(problem, choice)) return nullptr;
-  return std::make_unique<SmallMatmul<T>>(problem, choice);
+  return std::make_unique<UnpackedMatmul<T>>(problem, choice);
 }
 
 }  // namespace
 
-std::unique_ptr<MatmulRoutine> prepare_small_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+std::unique_ptr<MatmulRoutine> prepare_unpacked_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   if (problem.dtype == DType::f64) return prepare<double>(problem, choice);
   return problem.dtype == DType::f32 ? prepare<float>(problem, choice) : nullptr;
 }
