@@ -2,6 +2,8 @@
 // Losses of classes and probabilities.
 #include "tyto/nn/class_losses.hpp"
 
+#include <cmath>
+
 #include "nn/layer_parts.hpp"
 #include "nn/loss_parts.hpp"
 #include "tyto/elementwise.hpp"
@@ -116,8 +118,12 @@ Tensor<Any> binary_cross_entropy(const Tensor<Any>& p, const Tensor<Any>& t, con
     throw ValueError("binary_cross_entropy: weights of positive targets are for the loss with logits");
   }
   if (const auto found = core::in_f32(&binary_cross_entropy, p, t, o)) return *found;
-  constexpr double least = -100;
-  const Tensor<Any> losses = -(t * maximum(log(p), least) + (1.0 - t) * maximum(log1p(-p), least));
+  // Where a logarithm is held at -100 its gradient is 0: its own, infinite, would make NaN of a factor of zero.
+  const double least = -100, least_p = std::exp(least);
+  const Tensor<Any> never = less_equal(abs(p), least_p), always = less_equal(abs(1.0 - p), least_p);
+  const Tensor<Any> log_p = where(never, least, log(where(never, 1.0, p)));
+  const Tensor<Any> log_rest = where(always, least, log1p(-where(always, 0.0, p)));
+  const Tensor<Any> losses = -(t * log_p + (1.0 - t) * log_rest);
   return reduced(weighted_by(losses, o.weights), o.reduction);
 }
 
@@ -137,7 +143,7 @@ Tensor<Any> kl_divergence(const Tensor<Any>& log_p, const Tensor<Any>& t, const 
     losses = exp(t) * (t - log_p);
   } else {
     // 0 log 0 is 0: the logarithm is taken of what is not 0 alone.
-    const Tensor<Any> there = greater(t, 0.0);
+    const Tensor<Any> there = not_equal(t, 0.0);
     losses = where(there, t * log(where(there, t, 1.0)), 0.0) - t * log_p;
   }
   if (!o.batch_mean) return reduced(losses, o.reduction);

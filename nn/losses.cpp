@@ -8,6 +8,7 @@
 #include "nn/loss_parts.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/linalg.hpp"
 #include "tyto/shaping.hpp"
 
 namespace tyto TYTO_API {
@@ -38,10 +39,10 @@ Tensor<Any> huber(const Tensor<Any>& x, const Tensor<Any>& t, double delta, Redu
   check_pair("huber", x, t);
   check_bend("huber", "delta", delta);
   if (const auto found = core::in_f32(&huber, x, t, delta, reduction)) return *found;
-  const Tensor<Any> distance = abs(x - t);
-  // The square of the part up to delta, and the straight part beyond it.
-  const Tensor<Any> bent = minimum(distance, delta);
-  return reduced(bent * (distance - 0.5 * bent), reduction);
+  // The square of the part up to delta, and the straight part beyond it; without a distance, which has no curvature at
+  // 0.
+  const Tensor<Any> error = x - t, bent = clip(error, -delta, delta);
+  return reduced(bent * (error - 0.5 * bent), reduction);
 }
 
 Tensor<Any> smooth_l1(const Tensor<Any>& x, const Tensor<Any>& t, double beta, Reduction reduction) {
@@ -133,11 +134,7 @@ Tensor<Any> pairwise_distance(const Tensor<Any>& a, const Tensor<Any>& b, double
   check_pair("pairwise_distance", a, b);
   check_bend("pairwise_distance", "p", p);
   if (const auto found = core::in_f32(&pairwise_distance, a, b, epsilon, p)) return *found;
-  const Tensor<Any> difference = a - b + epsilon;
-  if (p == 2) return l2_norm(difference, -1);
-  const Tensor<Any> lengths = abs(difference);
-  if (p == 1) return sum(lengths, -1);
-  return std::isinf(p) ? max(lengths, -1) : power(sum(power(lengths, p), -1), 1 / p);
+  return linalg::vector_norm(a - b + epsilon, p, -1);
 }
 
 }  // namespace detail

@@ -59,7 +59,9 @@ Tensor<Any> PowerPool::forward(const Tensor<Any>& x, Phase phase) const {
   const Shape lengths = along_space_of(x, "PowerPool", "window", window);
   if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   const double count = static_cast<double>(element_count(lengths));
-  const Tensor<Any> sums = average_pool(tyto::power(abs(x), power), window, options) * count;
+  // A square needs no absolute value, which has no curvature at 0.
+  const Tensor<Any> powers = power == 2 ? square(x) : tyto::power(abs(x), power);
+  const Tensor<Any> sums = average_pool(powers, window, options) * count;
   // The root of 0 has no gradient; like PyTorch's it is flat there.
   const Tensor<Any> there = greater(sums, 0.0);
   return where(there, tyto::power(where(there, sums, 1.0), 1 / power), 0.0);

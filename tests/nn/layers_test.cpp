@@ -263,6 +263,16 @@ TEST_CASE("a window of a local response norm that is wider than all channels sum
   CHECK(allclose(norm(x), Tensor<Eager>{{1.0 / 6, 2.0 / 6}}));
 }
 
+TEST_CASE_TEMPLATE("a pooled norm of squares is curved where an element is zero", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const PowerPool pool(2, 2);
+  const auto norm = [&](const T& x) { return sum(pool(x)); };
+  const T x = reshape(T{0.0, 3.0, -4.0, 0.0}.astype(DType::f64), {1, 2, 2, 1});
+  const auto slope = [&](const T& v) { return sum(grad(norm)(v)(0, all, 0, 0) * T{1.0, 0.0}.astype(DType::f64)); };
+  // The norm r is 5: x / r by itself is 1 / r - x^2 / r^3, by another element -x y / r^3.
+  CHECK(grad(slope)(x).template to_vector<double>()[0] == doctest::Approx(0.2));
+}
+
 TEST_CASE("layers refuse what does not fit, by name and shape") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS(Linear({.in = 2, .out = 3})(T::zeros({4, 5})), "Linear: the last axis of x (4,5) must be 2",

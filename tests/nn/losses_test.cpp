@@ -250,4 +250,59 @@ TEST_CASE_TEMPLATE("a variance without the last axis holds for all of a row, of 
   CHECK(gaussian_nll(y, u, v).template item<float>() == gaussian_nll(y, u, reshape(v, {2, 1})).template item<float>());
 }
 
+// By hand: half a square has the curvature 1, and over a bend its reciprocal.
+TEST_CASE_TEMPLATE("losses are curved where the prediction is the target", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  using Numbers = std::vector<double>;
+  const T x = T{0.5, -1.0, 2.0, -2.0}.astype(DType::f64), t = T{0.5, -1.0, 1.75, 3.0}.astype(DType::f64);
+  const auto curvatures = [&](const auto& loss) {
+    const auto slope = [&](const T& v) { return sum(grad([&](const T& u) { return loss(u); })(v)); };
+    return grad(slope)(x).template to_vector<double>();
+  };
+  CHECK(curvatures([&](const T& v) { return huber(v, t, 0.75, Reduction::sum); }) == Numbers{1, 1, 1, 0});
+  CHECK(curvatures([&](const T& v) { return smooth_l1(v, t, 0.5, Reduction::sum); }) == Numbers{2, 2, 2, 0});
+}
+
+TEST_CASE_TEMPLATE("certain probabilities have slopes, flat where the logarithm is limited", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  using Numbers = std::vector<float>;
+  const T t{1.0, 0.0, 0.0, 1.0};
+  const auto loss = [&](const T& p) { return binary_cross_entropy(p, t, {.reduction = Reduction::sum}); };
+  const T certain{1.0, 0.0, 1.0, 0.0};
+  // Certain and right: -1 / p and 1 / (1 - p). Certain and wrong: 100, which does not change.
+  CHECK(grad(loss)(certain).template to_vector<float>() == Numbers{-1, 1, 0, 0});
+  const auto of_list = [&](const std::vector<T>& in) { return loss(in[0]); };
+  const std::vector<T> at{certain}, along{T::ones({4})};
+  CHECK(jvp(of_list, at, along).second.template item<float>() == 0);
+  // A sigmoid of logits beyond f32's digits is such a probability; what is wrong by so much teaches nothing.
+  const T far = grad([&](const T& x) { return loss(sigmoid(x)); })(T{200.0, -200.0, 200.0, -200.0});
+  CHECK(far.template to_vector<float>() == Numbers{0, 0, 0, 0});
+  const auto of = [](double p) { return binary_cross_entropy(T{p}, T{1.0}).template item<float>(); };
+  CHECK(std::isnan(of(NAN)));
+  CHECK(std::isnan(of(-0.5)));
+  CHECK(std::isnan(of(1.5)));
+}
+
+TEST_CASE_TEMPLATE("a target below zero is no probability, and has no divergence", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const std::vector<float> found =
+      kl_divergence(T{-1.0, -1.0, -1.0}, T{-0.5, 0.0, NAN}, {.reduction = Reduction::none}).template to_vector<float>();
+  CHECK(std::isnan(found[0]));
+  CHECK(found[1] == 0);
+  CHECK(std::isnan(found[2]));
+}
+
+TEST_CASE_TEMPLATE("the distance of equal vectors has the slope zero in every norm", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T a{{1.0, 2.0}, {3.0, 1.0}}, b{{1.0, 2.0}, {3.0, 3.0}};
+  for (const double p : {1.0, 1.5, 2.0, 3.0, double(INFINITY)}) {
+    CAPTURE(p);
+    const auto total = [&](const T& x) { return sum(pairwise_distance(x, b, 0, p)); };
+    CHECK(total(a).template item<float>() == doctest::Approx(2));
+    const std::vector<float> slopes = grad(total)(a).template to_vector<float>();
+    for (std::size_t i = 0; i < 3; ++i) CHECK(slopes[i] == 0);
+    CHECK(slopes[3] == doctest::Approx(-1));
+  }
+}
+
 }  // namespace tyto::nn
