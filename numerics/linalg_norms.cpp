@@ -22,13 +22,6 @@ Tensor<M> root(const Tensor<M>& x, double power) {
   return where_not_zero(x, power > 0 ? 0.0 : INFINITY, [&](const Tensor<M>& y) { return tyto::power(y, 1 / power); });
 }
 
-template <class M>
-Tensor<M> length(const Tensor<M>& x, const Axes& axes, bool keepdims) {
-  if (const auto found = core::in_f32(&length<M>, x, axes, keepdims)) return *found;
-  const Tensor<M> sizes = is_complex(x.dtype()) ? abs(x) : x;
-  return where_not_zero(sum(square(sizes), axes, keepdims), 0.0, [](const Tensor<M>& y) { return sqrt(y); });
-}
-
 /// The two axes last, and the others as they were.
 template <class M>
 Tensor<M> with_matrices_last(const Tensor<M>& x, std::int64_t row_axis, std::int64_t column_axis) {
@@ -51,7 +44,7 @@ Tensor<M> extreme_sum(const Tensor<M>& x, std::int64_t summed, bool largest) {
 
 template <class M>
 Tensor<M> norm_of_matrices(std::string_view op, const Tensor<M>& x, const NormOrder& order) {
-  if (order.none() || order.matrix() == MatrixNorm::frobenius) return length(x, {-2, -1}, false);
+  if (order.none() || order.matrix() == MatrixNorm::frobenius) return l2_norm(x, {-2, -1}, false);
   if (order.matrix() == MatrixNorm::nuclear) return sum(svdvals(x), -1);
   const double p = *order.number();
   if (std::abs(p) == 1) return extreme_sum(x, -2, p > 0);
@@ -68,7 +61,7 @@ Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepd
   TYTO_ONCE(vector_norm, x, p, axes, keepdims);
   const Tensor<M> y = core::as_floating(core::given("vector_norm", x));
   if (std::isnan(p)) throw ValueError("vector_norm: there is no norm of order NaN");
-  if (p == 2) return length(y, axes, keepdims);
+  if (p == 2) return l2_norm(y, axes, keepdims);
   if (std::isinf(p)) return p > 0 ? max(abs(y), axes, keepdims) : min(abs(y), axes, keepdims);
   if (p == 0) return sum(cast(not_equal(y, 0), real_type(y.dtype())), axes, keepdims);
   if (p == 1) return sum(abs(y), axes, keepdims);
@@ -93,7 +86,7 @@ template <class M>
 Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, bool keepdims) {
   TYTO_ONCE(norm, x, order, axes, keepdims);
   const Tensor<M> y = core::as_floating(core::given("norm", x));
-  if (axes.all() && order.none()) return length(y, axes, keepdims);
+  if (axes.all() && order.none()) return l2_norm(y, axes, keepdims);
   if (axes.all() && y.ndim() != 1 && y.ndim() != 2) {
     throw ShapeError(
         core::text("norm: with an order and without axes a vector or a matrix is needed, not shape ", y.shape()));

@@ -288,8 +288,10 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
   return variance * (count / std::max(count - static_cast<double>(ddof), 0.0));
 }
 
-// Of what norms are made.
-T magnitudes(const Value& x) { return is_complex(x.dtype()) ? abs(T(x)) : T(as_floating(x)); }
+// Of what norms are made: a complex number's parts squared and added up, as its absolute value has no curvature at 0.
+T squares(const Value& x) {
+  return is_complex(x.dtype()) ? sum(square(T(as_parts(x))), -1) : square(T(as_floating(x)));
+}
 
 // The square root, with a gradient of zero at zero, where the norm of nothing and the deviation of equals have no
 // other.
@@ -405,14 +407,14 @@ Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   TYTO_ONCE(l2_norm_sqr, x, axes, keepdims);
   core::require("l2_norm_sqr", x);
   if (const auto found = core::in_f32(&l2_norm_sqr<M>, x, axes, keepdims)) return *found;
-  return sum(square(core::magnitudes(x)), axes, keepdims).value();
+  return sum(core::squares(x), axes, keepdims).value();
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   TYTO_ONCE(l2_norm, x, axes, keepdims);
   core::require("l2_norm", x);
   if (const auto found = core::in_f32(&l2_norm<M>, x, axes, keepdims)) return *found;
-  return core::root(sum(square(core::magnitudes(x)), axes, keepdims)).value();
+  return core::root(sum(core::squares(x), axes, keepdims)).value();
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {

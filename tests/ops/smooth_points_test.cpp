@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "tyto/autodiff.hpp"
+#include "tyto/complex.hpp"
 #include "tyto/distributions.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
 #include "tyto/special.hpp"
 
 using namespace tyto;
@@ -105,6 +108,25 @@ TEST_CASE("probabilities of 0 and 1 have slopes where they are possible") {
   CHECK(first(geometric(1), 1) == 1);
   CHECK(first(geometric(3), 0.5) == -2);
   CHECK(first(geometric(0), 0) == 0);
+}
+
+TEST_CASE_TEMPLATE("norms of complex numbers are curved where an element is zero", M, Eager, Lazy) {
+  using X = Tensor<M>;
+  const X zero = X::zeros({1}, DType::f64), other = complex(zero + 3, zero + 4);
+  // The norm r of z and 3 + 4i is 5 at z = 0, where its second derivative by either part is 1 / r; that of r^2 is 2.
+  for (const bool along : {true, false}) {
+    CAPTURE(along);
+    const auto both = [&](const X& x) { return concat({along ? complex(x, zero) : complex(zero, x), other}); };
+    const auto curvature = [&](const auto& norm) {
+      const auto slope = [&](const X& v) { return sum(grad([&](const X& x) { return norm(both(x)); })(v)); };
+      return grad(slope)(zero).template item<double>();
+    };
+    CHECK(curvature([](const X& z) { return l2_norm(z); }) == doctest::Approx(0.2));
+    CHECK(curvature([](const X& z) { return linalg::norm(z); }) == doctest::Approx(0.2));
+    CHECK(curvature([](const X& z) { return linalg::vector_norm(z); }) == doctest::Approx(0.2));
+    CHECK(curvature([](const X& z) { return l2_norm_sqr(z); }) == 2);
+    CHECK(linalg::norm(both(zero + 12)).template item<double>() == doctest::Approx(13));
+  }
 }
 
 }  // namespace smooth_points_test
