@@ -147,8 +147,10 @@ TYTO_LOG_PROB(Laplace) {
 }
 TYTO_CDF(Laplace) {
   const auto& [mean, scale] = distribution;
-  const T z = (x - mean) / scale;
-  return 0.5 - 0.5 * sign(z) * expm1(-abs(z));
+  const T z = (x - mean) / scale, below = z < 0.0;
+  // Without an absolute value, which has no slope at the mean.
+  const T tail = 0.5 * exp(where(below, z, -z));
+  return where(below, tail, 1.0 - tail);
 }
 
 TYTO_SAMPLE(Logistic) {
@@ -191,7 +193,8 @@ TYTO_SAMPLE(Cauchy) {
 }
 TYTO_LOG_PROB(Cauchy) {
   const auto& [location, scale] = distribution;
-  return -log1p(square((x - location) / scale)) - log(scale * std::numbers::pi);
+  // The square of a far x would be infinite.
+  return -2.0 * log(hypot(T(1.0), (x - location) / scale)) - log(scale * std::numbers::pi);
 }
 TYTO_CDF(Cauchy) {
   const auto& [location, scale] = distribution;

@@ -190,6 +190,27 @@ TEST_CASE_TEMPLATE("heavy tails keep what is above them, in f32 too", M, Eager, 
   CHECK(d::Cauchy<T>{}.cdf(T::full({}, 0.0, DType::f64)).template item<double>() == 0.5);
   const T slope = grad([](const T& x) { return d::Cauchy<T>{}.cdf(x); })(T::full({}, 0.0, DType::f64));
   CHECK(slope.template item<double>() == doctest::Approx(0.31830988618379067));
+  // mpmath's; the squares of these are beyond f32.
+  CHECK(d::Cauchy<T>{}.log_prob(T{1e30f}).template item<float>() == doctest::Approx(-139.299835496).epsilon(1e-7));
+  CHECK(d::Cauchy<T>{1.0, 2.0}.log_prob(T{-3e25f}).template item<float>() ==
+        doctest::Approx(-117.778061922).epsilon(1e-7));
+}
+
+TEST_CASE_TEMPLATE("the double exponential keeps its lower tail, and its slope is the density", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const d::Laplace<T> laplace{0.5, 1.5};
+  const T x = T{-1049.5, -59.5, 0.5, 0.75, 5.0}.astype(DType::f64);
+  // exp(-|x - 0.5| / 1.5) is twice the tail, and three times the density.
+  const std::vector<double> below = laplace.cdf(x).template to_vector<double>();
+  const std::vector<double> slopes =
+      grad([&](const T& v) { return sum(laplace.cdf(v)); })(x).template to_vector<double>();
+  const std::vector<double> distances{700, 40, 0, 1.0 / 6, 3};
+  for (std::size_t i = 0; i < distances.size(); ++i) {
+    CAPTURE(i);
+    const double tail = std::exp(-distances[i]) / 2;
+    CHECK(below[i] == doctest::Approx(i < 2 ? tail : 1 - tail).epsilon(1e-12));
+    CHECK(slopes[i] == doctest::Approx(tail / 1.5).epsilon(1e-12));
+  }
 }
 
 TEST_CASE_TEMPLATE("Student's t of many degrees of freedom is the normal, in f32 too", M, Eager, Lazy) {
