@@ -67,7 +67,7 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
       throw ShapeError(text("unique: shape ", x.shape(), " has no elements to fill a size of ", *options.size));
     }
     const T none = filled(x, {0}, 0);
-    return {x, none, by_slices ? none : T(reshape(none, x.shape())), none};
+    return {by_slices ? x : first_axis, none, by_slices ? none : T(reshape(none, x.shape())), none};
   }
   if (!by_slices && !is_complex(x.dtype())) {
     if (std::optional<Unique<Any>> found = distinct_now(x, options.size)) return std::move(*found);

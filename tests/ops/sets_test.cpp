@@ -38,6 +38,11 @@ TEST_CASE("unique_all numbers elements by the first of their kind") {
   const Unique<Eager> none = unique_all(T::zeros({0}));
   CHECK(none.values.shape() == Shape{0});
   CHECK(none.counts.shape() == Shape{0});
+  const Unique<Eager> of_rows = unique_all(T::zeros({0, 3}));
+  CHECK(of_rows.values.shape() == Shape{0});
+  CHECK(of_rows.inverse.shape() == Shape{0, 3});
+  CHECK(unique(T::zeros({2, 0, 3})).shape() == Shape{0});
+  CHECK(unique(T::zeros({0, 3}), {.axis = 0}).shape() == Shape{0, 3});
 }
 
 TEST_CASE_TEMPLATE("a size makes unique a function of one shape, in graphs too", M, Eager, Lazy) {
