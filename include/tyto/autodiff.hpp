@@ -133,7 +133,10 @@ auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
 }
 template <class F, class Model>
 requires requires(const Model& model) { model.parameters(); }
-auto value_and_grad(F, const Model&) = delete;  // write model.parameters()
+auto value_and_grad(F f, const Model& model) {
+  static_assert(detail::always_false<Model>, "value_and_grad takes model.parameters(), not the model");
+  return value_and_grad(std::move(f), model.parameters());
+}
 /// The same of variables in braces.
 template <class F, class M>
 auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {

@@ -171,11 +171,12 @@ consteval bool gives_results() {
 template <class F, class C, class X, std::size_t results>
 consteval bool is_scan() {
   constexpr bool fits = gives_results<result_of<F, C, X>, results>();
+  constexpr bool is_pair = results != 2 || fits, is_triple = results != 3 || fits;
   static_assert(
-      results != 2 || fits,
+      is_pair,
       "scan(f, init, xs): f takes what is carried and a row, and returns std::pair(the next carries, a result)");
   static_assert(
-      results != 3 || fits,
+      is_triple,
       "scan_until(f, init, xs): f takes what is carried and a row, and returns std::tuple(the next carries, a "
       "result, a tensor of one bool that says whether to stop)");
   if constexpr (fits) {
@@ -194,8 +195,9 @@ consteval bool is_cond() {
   static_assert(fits,
                 "cond(condition, then, otherwise, operands...): `then` takes the operands and returns a tensor, or a "
                 "list, tuple or pair of tensors");
+  constexpr bool are_alike = !fits || same;
   static_assert(
-      !fits || same,
+      are_alike,
       "cond(condition, then, otherwise, operands...): both functions take the operands and return the same type");
   return fits && same;
 }

@@ -3,6 +3,7 @@
 // beforehand.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <tyto/tyto.hpp>
 
@@ -122,6 +123,13 @@ BOTH_MODES("the caller's own array is read once and never written") {
   const Tensor copied = Tensor::from(mine, {3});
   mine[0] = 50;
   CHECK(numbers(copied) == Numbers{1, 2, 3});
+  const std::array<double, 3> array{4, 5, 6};
+  const float old[] = {7, 8};
+  CHECK(numbers(Tensor::from(array, {3})) == Numbers{4, 5, 6});
+  CHECK(Tensor::from(array, {3}).dtype() == DType::f64);
+  CHECK(numbers(Tensor::from(old, {1, 2})) == Numbers{7, 8});
+  CHECK(numbers(Tensor::from(std::span(mine), {3})) == Numbers{50, 2, 3});
+  CHECK(numbers(Tensor::from({0.1, 0.2}, {2})) == Numbers{0.1, 0.2});  // f64, unlike Tensor{0.1, 0.2}
 
   bool released = false;
   {

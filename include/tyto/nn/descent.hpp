@@ -13,6 +13,7 @@
 #include "tyto/distributed.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/named.hpp"
+#include "tyto/nn/module.hpp"
 #include "tyto/nn/rates.hpp"
 #include "tyto/tensor.hpp"
 
@@ -115,6 +116,11 @@ class TYTO_API Descent {
   template <class P>
   void update(const std::vector<Tensor<P>>& parameters, const Gradients& gradients) {
     update_where(Tensor<Any>(), parameters, gradients);
+  }
+  template <class M>
+  requires std::is_base_of_v<Module, M>
+  void update(const M&, const Gradients&) {
+    static_assert(tyto::detail::always_false<M>, "update takes model.parameters(), and their gradients");
   }
   /// The same where `condition`, one truth value, is true; where it is false nothing changes, the count neither.
   template <class C, class P>

@@ -2,6 +2,8 @@
 // What every layer is: a function of a tensor with states. Works in the mode of what it is given.
 #pragma once
 
+#include <concepts>
+
 #include "tyto/nn/modes.hpp"
 #include "tyto/nn/module.hpp"
 
@@ -25,6 +27,11 @@ class TYTO_API Layer : public Module {
   template <class M>
   Tensor<M> operator()(const Tensor<M>& x, Phase phase = current_phase()) const {
     return detail::with_mode<M>(run(detail::modeless(x), phase));
+  }
+  template <class M, std::same_as<bool> B>
+  Tensor<M> operator()(const Tensor<M>& x, B) const {
+    static_assert(tyto::detail::always_false<M>, "the phase of a call is nn::training or nn::inference");
+    return x;
   }
 
  private:

@@ -163,7 +163,10 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
       const auto batch = batches.next();
       if (batch) {
         course.begin_step();
-        course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
+        // (Of a compiled function that refuses these arguments the result is void, and it has said why.)
+        if constexpr (!std::is_void_v<decltype(step(batch->first, batch->second))>) {
+          course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
+        }
       } else {
         course.end_epoch(epoch);
       }

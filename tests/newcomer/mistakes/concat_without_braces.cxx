@@ -1,5 +1,4 @@
-// The compiler must say: concat
-// In lines, at most: 20
+// The compiler must say: concat takes a list: concat({x, y}, axis)
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

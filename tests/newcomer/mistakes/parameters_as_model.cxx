@@ -1,5 +1,4 @@
-// The compiler must say: value_and_grad(F, const Model&)
-// In lines, at most: 17
+// The compiler must say: value_and_grad takes model.parameters(), not the model
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

@@ -1,5 +1,4 @@
-// The compiler must say: Phase
-// In lines, at most: 13
+// The compiler must say: the phase of a call is nn::training or nn::inference
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

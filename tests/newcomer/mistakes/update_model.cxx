@@ -1,5 +1,4 @@
-// The compiler must say: update
-// In lines, at most: 13
+// The compiler must say: update takes model.parameters(), and their gradients
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
