@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of arrays (npy, npz, text, safetensors, PyTorch, IDX, CIFAR) and of graphs. What is read is taken for hostile;
-// what is written appears whole or not at all.
+// Files of arrays (npy, npz, text, safetensors, PyTorch, IDX, CIFAR) and of graphs, and with images.hpp and audio.hpp
+// those of pictures and recordings. What is read is taken for hostile; what is written appears whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "tyto/audio.hpp"
 #include "tyto/graph.hpp"
 #include "tyto/host_array.hpp"
+#include "tyto/images.hpp"
 #include "tyto/named.hpp"
 
 namespace tyto TYTO_API {

@@ -34,7 +34,7 @@ const Excuse excuses[] = {
      "intersect1d setdiff1d setxor1d extract compress trim_zeros reshape transpose matrix_transpose swapaxes moveaxis "
      "squeeze expand_dims ravel flatten broadcast_to cast flip copy concat stack narrow split tile repeat roll pad "
      "diag tril triu meshgrid zeros_like ones_like full_like modf frexp nextafter nan_to_num heaviside hard_shrink "
-     "threshold max_pool_with_indices max_unpool fftshift ifftshift set assign stop_gradient"},
+     "threshold max_pool_with_indices max_unpool fftshift ifftshift set assign stop_gradient random_split"},
     {"the result is integers or truths",
      "unique_counts unique_inverse packbits unpackbits lexsort argpartition unravel_index ravel_multi_index one_hot "
      "argsort searchsorted histogram categorical argmin argmax any array_equal allclose nms isin nonzero flatnonzero "

@@ -34,14 +34,19 @@ TYTO_API std::vector<Subset> random_split(std::shared_ptr<const Samples> samples
                                           std::uint64_t seed = 0);
 
 /// The same of a data set by value.
-///
-///     const nn::ArraySamples all{tyto::Tensor<Any>(inputs), tyto::Tensor<Any>(targets)};
-///     const auto parts = nn::random_split(all, {0.8, 0.2});
-///     nn::Batches<Tensor> training(parts[0], {.size = 100});
 template <class S>
 requires std::is_base_of_v<Samples, S> std::vector<Subset> random_split(S samples, const std::vector<double>& parts,
                                                                         std::uint64_t seed = 0) {
   return random_split(std::shared_ptr<const Samples>(std::make_shared<const S>(std::move(samples))), parts, seed);
+}
+/// The same of two tensors of equally many samples along the first axis.
+///
+///     const auto parts = nn::random_split(inputs, targets, {0.8, 0.2});
+///     nn::Batches<Tensor> training(parts[0], {.size = 100}), validation(parts[1], {.size = 100, .shuffle = false});
+template <class M>
+std::vector<Subset> random_split(const Tensor<M>& inputs, const std::type_identity_t<Tensor<M>>& targets,
+                                 const std::vector<double>& parts, std::uint64_t seed = 0) {
+  return random_split(ArraySamples(Tensor<Any>(inputs.value()), Tensor<Any>(targets.value())), parts, seed);
 }
 
 }  // namespace TYTO_API
