@@ -21,7 +21,8 @@ struct PortfolioEntry {
   FitSearch::SearchOptions options;
 };
 
-// Ordered by how often they were the first to answer on the instances of docs/memory.md and on perfect packings.
+// Ordered by how often they were the first to answer on the instances of docs/performance/memory.md and on perfect
+// packings.
 constexpr std::array entries{
     PortfolioEntry{Order::lifetime_area, {.heaviest_first = true, .most_in_tight_section = 1}},
     PortfolioEntry{Order::death, {.heaviest_first = false, .most_in_tight_section = any_number}},

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the examples of docs/finding_faults.md take for granted: a model, its loss, data, and a place for files.
+// What the examples of docs/finding_faults.md take for granted: a model, its loss, and data.
 #pragma once
 
 #include <iostream>
-#include <string>
 
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -16,5 +15,4 @@ extern tyto::nn::Batches<Lazily> batches;
 extern const Lazily x;
 Lazily loss(const Lazily& in);
 Lazily step(const Lazily& in, const Lazily& target);
-void write(const std::string& path, const std::string& text);
 }  // namespace context
