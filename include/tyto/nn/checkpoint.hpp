@@ -2,6 +2,7 @@
 // Everything that a training run needs to go on exactly where it stood, in one .npz file.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -38,6 +39,16 @@ class TYTO_API Checkpoint {
   template <class M>
   Checkpoint& add(const std::string&, const std::vector<Tensor<M>>&) {
     static_assert(std::is_void_v<M>, "a checkpoint needs the names of states: write model.named_states()");
+    return *this;
+  }
+  template <std::same_as<Descent> D>
+  Checkpoint& add(const std::string&, const D&) {
+    static_assert(std::is_void_v<D>, "a checkpoint needs names: add(\"descent\", descent, model.named_parameters())");
+    return *this;
+  }
+  template <class T>
+  Checkpoint& add(const T&) {
+    static_assert(std::is_void_v<T>, "a checkpoint keeps things by name: add(\"model\", model)");
     return *this;
   }
   template <class T>

@@ -48,6 +48,12 @@ std::vector<Subset> random_split(const Tensor<M>& inputs, const std::type_identi
                                  const std::vector<double>& parts, std::uint64_t seed = 0) {
   return random_split(ArraySamples(Tensor<Any>(inputs.value()), Tensor<Any>(targets.value())), parts, seed);
 }
+template <class M, class P>
+requires std::is_arithmetic_v<P> std::vector<Subset> random_split(const Tensor<M>&, const Tensor<M>&, P,
+                                                                  std::uint64_t = 0) {
+  static_assert(std::is_void_v<M>, "random_split takes a list of parts, such as {0.8, 0.2}");
+  return {};
+}
 
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -1,0 +1,8 @@
+// The compiler must say: a checkpoint keeps things by name: add("model", model)
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+namespace nn = tyto::nn;
+
+void f(nn::Checkpoint c, nn::Sequential model) { c.add(model); }
