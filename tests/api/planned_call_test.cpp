@@ -102,7 +102,7 @@ TEST_CASE("plans of functions compute the bits that their operators do, one by o
     COMPARE(convolve(narrow(y, 0, 1, 4), y))
     COMPARE(leaky_relu(x, 0.1))
     COMPARE(elu(x, 2))
-    COMPARE(block<typename std::decay_t<decltype(x)>::mode>({{x, y}, {y, x}}))
+    COMPARE(tyto::block<typename std::decay_t<decltype(x)>::mode>({{x, y}, {y, x}}))
 #undef COMPARE
   }
 }
@@ -165,7 +165,7 @@ TEST_CASE("what views show, variables hold and tapes remember goes through plans
   assign(w, T{0, 0, -1});
   CHECK(numbers(heaviside(w, 0.5)) == Numbers{0.5, 0.5, 0});
   const T y{-2.0, 3.0};
-  auto slope = grad([](const T& of) { return sum(leaky_relu(of, 0.5)); });
+  auto slope = tyto::grad([](const T& of) { return sum(leaky_relu(of, 0.5)); });
   CHECK(numbers(after_many([&] { return leaky_relu(y, 0.5); })) == Numbers{-1, 3});
   CHECK(numbers(slope(y)) == Numbers{0.5, 1});
   // A result is its caller's: the next call leaves it alone.
