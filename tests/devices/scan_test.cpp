@@ -77,6 +77,39 @@ TEST_CASE("a long running sum of f32 keeps its last digits") {
   CHECK(close(scan(OpId::cumsum, {0, false, false}, x, DType::f32).back(), tenth * static_cast<double>(count), 1e-7));
 }
 
+TEST_CASE("long running sums of 16 bits are carried from block to block and rounded once each") {
+  Dice dice(31);
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const Shape& shape : {Shape{2600}, Shape{3, 1500}, Shape{1500, 3}, Shape{5, 700}, Shape{40, 1100}}) {
+      for (const Layout layout : every_layout) {
+        const Tensor x = random(dice, dtype, shape, layout, -3, 4);
+        const auto rank = static_cast<std::int64_t>(shape.size());
+        const ScanAttributes attributes{dice.below(rank), dice.below(2) == 0, dice.below(2) == 0};
+        const auto axis = static_cast<std::size_t>(attributes.axis);
+        const std::vector<double> got = scan(OpId::cumsum, attributes, x, dtype);
+        std::vector<double> want(got.size());
+        Shape lines = shape;
+        lines[axis] = 1;
+        std::int64_t step = 1;
+        for (std::size_t i = axis + 1; i < shape.size(); ++i) step *= shape[i];
+        each_index(lines, [&](IntList at) {
+          std::int64_t first = 0;
+          for (std::size_t i = 0; i < shape.size(); ++i) first = first * shape[i] + at[i];
+          double carry = 0;
+          for (std::int64_t i = 0; i < shape[axis]; ++i) {
+            at[axis] = attributes.reverse ? shape[axis] - 1 - i : i;
+            const double before = carry;
+            carry += x.at(at);
+            want[static_cast<std::size_t>(first + at[axis] * step)] =
+                rounded(dtype, rounded(DType::f32, attributes.exclusive ? before : carry));
+          }
+        });
+        CHECK(got == want);
+      }
+    }
+  }
+}
+
 TEST_CASE("every scan, type, layout, axis and direction agrees with a plain loop") {
   Dice dice(30);
   for (const OpId op : {OpId::cumsum, OpId::cumprod, OpId::cummin, OpId::cummax}) {

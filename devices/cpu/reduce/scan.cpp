@@ -4,6 +4,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/narrow_float.hpp"
 #include "devices/cpu/device/kernels.hpp"
@@ -99,10 +100,9 @@ template <class Op, class T, class To, class C>
 
 /// A line whose elements lie together. Integers may be joined in any order: four at a time, so that only the last of
 /// them waits for those before.
-template <class Op, bool exclusive, class T, class To>
-void scan_dense_line(const T* x, To* y, std::int64_t count) {
-  using C = typename Op::template Carry<T>;
-  C running = Op::template identity<T>();
+template <class Op, bool exclusive, class T, class To, class C>
+void scan_dense_line(const T* x, To* y, std::int64_t count, C& carry) {
+  C running = carry;
   const auto value = [&](std::int64_t i) { return static_cast<C>(load_element(x[i])); };
   std::int64_t i = 0;
   if constexpr (!is_float<T>) {
@@ -123,48 +123,47 @@ void scan_dense_line(const T* x, To* y, std::int64_t count) {
     y[i] = stored<To>(exclusive ? running : next);
     running = next;
   }
+  carry = running;
 }
 
-template <class Op, class T, class To>
-void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
-  using C = typename Op::template Carry<T>;
-  const T* x = reinterpret_cast<const T*>(in);
-  To* y = reinterpret_cast<To*>(out);
+/// Scans on from what each column holds in `carry`.
+template <class Op, class T, class To, class C>
+[[gnu::always_inline]] inline void scan_on(const T* x, To* y, const ScanLoop& loop, C* carry) {
   // Lines of floats go side by side, since each of their steps waits for the one before; so do short ones.
   constexpr std::int64_t short_line = 32;
   const bool alone = loop.width == 1 || (!is_float<T> && loop.width <= lines_together && loop.count >= short_line);
   if (alone && loop.in_step == 1 && loop.out_step == 1) {
     for (std::int64_t j = 0; j < loop.width; ++j, x += loop.in_stride, y += loop.out_stride) {
-      if (loop.exclusive) scan_dense_line<Op, true>(x, y, loop.count);
-      else scan_dense_line<Op, false>(x, y, loop.count);
+      if (loop.exclusive) scan_dense_line<Op, true>(x, y, loop.count, carry[j]);
+      else scan_dense_line<Op, false>(x, y, loop.count, carry[j]);
     }
     return;
   }
   if (loop.width == lines_together) {
-    C carry[lines_together];
-    for (C& each : carry) each = Op::template identity<T>();
+    C held[lines_together];
+    std::copy_n(carry, lines_together, held);
     for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
 #pragma GCC unroll 4
       for (std::int64_t j = 0; j < lines_together; ++j) {
-        const C before = carry[j];
-        carry[j] = Op::apply(before, static_cast<C>(load_element(x[j * loop.in_stride])));
-        y[j * loop.out_stride] = stored<To>(loop.exclusive ? before : carry[j]);
+        const C before = held[j];
+        held[j] = Op::apply(before, static_cast<C>(load_element(x[j * loop.in_stride])));
+        y[j * loop.out_stride] = stored<To>(loop.exclusive ? before : held[j]);
       }
     }
+    std::copy_n(held, lines_together, carry);
     return;
   }
   if (loop.width == 1) {
-    C running = Op::template identity<T>();
+    C running = *carry;
     for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
       // Read before the write: the result may lie where the elements do.
       const C next = Op::apply(running, static_cast<C>(load_element(*x)));
       *y = stored<To>(loop.exclusive ? running : next);
       running = next;
     }
+    *carry = running;
     return;
   }
-  C carry[scan_columns];
-  for (std::int64_t j = 0; j < loop.width; ++j) carry[j] = Op::template identity<T>();
   for (std::int64_t i = 0; i < loop.count; ++i, x += loop.in_step, y += loop.out_step) {
     if (loop.in_stride == 1 && loop.out_stride == 1) {
       scan_row<Op>(x, 1, y, 1, loop.width, loop.exclusive, carry);
@@ -174,16 +173,61 @@ void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
   }
 }
 
+/// Those of a few lines by a count that the compiler knows: a short axis is done in the time of a loop's beginning.
+template <class C>
+[[gnu::always_inline]] inline void fill_carries(C* carry, std::int64_t width, C identity) {
+  std::fill_n(carry, lines_together, identity);
+  if (width > lines_together) std::fill_n(carry + lines_together, width - lines_together, identity);
+}
+
+template <class Op, class T, class To>
+void scan(const std::byte* in, std::byte* out, const ScanLoop& loop) {
+  typename Op::template Carry<T> carry[scan_columns];
+  fill_carries(carry, loop.width, Op::template identity<T>());
+  scan_on<Op>(reinterpret_cast<const T*>(in), reinterpret_cast<To*>(out), loop, carry);
+}
+
+/// Scans elements of 16 bits in blocks of f32, from and to which vectors convert them.
+template <class Op, class T>
+void scan_halves(const std::byte* in, std::byte* out, const ScanLoop& loop) {
+  constexpr DType type = std::is_same_v<T, Half> ? DType::f16 : DType::bf16;
+  typename Op::template Carry<float> carry[scan_columns];
+  fill_carries(carry, loop.width, Op::template identity<float>());
+  std::array<float, scan_columns> block;
+  const bool by_lines = loop.width <= lines_together;  // of a block a line lies together, else the columns of a step
+  for (std::int64_t first = 0, most = scan_columns / loop.width; first < loop.count; first += most) {
+    const std::int64_t steps = std::min(most, loop.count - first), width = loop.width;
+    const std::int64_t runs = by_lines ? width : steps, length = by_lines ? steps : width;
+    const ScanLoop part = by_lines ? ScanLoop{steps, width, 1, steps, 1, steps, loop.exclusive}
+                                   : ScanLoop{steps, width, width, 1, width, 1, loop.exclusive};
+    const T* x = reinterpret_cast<const T*>(in) + first * loop.in_step;
+    T* y = reinterpret_cast<T*>(out) + first * loop.out_step;
+    for (std::int64_t run = 0; run < runs; ++run, x += by_lines ? loop.in_stride : loop.in_step) {
+      widen(type, x, by_lines ? loop.in_step : loop.in_stride, block.data() + run * length, length);
+    }
+    scan_on<Op>(block.data(), block.data(), part, carry);
+    for (std::int64_t run = 0; run < runs; ++run, y += by_lines ? loop.out_stride : loop.out_step) {
+      narrow(block.data() + run * length, type, y, by_lines ? loop.out_step : loop.out_stride, length);
+    }
+  }
+}
+
 using ScanFunction = void (*)(const std::byte*, std::byte*, const ScanLoop&);
+
+template <class Op, class T, class To>
+ScanFunction scan_by() {
+  if constexpr (sizeof(Compute<T>) != sizeof(T)) return scan_halves<Op, T>;
+  else return scan<Op, T, To>;
+}
 
 template <class T>
 ScanFunction scan_function(OpId op) {
   using To = std::conditional_t<is_float<T>, T, std::int64_t>;
   switch (op) {
-    case OpId::cumsum: return scan<Accumulation<false>, T, To>;
-    case OpId::cumprod: return scan<Accumulation<true>, T, To>;
-    case OpId::cummin: return scan<Extreme<Lower>, T, T>;
-    case OpId::cummax: return scan<Extreme<Higher>, T, T>;
+    case OpId::cumsum: return scan_by<Accumulation<false>, T, To>();
+    case OpId::cumprod: return scan_by<Accumulation<true>, T, To>();
+    case OpId::cummin: return scan_by<Extreme<Lower>, T, T>();
+    case OpId::cummax: return scan_by<Extreme<Higher>, T, T>();
     default: core::refuse_operator("cpu: scans", op);
   }
 }
