@@ -77,9 +77,12 @@ void each_quotient(const i64* a, i64* y, size_t n, const F& f) {
 
 inline u64 magnitude(i64 d) { return d < 0 ? u64{0} - static_cast<u64>(d) : static_cast<u64>(d); }
 
-/// Quotients rounded down, remainders with the divisor's sign and with the dividend's: each in wrapping arithmetic, for
-/// a divisor that is not 0, 1 or -1.
+/// Quotients rounded down, remainders with the divisor's sign and with the dividend's: each in wrapping arithmetic, by
+/// run() for a divisor that is not 0, 1 or -1, by each() for any divisors.
 struct FlooredQuotients {
+  static void each(const i64* a, const i64* b, i64* y, size_t n) {
+    for (size_t i = 0; i < n; ++i) y[i] = floor_divide(a[i], b[i]);
+  }
   /// floor(-t / d) = -1 - floor((t - 1) / d).
   template <class V>
   static V above(V x, const Reciprocal& times) {
@@ -98,6 +101,19 @@ struct FlooredQuotients {
   }
 };
 struct FlooredRemainders {
+  // Whether b is added is compared in vectors: a branch on signs that nothing predicts takes longer than the division.
+  static void each(const i64* a, const i64* b, i64* y, size_t n) {
+    constexpr size_t together = 64;
+    i64 truncated[together];
+    for (size_t i = 0; i < n; i += together) {
+      const size_t count = n - i < together ? n - i : together;
+      for (size_t k = 0; k < count; ++k) truncated[k] = fmod(a[i + k], b[i + k]);
+      for (size_t k = 0; k < count; ++k) {
+        const i64 m = truncated[k], d = b[i + k];
+        y[i + k] = m + (d & -static_cast<i64>((m != 0) & ((m ^ d) < 0)));
+      }
+    }
+  }
   static void run(const i64* a, i64 d, i64* y, size_t n) {
     const Reciprocal times(magnitude(d));
     const u64 divisor = static_cast<u64>(d);
@@ -106,6 +122,9 @@ struct FlooredRemainders {
   }
 };
 struct TruncatedRemainders {
+  static void each(const i64* a, const i64* b, i64* y, size_t n) {
+    for (size_t i = 0; i < n; ++i) y[i] = fmod(a[i], b[i]);
+  }
   static void run(const i64* a, i64 d, i64* y, size_t n) {
     const u64 divisor = magnitude(d);
     const Reciprocal times(divisor);

@@ -84,15 +84,15 @@ TYTO_BINARY_RUN(remainder)
 TYTO_BINARY_RUN(floor_divide)
 
 /// As binary_loop, multiplying by the reciprocal where a run's divisors are one number.
-template <class Operator, class Invariant>
+template <class Division>
 void division_loop(void* out, const void* a, const void* b, const void*, size_t n) {
   for (size_t i = 0; i < n; i += run_length) {
     const size_t length = n - i < run_length ? n - i : run_length;
     const i64* const p = static_cast<const i64*>(a) + i;
     const i64* const q = static_cast<const i64*>(b) + i;
     i64* const y = static_cast<i64*>(out) + i;
-    if (is_invariant(q, length)) Invariant::run(p, q[0], y, length);
-    else binary_loop<Operator, i64>(y, p, q, nullptr, length);
+    if (is_invariant(q, length)) Division::run(p, q[0], y, length);
+    else Division::each(p, q, y, length);
   }
 }
 
@@ -131,10 +131,10 @@ TYTO_HAS_RUNS(fmod, binary)
 TYTO_HAS_RUNS(remainder, binary)
 TYTO_HAS_RUNS(floor_divide, binary)
 
-#define TYTO_HAS_INVARIANT_DIVISORS(name, invariant)      \
+#define TYTO_HAS_INVARIANT_DIVISORS(name, division)       \
   template <>                                             \
   consteval TileLoop binary<name##_operator, int64_t>() { \
-    return &division_loop<name##_operator, invariant>;    \
+    return &division_loop<division>;                      \
   }
 TYTO_HAS_INVARIANT_DIVISORS(floor_divide, FlooredQuotients)
 TYTO_HAS_INVARIANT_DIVISORS(remainder, FlooredRemainders)
