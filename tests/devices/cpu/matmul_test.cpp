@@ -266,9 +266,29 @@ TEST_CASE("integer products wrap round in their own type and booleans take any o
   check_drawn_matmuls<std::uint8_t>(20);
   check_drawn_matmuls<std::int8_t>(20);
   check_drawn_matmuls<std::int16_t>(20);
-  check_drawn_matmuls<std::int32_t>(20);
-  check_drawn_matmuls<std::int64_t>(20);
+  check_drawn_matmuls<std::int32_t>(60);
+  check_drawn_matmuls<std::int64_t>(60);
+  check_drawn_matmuls<std::uint32_t>(20);
   check_drawn_matmuls<bool>(20);
+}
+
+TEST_CASE("integer products by a right matrix larger than a cache are right, transposed or not") {
+  Draw draw(37);
+  for (const std::int64_t m : {1, 5, 6, 20}) {
+    for (const bool transposed : {false, true}) {
+      MatmulProblem problem = dense_matmul(DType::i32, m, 530, 515);
+      problem.bias = problem.accumulate = true;
+      problem.limits = {-2e9, 1e9};
+      if (transposed) problem.b = {1, 515, {}};
+      const std::array<Placement, 3> placed{Placement{problem.a, 0, m * 515}, Placement{problem.b, 0, 515 * 530},
+                                            Placement{problem.c, 0, m * 530}};
+      CAPTURE(m);
+      CAPTURE(transposed);
+      for (const Path& path : all_paths(3)) {
+        if (path.name != "onednn") check_matmul<std::int32_t>(problem, placed, path.choice, draw);
+      }
+    }
+  }
 }
 
 TEST_CASE("a product over no inner elements is its bias, or zero") {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Matrix products of integers (wrapping round in their own type) and booleans (any of and): of 32 and 64 bits by the
-// loops of unpacked products where both matrices lie row by row, else by plain loops.
+// loops of unpacked products, which read blocks of a right matrix that is transposed or large from a copy, and few rows
+// by a transposed one as dot products; else by plain loops.
+#include <algorithm>
+
+#include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/wrapping_arithmetic.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/products/matmul/unpacked_product.hpp"
@@ -15,14 +19,30 @@ template <class T>
 class IntegerMatmul final : public MatmulRoutine {
  public:
   using Arithmetic = WrappingArithmetic<T>;
-  static constexpr bool has_vectors = sizeof(T) >= 4;
+  using Unsigned = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // where vectors multiply
 
   IntegerMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
-        set_(choice.set()),
-        threads_(
-            matmul_threads(problem, choice, has_vectors ? machine::vector_operations : machine::scalar_operations)) {
+        loops_(unpacked_products<Unsigned>(choice.set())),
+        b_row_(problem.packed_b ? problem.n : problem.b.row_stride),
+        b_column_(problem.packed_b ? 1 : problem.b.column_stride) {
     if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(problem.k * problem.n) * sizeof(T));
+    // A block is copied in the time of some rows' products.
+    const bool is_worth_copies = problem.m >= unpacked_rows;
+    const bool is_large = problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > machine::second_level_cache;
+    const bool are_dots = b_row_ == 1 && problem.a.column_stride == 1;
+    in_dots_ = b_column_ != 1 && !is_worth_copies && are_dots;
+    in_vectors_ = sizeof(T) >= 4 && problem.k > 0 && problem.n > 0 && problem.c.column_stride == 1 &&
+                  (b_column_ == 1 || is_worth_copies || in_dots_);
+    // Of plain loops the compiler makes vectors where elements lie side by side.
+    const bool is_vector = in_vectors_ || are_dots || (b_column_ == 1 && problem.c.column_stride == 1);
+    threads_ = matmul_threads(problem, choice, is_vector ? machine::vector_operations : machine::scalar_operations);
+    if (!in_vectors_ || !is_worth_copies || (b_column_ == 1 && !is_large)) return;
+    // Rows of a large matrix, at powers of two, meet in a few sets of the caches.
+    copied_columns_ = std::int64_t{unpacked_vectors} * loops_.lanes;
+    copied_rows_ = machine::first_level_cache / 2 / (copied_columns_ * static_cast<std::int64_t>(sizeof(T)));
+    copies_ = space_.reserve_each(static_cast<std::size_t>(threads_),
+                                  static_cast<std::size_t>(copied_rows_ * copied_columns_) * sizeof(T), copies_stride_);
   }
 
   void pack(const void* b, void* packed) const override {
@@ -45,7 +65,8 @@ class IntegerMatmul final : public MatmulRoutine {
         const BatchOffsets offsets = batch_offsets(problem_, point);
         multiply(static_cast<const T*>(arguments.a) + offsets.a,
                  static_cast<const T*>(arguments.b) + (problem_.packed_b ? 0 : offsets.b),
-                 static_cast<T*>(arguments.c) + offsets.c, static_cast<const T*>(arguments.bias), {first, last});
+                 static_cast<T*>(arguments.c) + offsets.c, static_cast<const T*>(arguments.bias), {first, last},
+                 at<T>(arguments.workspace, copies_ + static_cast<std::size_t>(team.member) * copies_stride_));
         row += last - first;
       }
     });
@@ -54,14 +75,14 @@ class IntegerMatmul final : public MatmulRoutine {
   const char* name() const noexcept override { return "own integers"; }
 
  private:
-  void multiply(const T* a, const T* b, T* c, const T* bias, Range rows) const noexcept {
+  void multiply(const T* a, const T* b, T* c, const T* bias, Range rows, T* copy) const noexcept {
     constexpr std::int64_t block = 64;  // rows of b kept in cache while all rows of a pass over them
     const MatmulProblem& p = problem_;
-    const std::int64_t b_row = p.packed_b ? p.n : p.b.row_stride, b_column = p.packed_b ? 1 : p.b.column_stride;
-    if constexpr (has_vectors) {
-      if (p.k > 0 && p.n > 0 && b_column == 1 && p.c.column_stride == 1) {
-        multiply_in_vectors(a + rows.begin * p.a.row_stride, b, b_row, c + rows.begin * p.c.row_stride, bias,
-                            rows.size());
+    const std::int64_t b_row = b_row_, b_column = b_column_, n = p.n;
+    if constexpr (sizeof(T) >= 4) {
+      if (in_vectors_) {
+        multiply_in_vectors(a + rows.begin * p.a.row_stride, b, c + rows.begin * p.c.row_stride, bias, rows.size(),
+                            copy);
         return limit(c, rows);
       }
     }
@@ -82,9 +103,10 @@ class IntegerMatmul final : public MatmulRoutine {
           const T* from = b + l * b_row;
           T* to = c + i * p.c.row_stride;
           if (b_column == 1 && p.c.column_stride == 1) {
-            for (std::int64_t j = 0; j < p.n; ++j) to[j] = Arithmetic::plus_product(to[j], x, from[j]);
+            TYTO_INDEPENDENT
+            for (std::int64_t j = 0; j < n; ++j) to[j] = Arithmetic::plus_product(to[j], x, from[j]);
           } else {
-            for (std::int64_t j = 0; j < p.n; ++j) {
+            for (std::int64_t j = 0; j < n; ++j) {
               T& sum = to[j * p.c.column_stride];
               sum = Arithmetic::plus_product(sum, x, from[j * b_column]);
             }
@@ -95,21 +117,46 @@ class IntegerMatmul final : public MatmulRoutine {
     limit(c, rows);
   }
 
-  void multiply_in_vectors(const T* a, const T* b, std::int64_t b_row, T* c, const T* bias, std::int64_t rows) const {
-    using Unsigned = std::make_unsigned_t<T>;
+  // By blocks of b that are copied, or by b as a whole.
+  void multiply_in_vectors(const T* a, const T* b, T* c, const T* bias, std::int64_t rows, T* copy) const {
+    const MatmulProblem& p = problem_;
+    const bool copies = copied_rows_ > 0;
+    const std::int64_t depth = copies ? copied_rows_ : p.k, width = copies ? copied_columns_ : p.n;
     const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
-    unpacked_products<Unsigned>(set_).multiply({.m = rows,
-                                                .n = problem_.n,
-                                                .k = problem_.k,
-                                                .a = as_unsigned(a),
-                                                .a_row = problem_.a.row_stride,
-                                                .a_column = problem_.a.column_stride,
-                                                .b = as_unsigned(b),
-                                                .b_row = b_row,
-                                                .c = reinterpret_cast<Unsigned*>(c),
-                                                .c_row = problem_.c.row_stride,
-                                                .bias = problem_.bias ? as_unsigned(bias) : nullptr,
-                                                .accumulate = problem_.accumulate});
+    for (std::int64_t row = 0; row < p.k; row += depth) {
+      for (std::int64_t column = 0; column < p.n; column += width) {
+        const std::int64_t k = std::min(depth, p.k - row), n = std::min(width, p.n - column);
+        const T* const block = b + row * b_row_ + column * b_column_;
+        if (copies) copy_block(block, k, n, copy);
+        const auto multiply = in_dots_ ? loops_.dots : loops_.multiply;
+        multiply({.m = rows,
+                  .n = n,
+                  .k = k,
+                  .a = as_unsigned(a + row * p.a.column_stride),
+                  .a_row = p.a.row_stride,
+                  .a_column = p.a.column_stride,
+                  .b = as_unsigned(copies ? copy : block),
+                  .b_row = copies     ? width
+                           : in_dots_ ? b_column_
+                                      : b_row_,
+                  .c = reinterpret_cast<Unsigned*>(c + column),
+                  .c_row = p.c.row_stride,
+                  .bias = p.bias && row == 0 ? as_unsigned(bias + column) : nullptr,
+                  .accumulate = p.accumulate || row > 0});
+      }
+    }
+  }
+
+  // Along b's memory, whichever way it runs.
+  void copy_block(const T* b, std::int64_t k, std::int64_t n, T* copy) const noexcept {
+    if (b_column_ == 1) {
+      for (std::int64_t row = 0; row < k; ++row) std::copy_n(b + row * b_row_, n, copy + row * copied_columns_);
+      return;
+    }
+    for (std::int64_t column = 0; column < n; ++column) {
+      const T* const from = b + column * b_column_;
+      for (std::int64_t row = 0; row < k; ++row) copy[row * copied_columns_ + column] = from[row * b_row_];
+    }
   }
 
   // Both run along the sums: each is added up by itself.
@@ -140,8 +187,12 @@ class IntegerMatmul final : public MatmulRoutine {
   }
 
   MatmulProblem problem_;
-  InstructionSet set_;
-  int threads_;
+  UnpackedProducts<Unsigned> loops_;
+  std::int64_t b_row_, b_column_;
+  bool in_vectors_ = false, in_dots_ = false;
+  int threads_ = 1;
+  std::int64_t copied_rows_ = 0, copied_columns_ = 0;  // of b at a time, each thread by itself
+  std::size_t copies_ = 0, copies_stride_ = 0;
 };
 
 }  // namespace

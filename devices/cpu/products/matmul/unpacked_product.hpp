@@ -33,6 +33,9 @@ struct UnpackedProduct {
 template <class T>
 struct UnpackedProducts {
   void (*multiply)(const UnpackedProduct<T>&) = nullptr;
+  /// The same where columns of b are contiguous, `b_row` elements apart, and rows of a are. Of integers alone: their
+  /// sums have no order.
+  void (*dots)(const UnpackedProduct<T>&) = nullptr;
   int lanes = 0;  ///< elements of a vector
 };
 

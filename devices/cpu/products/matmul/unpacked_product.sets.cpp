@@ -251,15 +251,49 @@ void multiply(const UnpackedProduct<T>& p) {
   else if (left > 0) all_rows<T, 1, false>(p, column, last);
 }
 
+// A row with some columns at a time: the last ones again where fewer are left.
+template <class T>
+void dots(const UnpackedProduct<T>& p) {
+  using V = Vectors<T>;
+  constexpr std::int64_t together = 4;
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    for (std::int64_t column = 0; column < p.n; column += together) {
+      const T* const a = p.a + row * p.a_row;
+      const T* b[together];
+      for (std::int64_t j = 0; j < together; ++j) b[j] = p.b + (column + j < p.n ? column + j : p.n - 1) * p.b_row;
+      typename V::Vector sum[together] = {};
+      const auto add = [&](std::int64_t l, auto lanes) __attribute__((always_inline)) {
+        const typename V::Vector x = lanes.load(a + l);
+        TYTO_UNROLL
+        for (std::int64_t j = 0; j < together; ++j) sum[j] += x * lanes.load(b[j] + l);
+      };
+      std::int64_t l = 0;
+      for (; l + V::lanes <= p.k; l += V::lanes) add(l, V());
+      if (l < p.k) add(l, FirstLanes<T>(static_cast<int>(p.k - l)));
+      for (std::int64_t j = 0; j < together && column + j < p.n; ++j) {
+        alignas(TYTO_VECTOR_BYTES) T lanes[V::lanes];
+        V::store(lanes, sum[j]);
+        T& to = p.c[row * p.c_row + column + j];
+        T total = p.accumulate ? to : T(0);
+        if (p.bias != nullptr) total += p.bias[column + j];
+        for (int lane = 0; lane < V::lanes; ++lane) total += lanes[lane];
+        to = total;
+      }
+    }
+  }
+}
+
 }  // namespace
 
-UnpackedProducts<float> unpacked_products_f32() noexcept { return {multiply<float>, Vectors<float>::lanes}; }
-UnpackedProducts<double> unpacked_products_f64() noexcept { return {multiply<double>, Vectors<double>::lanes}; }
+UnpackedProducts<float> unpacked_products_f32() noexcept { return {multiply<float>, nullptr, Vectors<float>::lanes}; }
+UnpackedProducts<double> unpacked_products_f64() noexcept {
+  return {multiply<double>, nullptr, Vectors<double>::lanes};
+}
 UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept {
-  return {multiply<std::uint32_t>, Vectors<std::uint32_t>::lanes};
+  return {multiply<std::uint32_t>, dots<std::uint32_t>, Vectors<std::uint32_t>::lanes};
 }
 UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept {
-  return {multiply<std::uint64_t>, Vectors<std::uint64_t>::lanes};
+  return {multiply<std::uint64_t>, dots<std::uint64_t>, Vectors<std::uint64_t>::lanes};
 }
 
 }  // namespace tyto::cpu::TYTO_ISA
