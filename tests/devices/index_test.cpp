@@ -50,6 +50,11 @@ std::string message(OpId op, const core::Attributes& attributes, const std::vect
   return "";
 }
 
+Shape with_one_more(Shape shape) {
+  shape.push_back(1);
+  return shape;
+}
+
 }  // namespace
 
 TEST_CASE("take reads rows, columns and single elements, counting negative indices from the end") {
@@ -236,6 +241,42 @@ TEST_CASE("many positions along tensors of indices of any layout are read and wr
           });
         }
         CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("single elements named by one dense tensor of indices are read and written in order") {
+  Dice dice(65);
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i64, DType::i16, DType::u8}) {
+    for (const DType index_type : {DType::i32, DType::i64}) {
+      for (const Layout layout : every_layout) {
+        for (const Shape& chosen : {Shape{0}, Shape{1}, Shape{300}, Shape{7, 41}}) {
+          const Shape one_more = with_one_more(chosen);
+          const Tensor x = random(dice, dtype, {5, 1}, layout, -9, 9), v = random(dice, dtype, one_more, layout, -9, 9);
+          Tensor i = place(dice, index_type, chosen, Layout::dense);
+          each_index(chosen, [&](const IntList& at) { i.set(at, static_cast<double>(dice.between(-5, 4))); });
+          const auto place_of = [&](IntList at) {
+            at.pop_back();
+            return IntList{position(i, at, 5), 0};
+          };
+          std::int64_t wrong = 0;
+          for (const Tensor& read : {index_tensor(OpId::gather, NoAttributes{}, {x, i}, one_more),
+                                     index_tensor(OpId::take, AxisAttributes{0}, {x, i}, one_more)}) {
+            each_index(one_more, [&](const IntList& at) { wrong += read.at(at) != x.at(place_of(at)); });
+          }
+          for (const OpId op : {OpId::scatter, OpId::scatter_min, OpId::scatter_max}) {
+            Tensor want = tensor(dtype, x.shape(), x.values());
+            each_index(one_more, [&](const IntList& at) {
+              const double held = want.at(place_of(at)), given = v.at(at);
+              const double extreme = op == OpId::scatter_min ? std::min(held, given) : std::max(held, given);
+              want.set(place_of(at), op == OpId::scatter ? given : extreme);
+            });
+            const Tensor got = index_tensor(op, NoAttributes{}, {x, v, i}, x.shape());
+            each_index(x.shape(), [&](const IntList& at) { wrong += got.at(at) != want.at(at); });
+          }
+          CHECK(wrong == 0);
+        }
       }
     }
   }

@@ -30,43 +30,42 @@ View joined(const View& a, const View& b) {
 
 View repeated(const Shape& shape) { return {shape, Strides(shape.size(), 0), 0}; }
 
-/// Copies one inner block; single elements and runs, by far the most common, do not go through a StridedCopy.
+/// Copies one inner block; single elements, pixels and runs, by far the most common, do not go through a StridedCopy.
 class InnerBlock {
  public:
   InnerBlock(const View& from, const View& to, std::size_t element)
-      : copy_(from, to, element), element_(element), bytes_(static_cast<std::size_t>(copy_.bytes())) {
+      : copy_(from, to, element), bytes_(static_cast<std::size_t>(copy_.bytes())) {
     run_ = core::is_dense(from) && core::is_dense(to);
   }
   std::int64_t bytes() const { return copy_.bytes(); }
 
   void operator()(const std::byte* from, std::byte* to) const {
     if (!run_) return copy_.run(from, to);
-    if (bytes_ == element_) {
-      // Widths known to the compiler become single moves.
-      switch (element_) {
-        case 1: *to = *from; return;
-        case 2: std::memcpy(to, from, 2); return;
-        case 4: std::memcpy(to, from, 4); return;
-        case 8: std::memcpy(to, from, 8); return;
-        default: std::memcpy(to, from, 16); return;
-      }
+    // Widths known to the compiler become single moves, or two.
+    switch (bytes_) {
+      case 1: *to = *from; return;
+      case 2: std::memcpy(to, from, 2); return;
+      case 3: std::memcpy(to, from, 3); return;
+      case 4: std::memcpy(to, from, 4); return;
+      case 8: std::memcpy(to, from, 8); return;
+      case 12: std::memcpy(to, from, 12); return;
+      case 16: std::memcpy(to, from, 16); return;
+      default: core::copy_bytes(to, from, bytes_);
     }
-    core::copy_bytes(to, from, bytes_);
   }
 
  private:
   StridedCopy copy_;
-  std::size_t element_, bytes_;
+  std::size_t bytes_;
   bool run_;
 };
 
 constexpr std::int64_t few_places = 16;
 
-// Single elements along the last axis, by a dense tensor of indices: nothing but loads, so that many are under way.
+// Single elements along an axis, by a dense tensor of indices: nothing but loads, so that many are under way.
 template <class U>
-KernelRef take_elements(const core::Step& step, const Indices& indices) {
+KernelRef take_elements(const core::Step& step, std::size_t axis, const Indices& indices) {
   const View& x = step.inputs[0].view;
-  const std::size_t axis = x.shape.size() - 1;
   View lines = axes_of(x, 0, axis);
   lines.offset = x.offset;
   const StridedIterator<1> outer({lines});
@@ -121,9 +120,9 @@ KernelRef prepare_take(const core::Step& step) {
   const std::size_t index_rank = step.inputs[1].view.shape.size();
   const auto size = size_of(step.outputs[0].dtype);
   const Indices indices(step.op, 1, step.inputs[1], x.shape[axis]);
-  if (axis + 1 == x.shape.size() && indices.dense()) {
+  if (axes_of(x, axis + 1, x.shape.size()).count() == 1 && indices.dense()) {
     return with_width(step.outputs[0].dtype,
-                      [&]<class U>(std::type_identity<U>) { return take_elements<U>(step, indices); });
+                      [&]<class U>(std::type_identity<U>) { return take_elements<U>(step, axis, indices); });
   }
 
   View from = joined(axes_of(x, 0, axis), repeated(step.inputs[1].view.shape));
@@ -196,13 +195,9 @@ KernelRef prepare_gather(const core::Step& step) {
     const std::byte* source = inputs[0].pointer() + begin * element;
     std::byte* target = outputs[0].pointer() + out_begin * element;
     run_team(team_size, [&](Team team) {
-      positions.each_run(inputs, share(count, team.member, team.size),
-                         [&](Range run, std::span<const std::int64_t> offsets) {
-                           std::byte* to = target + run.begin * block;
-                           for (std::int64_t i = 0; i < run.size(); ++i, to += block) {
-                             inner(source + offsets[static_cast<std::size_t>(i)] * element, to);
-                           }
-                         });
+      positions.each_run(inputs, share(count, team.member, team.size), [&](Range run, const auto& offset) {
+        for (std::int64_t i = run.begin; i < run.end; ++i) inner(source + offset(i) * element, target + i * block);
+      });
     });
   });
 }

@@ -47,22 +47,29 @@ class Indices {
   void with_array(Addresses inputs, const Use& use) const {
     with_memory(inputs, [&](const auto* memory) { use(memory + start_); });
   }
-  /// Adds to each element of `offsets` what the index of that number in the range means, times the stride.
-  void add_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
-    const std::int64_t length = length_;
-    const auto offset = [=](std::int64_t index) { return (index < 0 ? index + length : index) * stride; };
+  /// Sets each element of `offsets` to what the index of that number in the range means, times the stride, or adds
+  /// that.
+  template <bool adds>
+  void write_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
+    const auto write = [stride, length = length_](std::int64_t index, std::int64_t& to) {
+      to = (adds ? to : 0) + (index < 0 ? index + length : index) * stride;
+    };
     with_memory(inputs, [&](const auto* memory) {
       if (dense_) {
         const auto* const indices = memory + start_ + range.begin;
-        for (std::int64_t i = 0; i < range.size(); ++i) offsets[i] += offset(indices[i]);
+        for (std::int64_t i = 0; i < range.size(); ++i) write(indices[i], offsets[i]);
       } else {
         iterator_.each(range, [&](std::int64_t i, const StridedIterator<1>::Offsets& at) {
-          offsets[i - range.begin] += offset(memory[at[0]]);
+          write(memory[at[0]], offsets[i - range.begin]);
         });
       }
     });
   }
   bool dense() const { return dense_; }
+  bool is_dense_i64() const { return dense_ && wide_; }
+  const std::int64_t* array_i64(Addresses inputs) const {
+    return reinterpret_cast<const std::int64_t*>(inputs[input_].pointer()) + start_;
+  }
   /// Where the first index stands in the tensor's memory.
   std::int64_t begin() const { return start_; }
 
@@ -85,14 +92,17 @@ class Indices {
   }
 
   bool all_inside(Addresses inputs) const {
-    bool outside = false;
+    // Of an index outside one of the two sums has its highest bit; bits, unlike comparisons of 64 bits, are collected
+    // in vectors of every processor.
+    std::uint64_t bits = 0;
     const auto length = static_cast<std::uint64_t>(length_);
     with_array(inputs, [&, count = iterator_.count()](const auto* indices) {
       for (std::int64_t i = 0; i < count; ++i) {
-        outside |= static_cast<std::uint64_t>(std::int64_t{indices[i]}) + length >= 2 * length;
+        const auto index = static_cast<std::uint64_t>(std::int64_t{indices[i]});
+        bits |= (index + length) | (length - 1 - index);
       }
     });
-    return !outside;
+    return bits >> 63 == 0;
   }
 
   core::OpId op_;
@@ -127,18 +137,27 @@ class Positions {
   void check(Addresses inputs) const {
     for (const Indices& indices : tensors_) indices.check(inputs);
   }
-  /// Calls use(positions, offsets) for the positions of a range, some hundred at a time: the elements from the start of
-  /// the indexed tensor to what each names.
+  /// Whether one dense tensor of the usual type names all positions: a loop of its own for each type would not pay.
+  bool are_dense() const { return tensors_.size() == 1 && tensors_[0].is_dense_i64(); }
+  /// Where are_dense(): what counts the elements from the start of the indexed tensor to what a position names.
+  auto dense_offset(Addresses inputs) const {
+    return [indices = tensors_[0].array_i64(inputs), length = tensors_[0].length(),
+            stride = strides_[0]](std::int64_t position) {
+      const std::int64_t index = indices[position];
+      return (index < 0 ? index + length : index) * stride;
+    };
+  }
+  /// Calls use(run, offset) for the positions of a range, some hundred at a time, with such an offset.
   template <class Use>
   void each_run(Addresses inputs, Range range, const Use& use) const {
     std::array<std::int64_t, 256> offsets;
     for (std::int64_t begin = range.begin; begin < range.end; begin += std::ssize(offsets)) {
       const Range run{begin, std::min(range.end, begin + std::ssize(offsets))};
-      std::fill_n(offsets.begin(), run.size(), 0);
-      for (std::size_t axis = 0; axis < tensors_.size(); ++axis) {
-        tensors_[axis].add_offsets(inputs, run, strides_[axis], offsets.data());
+      tensors_[0].write_offsets<false>(inputs, run, strides_[0], offsets.data());
+      for (std::size_t axis = 1; axis < tensors_.size(); ++axis) {
+        tensors_[axis].write_offsets<true>(inputs, run, strides_[axis], offsets.data());
       }
-      use(run, std::span<const std::int64_t>(offsets));
+      use(run, [first = offsets.data(), begin](std::int64_t position) { return first[position - begin]; });
     }
   }
 

@@ -88,22 +88,26 @@ template <class T, class Write>
 void scatter_loop(const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
   const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
   T* target = reinterpret_cast<T*>(result) + scatter.begin;
-  const auto write = [&](const T* x, T* y) {
-    if (scatter.run && mine.size() == 1) return Write::apply(y[mine.begin], x[mine.begin]);
-    if (scatter.run) {
-      for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
-      return;
-    }
-    scatter.inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-      Write::apply(y[offsets[1]], x[offsets[0]]);
+  const Range all{0, scatter.positions.count()};
+  if (scatter.run && mine.size() == 1) {
+    const auto write = [&, x = source + mine.begin, y = target + mine.begin](Range run, const auto& offset) {
+      scatter.values.each(run,
+                          [=](std::int64_t position, const auto& at) { Write::apply(y[offset(position)], x[at[0]]); });
+    };
+    if (!scatter.positions.are_dense()) return scatter.positions.each_run(inputs, all, write);
+    return write(all, scatter.positions.dense_offset(inputs));
+  }
+  scatter.positions.each_run(inputs, all, [&](Range run, const auto& offset) {
+    scatter.values.each(run, [=, &scatter](std::int64_t position, const auto& from) {
+      const T* x = source + from[0];
+      T* y = target + offset(position);
+      if (scatter.run) {
+        for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
+      } else {
+        scatter.inner.each(mine, [&](std::int64_t, const auto& at) { Write::apply(y[at[1]], x[at[0]]); });
+      }
     });
-  };
-  scatter.positions.each_run(
-      inputs, {0, scatter.positions.count()}, [&](Range run, std::span<const std::int64_t> offsets) {
-        scatter.values.each(run, [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
-          write(source + at[0], target + offsets[static_cast<std::size_t>(position - run.begin)]);
-        });
-      });
+  });
 }
 
 template <class Write>
@@ -132,13 +136,11 @@ struct Placed {
 
 /// Positions by where they write, those of one place in their own order.
 void put_in_order(const Scatter& scatter, Addresses inputs, std::span<Placed> placed) {
-  scatter.positions.each_run(
-      inputs, {0, scatter.positions.count()}, [&](Range run, std::span<const std::int64_t> offsets) {
-        scatter.values.each(run, [&](std::int64_t position, const StridedIterator<1>::Offsets& at) {
-          placed[static_cast<std::size_t>(position)] = {offsets[static_cast<std::size_t>(position - run.begin)],
-                                                        position, at[0]};
-        });
-      });
+  scatter.positions.each_run(inputs, {0, scatter.positions.count()}, [&](Range run, const auto& offset) {
+    scatter.values.each(run, [&](std::int64_t position, const auto& at) {
+      placed[static_cast<std::size_t>(position)] = {offset(position), position, at[0]};
+    });
+  });
   std::sort(placed.begin(), placed.end(),
             [](const Placed& a, const Placed& b) { return a.to != b.to ? a.to < b.to : a.position < b.position; });
 }

@@ -44,22 +44,35 @@ class StridedIterator {
   /// Calls visit(index, offsets) for each position of the range.
   template <class Visit>
   void each(Range range, const Visit& visit) const {
-    const std::int64_t inner = lengths_.empty() ? 1 : lengths_.back();
-    Offsets steps{};  // what visits write might lie among the strides, for all that the compiler knows
-    if (!lengths_.empty()) {
-      for (std::size_t k = 0; k < K; ++k) steps[k] = strides_[k].back();
+    const std::size_t rank = lengths_.size();
+    const std::int64_t inner = rank < 1 ? 1 : lengths_[rank - 1], rows = rank < 2 ? 1 : lengths_[rank - 2];
+    Offsets steps{}, row_steps{};  // what visits write might lie among the strides, for all that the compiler knows
+    for (std::size_t k = 0; k < K; ++k) {
+      if (rank > 0) steps[k] = strides_[k][rank - 1];
+      if (rank > 1) row_steps[k] = strides_[k][rank - 2];
     }
+    // Rows of one axis follow one another without a division.
     for (std::int64_t index = range.begin; index < range.end;) {
-      const std::int64_t end = std::min(range.end, index + inner - index % inner);
-      Offsets offsets = at(index);
-      for (; index < end; ++index) {
-        visit(index, std::as_const(offsets));
-        for (std::size_t k = 0; k < K; ++k) offsets[k] += steps[k];
+      std::int64_t end = index + inner - index % inner;
+      const std::int64_t last = end + (rows - 1 - index / inner % rows) * inner;
+      for (Offsets first = at(index), row = at(end - inner); index < range.end && end <= last; end += inner) {
+        Offsets offsets = first;
+        for (const std::int64_t stop = std::min(range.end, end); index < stop; ++index) {
+          visit(index, std::as_const(offsets));
+          offsets = sum(offsets, steps, std::make_index_sequence<K>());
+        }
+        first = row = sum(row, row_steps, std::make_index_sequence<K>());
       }
     }
   }
 
  private:
+  // Element by element, not by a loop: arrays that loops index stay in memory, where the next visit waits for them.
+  template <std::size_t... k>
+  static Offsets sum(const Offsets& a, const Offsets& b, std::index_sequence<k...>) {
+    return {(a[k] + b[k])...};
+  }
+
   std::int64_t count_ = 1;
   Shape lengths_;
   std::array<Strides, K> strides_;
