@@ -437,7 +437,7 @@ TEST_CASE("windows that lie in runs of few channels are right on every code path
 
 TEST_CASE("depthwise convolutions of few channels are right in rows of many pixels that meet the same taps") {
   Draw draw(29);
-  for (const std::int64_t width : {17, 40}) {
+  for (const std::int64_t width : {17, 40, 140}) {
     for (std::int64_t channels = 1; channels <= 5; ++channels) {
       for (const bool ended : {false, true}) {
         for (const std::int64_t stride : {1, 2}) {
@@ -469,6 +469,19 @@ TEST_CASE("depthwise convolutions of few channels are right in rows of many pixe
         }
       }
     }
+  }
+}
+
+TEST_CASE("long lines of one channel are right with taps beyond either end, however many taps") {
+  Draw draw(31);
+  for (const std::int64_t taps : {1, 31, 64, 255, 300}) {
+    ConvolutionProblem p;
+    p.bias = true;
+    p.axes = {{.input = 7 * taps + 64, .kernel = taps, .pad_before = taps - 1, .pad_after = taps - 1}};
+    CAPTURE(taps);
+    for (const Path& path : all_paths(2)) check_where_taken<float>(p, path, draw);
+    p.dtype = DType::f64;
+    for (const Path& path : all_paths(1)) check_where_taken<double>(p, path, draw);
   }
 }
 

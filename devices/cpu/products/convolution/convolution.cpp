@@ -62,8 +62,17 @@ ConvolutionProblem without_unit_axes(ConvolutionProblem problem) {
   return problem;
 }
 
+// A signal or grey picture of long lines has one channel in one group, too: there pixels side by side fill vectors of
+// which oneDNN's and the tile's code, which put channels side by side, use one lane.
 bool is_depthwise(const ConvolutionProblem& problem) {
-  return problem.groups > 1 && problem.groups == problem.in_channels && problem.groups == problem.out_channels;
+  if (problem.groups != problem.in_channels || problem.groups != problem.out_channels) return false;
+  if (problem.groups > 1) return true;
+  constexpr std::int64_t long_line = 64, most_taps = 4096;
+  const WindowAxis& last = problem.axes.back();
+  // Each pixel at an end meets other taps, and is computed by itself.
+  const std::int64_t ends = last.pad_before + last.pad_after;
+  return problem.pass == ConvolutionPass::forward && last.stride == 1 && last.output() >= long_line + 4 * ends &&
+         Geometry(problem).taps() <= most_taps;
 }
 
 constexpr std::int64_t short_run = 32;  // elements: fewer are copied to patches too slowly
@@ -82,7 +91,7 @@ bool is_run_of_few_channels(const ConvolutionProblem& problem) {
 // weights takes as long as multiplying, it prefetches the next ones (docs/performance/convolutions.md,
 // docs/performance/loops.md). Of windows oneDNN is ahead.
 bool is_ahead_on_avx512(const ConvolutionProblem& problem) {
-  return problem.groups == 1 ? Geometry(problem).taps() == 1 : is_depthwise(problem);
+  return is_depthwise(problem) || (problem.groups == 1 && Geometry(problem).taps() == 1);
 }
 
 // oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere

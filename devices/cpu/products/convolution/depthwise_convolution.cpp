@@ -85,7 +85,7 @@ class DepthwiseConvolution final : public DirectConvolution {
     const std::int64_t together = vector / std::gcd(vector, pixel);
     const auto values = static_cast<std::size_t>(together * pixel);
     const std::size_t taps = static_cast<std::size_t>(g_.taps()) * values;
-    if (taps > static_cast<std::size_t>(bytes_of_taps)) return;
+    if (taps > static_cast<std::size_t>(machine::second_level_cache / 4)) return;
     side_by_side_ = together;
     repeated_kernel_ = space_.reserve(taps);
     if (problem_.scale) repeated_scale_ = space_.reserve(values);
