@@ -98,6 +98,8 @@ TEST_CASE("plans of functions compute the bits that their operators do, one by o
     COMPARE(unwrap(y, 0, 4))
     COMPARE(diff(y, 2))
     COMPARE(diff(x.reshape({43, 7}), 3, 0))
+    COMPARE(resize(y.reshape({1, 43, 7, 1}), {60, 5}))
+    COMPARE(resize(x.reshape({7, 1, 43}), 70, {.method = tyto::Interpolation::cubic, .layout = tyto::nchw}))
     COMPARE(correlate(x, narrow(y, 0, 1, 4), tyto::Overlap::same))
     COMPARE(convolve(narrow(y, 0, 1, 4), y))
     COMPARE(leaky_relu(x, 0.1))
