@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tyto launch: starts the processes of a group by the launcher of an MPI, set so that they share machines well.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -256,6 +258,32 @@ void leave_terminal() {
   close(nothing);
 }
 
+/// Where a process of this machine that fails leaves its status, for launchers that forget it.
+class FailureNote {
+ public:
+  FailureNote() : file_(memfd_create("tyto launch", MFD_CLOEXEC)) {
+    if (file_ < 0) return;
+    setenv(name, ("/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_)).c_str(), 1);
+  }
+  ~FailureNote() {
+    if (file_ >= 0) close(file_);
+  }
+  FailureNote(const FailureNote&) = delete;
+  FailureNote& operator=(const FailureNote&) = delete;
+
+  /// What was left since it was asked last; 0 if nothing was.
+  int take() const {
+    unsigned char status = 0;
+    if (file_ < 0 || pread(file_, &status, 1, 0) != 1 || ftruncate(file_, 0) != 0) return 0;
+    return status;
+  }
+
+  static constexpr const char* name = "TYTO_LAUNCH_STATUS";
+
+ private:
+  int file_;
+};
+
 struct Ended {
   int status;
   bool for_good;  // because tyto was told to end
@@ -311,6 +339,7 @@ int launch(const Arguments& arguments) {
   const std::optional<std::string> hosts = arguments.text("--hosts");
   const std::int64_t machines = hosts ? hosts_in(*hosts) : 1;
   const Launcher& launcher = chosen_launcher(arguments);
+  unsetenv(FailureNote::name);
   set_threads((processes + machines - 1) / machines);
   const Words words = command_of(launcher, processes, hosts, program);
   if (arguments.has("--print")) {
@@ -320,11 +349,19 @@ int launch(const Arguments& arguments) {
   std::cout << std::flush;
   const std::int64_t restarts = arguments.number("--restarts", 0).value_or(0);
   const Signals signals;
-  Ended ended = run_once(signals, launcher, words);
+  std::optional<FailureNote> note;
+  if (!hosts) note.emplace();  // on another machine its path would be another file's
+  const auto run = [&] {
+    Ended ended = run_once(signals, launcher, words);
+    const int noted = note ? note->take() : 0;
+    if (ended.status == done) ended.status = noted;
+    return ended;
+  };
+  Ended ended = run();
   for (std::int64_t i = 1; ended.status != done && !ended.for_good && i <= restarts; ++i) {
     std::cerr << "tyto: the processes ended with status " << ended.status << "; restart " << i << " of " << restarts
               << "\n";
-    ended = run_once(signals, launcher, words);
+    ended = run();
   }
   return ended.status;
 }

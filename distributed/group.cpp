@@ -49,10 +49,21 @@ std::string reason_to_terminate() {
   }
 }
 
+// For `tyto launch` of this machine: MPICH's launcher now and then forgets the status of a process that ended without
+// MPI's consent.
+void note_failure(int status) {
+  const char* const file = std::getenv("TYTO_LAUNCH_STATUS");
+  std::FILE* const note = file == nullptr ? nullptr : std::fopen(file, "wb");
+  if (note == nullptr) return;
+  std::fputc(status, note);
+  std::fclose(note);
+}
+
 // The launcher ends the others when this process does; what went wrong is said first, and where.
 void say_rank_and_terminate() {
   say(reason_to_terminate());
   constexpr int aborted = 134;  // as shells say it
+  note_failure(aborted);
   std::_Exit(aborted);
 }
 
@@ -89,7 +100,10 @@ class Group::Connection {
     core::set_process_group(nullptr);
     std::set_terminate(outer_handler);
     // Left by an exception, the process ends without MPI's consent: its launcher ends the others.
-    if (std::uncaught_exceptions() != 0) return;
+    if (std::uncaught_exceptions() != 0) {
+      note_failure(1);
+      return;
+    }
     if (std::this_thread::get_id() != thread_) {
       say("the group ends on another thread than the one that called start(), which alone can tell MPI");
     } else {
@@ -137,6 +151,7 @@ Group Group::split(int colour, int key) const {
 
 void Group::abort(const std::string& message, int status) const {
   say(message);
+  note_failure(status);
   connection_->abort(status);
   std::_Exit(status);
 }

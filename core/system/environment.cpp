@@ -61,6 +61,7 @@ constexpr EnvironmentVariable variables[] = {
      is_any},
     {"TYTO_CACHE_DIR", "a folder, or nothing for none",
      "where built OpenCL programs are kept, else $XDG_CACHE_HOME/tyto or ~/.cache/tyto", is_any},
+    {"TYTO_LAUNCH_STATUS", "a file", "set by tyto launch: where a process that fails leaves its status", is_any},
 };
 
 char** environment_lines() {

@@ -77,6 +77,18 @@ TEST_CASE("launch starts all again when one fails, as often as it is told") {
   }
 }
 
+TEST_CASE("launch returns the status that a failing process left, whatever the MPI's launcher makes of it") {
+  for (const char* mpi : {"openmpi", "mpich"}) {
+    if (!is_there(mpi)) continue;
+    const std::string start = std::string("launch --mpi ") + mpi + " -n 2 ";
+    // The launcher sees two processes that end well.
+    const std::string program = R"(sh -c 'printf "\007" >"$TYTO_LAUNCH_STATUS"')";
+    CHECK(run(start + program).status == 7);
+    CHECK(contains(run(start + "--restarts 1 " + program).output, "the processes ended with status 7; restart 1 of 1"));
+    CHECK(run(start + "true").status == 0);
+  }
+}
+
 TEST_CASE("launch passes on what is to end it, and starts nothing again") {
   for (const char* mpi : {"openmpi", "mpich"}) {
     if (!is_there(mpi)) continue;
