@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
 
