@@ -168,7 +168,7 @@ void State::end_stand_in(Value before) {
 }
 
 void State::defer(DeferredContents contents) {
-  contents.sequence = next_sequence();
+  contents.sequence = sequence_counter.fetch_add(1, std::memory_order_relaxed);  // as no other node has
   hold({Value(), std::make_shared<const DeferredContents>(std::move(contents))});
 }
 

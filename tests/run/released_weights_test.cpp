@@ -314,6 +314,21 @@ TEST_CASE("initial weights are drawn when they are first read, the same numbers 
   CHECK(holds_contents(a.weight));
 }
 
+TEST_CASE("no other output of a graph is taken for initial weights that are drawn when they are first read") {
+  const Lazily x{1.0, 2.0};
+  Lazily w;
+  {
+    const PostponedDraws postponed;
+    w = Lazily::variable(Lazily::normal({2}));
+  }
+  const Lazily next = exp(x), drawn = atleast_1d(w);
+  Graph graph{{.outputs = {drawn, next}}};
+  graph.run();
+  CHECK(graph[next].to_vector<float>() == graph.output(1).to_vector<float>());
+  CHECK(graph[next].to_vector<float>()[0] == doctest::Approx(std::exp(1.0)));
+  CHECK(same_bits(graph[drawn].to_vector<float>(), w.to_vector<float>()));
+}
+
 TEST_CASE("initial weights that a file replaces are never drawn") {
   const testing::TemporaryFolder folder;
   seed(3);
