@@ -82,6 +82,19 @@ bool reverses_axes(const core::Attributes& attributes) {
   return list != nullptr && list->list == IntList{1, 0};
 }
 
+/// Identifiers with "." or "/" between them; "a-b" would read as a difference, "0.weight" as a number.
+bool reads_as_one_name(std::string_view name) {
+  bool begins = true;
+  for (const char c : name) {
+    const bool separates = c == '.' || c == '/';
+    const bool digit = c >= '0' && c <= '9';
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+    if (begins ? !letter : !letter && !digit && !separates) return false;
+    begins = separates;
+  }
+  return !begins;
+}
+
 class Formula {
  public:
   Formula(const Graph& graph, FormulaStyle style)
@@ -131,11 +144,13 @@ class Formula {
   }
 
   void name_inputs() {
-    InputNames names = names_of_inputs(graph_, names_of_states(graph_));
+    InputNames paths = names_of_inputs(graph_, names_of_states(graph_));
     for (const core::GraphInput& input : graph_.inputs()) {
-      std::string& given = names[input.port];
+      if (input.generator) continue;
+      std::string given = std::move(paths[input.port]);
+      if (!reads_as_one_name(given)) given = input.name;
       // "placeholder 3" is a name that nobody gave.
-      if (input.generator || given.empty() || given.find(' ') != std::string::npos) continue;
+      if (!reads_as_one_name(given)) continue;
       std::ranges::replace(given, '/', '.');  // of scopes: nothing is divided
       std::string name = identifier(given);
       for (std::size_t number = 2; !taken_.insert(name).second; ++number) {

@@ -109,3 +109,33 @@ TEST_CASE("states are called by the paths of the layers that read them") {
   CHECK(formula(scoped()) == "y = x * student.head.scale\n");
   CHECK(formula(scoped(), FormulaStyle::latex).find(R"(\mathit{student.head.scale})") != std::string::npos);
 }
+
+TEST_CASE("states are called by their own names where paths would read as something else") {
+  const LazyTensor x = named({2, 3}, "x");
+  const nn::Linear layer({.in = 3, .out = 4});
+  const LazyTensor w = LazyTensor::variable(LazyTensor{2.0}, "w");
+  const auto scoped = [&](const std::string& scope, const auto& function) {
+    const NameScope within(scope);
+    return LazyTensor(function());
+  };
+  const auto call = [&] { return LazyTensor(layer(x)); };
+  const auto scale = [&] { return x * w; };
+  CHECK(formula(scoped("block", call)) == "y = x @ block.Linear.weight + block.Linear.bias\n");
+  CHECK(formula(scoped("my block", call)) == "y = x @ weight + bias\n");
+  for (const char* scope : {"a-b", "a-b/2", "2", "2nd", "a/2", "a+b", "f(x)", "a b", "a,b", "a*b", "a//b", "a/"}) {
+    CAPTURE(scope);
+    CHECK(formula(scoped(scope, scale)) == "y = x * w\n");
+  }
+  CHECK(formula(scoped("a_2/b3", scale)) == "y = x * a_2.b3.w\n");
+  CHECK(formula(scoped("größe", scale)) == "y = x * größe.w\n");
+  const nn::Sequential two{nn::Linear({.in = 3, .out = 4}), nn::Linear({.in = 4, .out = 2})};
+  CHECK(formula(LazyTensor(two(x))) == "y = (x @ weight + bias) @ weight_2 + bias_2\n");
+}
+
+TEST_CASE("inputs whose names would read as something else have a letter and a number") {
+  for (const char* name : {"a-b", "2", "2x", "my input", "a+b", "f(x)", "", ".", "a.", "x^2"}) {
+    CAPTURE(name);
+    CHECK(formula(exp(named({2}, name)) + named({2}, "b")) == "y = exp(x1) + b\n");
+  }
+  CHECK(formula(exp(named({2}, "encoder/layer_2.input"))) == "y = exp(encoder.layer_2.input)\n");
+}

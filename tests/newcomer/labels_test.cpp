@@ -205,6 +205,47 @@ TEST_CASE("a NameScope around a call stands before the layer's path") {
   CHECK(has_label(f.profile(T::ones({2, 2})), "student/encoder.linear5"));
 }
 
+TEST_CASE("paths in pictures hold scopes with spaces, signs and digits as they were given, states of rules none") {
+  using T = Tensor<Lazy>;
+  const Net net;
+  const T w = T::variable(T::ones({2}), "own rate");
+  nn::Descent descent = nn::adam({.rate = 0.1});
+  auto f = compile([&](const T& x) {
+    const NameScope scope("my block/a-b/2");
+    auto [loss, gradients] = value_and_grad([&](const T& y) { return sum(net(y)) + sum(y * w); }, net.parameters())(x);
+    descent.update(net.parameters(), gradients);
+    return loss;
+  });
+  f(T::ones({4, 2})).data<float>();
+  for (const std::string& picture : {f.dot(), f.html()}) {
+    CHECK(contains(picture, "my block/a-b/2/encoder.linear5.weight"));
+    CHECK(contains(picture, "my block/a-b/2.own rate"));
+    CHECK(contains(picture, "adam mean"));
+    CHECK(!contains(picture, ".adam mean"));
+  }
+}
+
+TEST_CASE("two states that one region captures have the paths of the layers that read them first") {
+  using T = Tensor<Lazy>;
+  const nn::Linear first({.in = 2, .out = 2}), second({.in = 2, .out = 2});
+  auto f = compile([&](const T& x) {
+    return fori_loop(0, 2, x, [&](const T&, const T& carried) {
+      const auto in = [](const char* name, const nn::Linear& layer, const T& y) {
+        const NameScope scope(name);
+        return T(layer(y));
+      };
+      const T y = in("one", first, carried);
+      return in("again", first, in("two", second, y));
+    });
+  });
+  f(T::ones({4, 2})).data<float>();
+  const std::string picture = f.dot();
+  for (const char* name : {"one/Linear.weight", "one/Linear.bias", "two/Linear.weight", "two/Linear.bias"}) {
+    CHECK(contains(picture, name));
+  }
+  CHECK(!contains(picture, "again/Linear."));
+}
+
 TEST_CASE("a compiled function has the pictures that a graph has") {
   using T = Tensor<Lazy>;
   auto f = compile([](const T& x) { return sum(exp(x)); });
