@@ -26,11 +26,4 @@ namespace tyto TYTO_API {
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
 
-/// Says that the condition is a tensor.
-template <std::same_as<bool> B, class M>
-Tensor<M> where(B, const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&) {
-  static_assert(detail::always_false<M>, "where: the condition is a tensor of bool; of a bool of C++, `? :` decides");
-  return a;
-}
-
 }  // namespace TYTO_API

@@ -49,11 +49,6 @@ Tensor<M> copy(const Tensor<M>& x);
 /// Tensors joined along an existing axis: `concat({x, y}, 1)`.
 template <class M>
 Tensor<M> concat(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
-template <class M, class... T>
-Tensor<M> concat(const Tensor<M>& first, const Tensor<M>&, const T&...) {
-  static_assert(detail::always_false<M>, "concat takes a list: concat({x, y}, axis)");
-  return first;
-}
 template <class M>
 Tensor<M> concat(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
   return concat(std::vector<Tensor<M>>(parts), axis);
@@ -61,11 +56,6 @@ Tensor<M> concat(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) 
 /// Tensors of one shape joined along a new axis.
 template <class M>
 Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
-template <class M, class... T>
-Tensor<M> stack(const Tensor<M>& first, const Tensor<M>&, const T&...) {
-  static_assert(detail::always_false<M>, "stack takes a list: stack({x, y}, axis)");
-  return first;
-}
 template <class M>
 Tensor<M> stack(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
   return stack(std::vector<Tensor<M>>(parts), axis);

@@ -158,87 +158,72 @@ std::ostream& operator<<(std::ostream& out, const S& x) {
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_tensor = false;
-template <class Mode>
-inline constexpr bool is_tensor<Tensor<Mode>> = true;
-
-/// What is no operand of a tensor, and says so. Whatever else fits is preferred to this conversion, and it takes
-/// nothing that a tensor can be made of, or that can be made of a tensor.
-template <class Mode>
-struct NoOperand {
-  template <class T>
-  requires(!is_tensor<T> && !std::is_convertible_v<const T&, Tensor<Mode>> &&
-           !std::is_convertible_v<const Tensor<Mode>&, T>) NoOperand(const T&) {
-    constexpr bool is_vector = requires { requires Element<typename T::value_type>; };
-    static_assert(!is_vector, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");
-    static_assert(is_vector, "the operands of a tensor are tensors and numbers");
-  }
-};
-/// The same of a list of tensors, beside whatever stands there.
-template <class Mode>
-struct ListOperand {
-  ListOperand(const std::vector<Tensor<Mode>>&) {
-    static_assert(always_false<Mode>, "a list of tensors is no operand; write a loop over it, or stack(list)");
-  }
-};
-
 /// A tensor that serves both modes, such as a gradient of `model.parameters()`, meets one of a mode: the result is of
-/// that mode. What does not go together says so. (As friends of a base only arguments that are tensors, or lists of
-/// them, find these.)
+/// that mode. (As friends of a base only arguments that are tensors find these.)
 template <class Mode>
-class BesideOthers {
+class BesideAny {
   template <class M>
   static Tensor<Mode> other_mode(const Tensor<Mode>& a) {
     static_assert(always_false<M>, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode");
     return a;
   }
-#define TYTO_BESIDE_OTHERS(symbol)                                                                                    \
-  template <std::same_as<Any> A>                                                                                      \
-  requires(!std::is_same_v<Mode, A>) friend Tensor<Mode> operator symbol(const Tensor<A>& a, const Tensor<Mode>& b) { \
-    return Tensor<Mode>(a.value()) symbol b;                                                                          \
-  }                                                                                                                   \
-  template <class M>                                                                                                  \
-  requires(!std::is_same_v<M, Mode> && !std::is_same_v<Mode, Any>) friend Tensor<Mode> operator symbol(               \
-      const Tensor<Mode>& a, const Tensor<M>& b) {                                                                    \
-    if constexpr (std::is_same_v<M, Any>) return a symbol Tensor<Mode>(b.value());                                    \
-    else return other_mode<M>(a);                                                                                     \
-  }                                                                                                                   \
-  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const NoOperand<Mode>&) { return a; }
-#define TYTO_BESIDE_LISTS(symbol)                                                                  \
-  friend Tensor<Mode> operator symbol(const NoOperand<Mode>&, const Tensor<Mode>& b) { return b; } \
-  template <class N>                                                                               \
-  requires std::is_arithmetic_v<N>                                                                 \
-  friend std::vector<Tensor<Mode>> operator symbol(N, const ListOperand<Mode>&) { return {}; }     \
-  template <class T>                                                                               \
-  friend std::vector<Tensor<Mode>> operator symbol(const ListOperand<Mode>&, const T&) {           \
-    return {};                                                                                     \
-  }                                                                                                \
-  template <class T>                                                                               \
-  friend void operator symbol##=(const ListOperand<Mode>&, const T&) {}
-  TYTO_BESIDE_OTHERS(+)
-  TYTO_BESIDE_OTHERS(-)
-  TYTO_BESIDE_OTHERS(*)
-  TYTO_BESIDE_OTHERS(/)
-  TYTO_BESIDE_OTHERS(==)
-  TYTO_BESIDE_OTHERS(!=)
-  TYTO_BESIDE_OTHERS(<)
-  TYTO_BESIDE_OTHERS(<=)
-  TYTO_BESIDE_OTHERS(>)
-  TYTO_BESIDE_OTHERS(>=)
-  TYTO_BESIDE_LISTS(+)
-  TYTO_BESIDE_LISTS(-)
-  TYTO_BESIDE_LISTS(*)
-  TYTO_BESIDE_LISTS(/)
-#undef TYTO_BESIDE_OTHERS
-#undef TYTO_BESIDE_LISTS
+  template <class T>
+  static Tensor<Mode> vector_operand(const Tensor<Mode>& a) {
+    static_assert(always_false<T>, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");
+    return a;
+  }
+#define TYTO_BESIDE_ANY(symbol)                                                    \
+  template <std::same_as<Any> A>                                                   \
+  friend Tensor<Mode> operator symbol(const Tensor<A>& a, const Tensor<Mode>& b) { \
+    return Tensor<Mode>(a.value()) symbol b;                                       \
+  }                                                                                \
+  template <std::same_as<Any> A>                                                   \
+  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const Tensor<A>& b) { \
+    return a symbol Tensor<Mode>(b.value());                                       \
+  }
+  TYTO_BESIDE_ANY(+)
+  TYTO_BESIDE_ANY(-)
+  TYTO_BESIDE_ANY(*)
+  TYTO_BESIDE_ANY(/)
+  TYTO_BESIDE_ANY(==)
+  TYTO_BESIDE_ANY(!=)
+  TYTO_BESIDE_ANY(<)
+  TYTO_BESIDE_ANY(<=)
+  TYTO_BESIDE_ANY(>)
+  TYTO_BESIDE_ANY(>=)
+#undef TYTO_BESIDE_ANY
+// What is no operand of a tensor. (Where a deleted operator is called, clang lists all there are; assertions in a macro
+// are told with its lines.)
+#define TYTO_NO_OPERAND(symbol)                                                                      \
+  template <class M>                                                                                 \
+  requires(!std::is_same_v<M, Mode> && !std::is_same_v<M, Any>) friend Tensor<Mode> operator symbol( \
+      const Tensor<Mode>& a, const Tensor<M>&) {                                                     \
+    return other_mode<M>(a);                                                                         \
+  }                                                                                                  \
+  template <Element T>                                                                               \
+  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const std::vector<T>&) {                \
+    return vector_operand<T>(a);                                                                     \
+  }
+  TYTO_NO_OPERAND(+)
+  TYTO_NO_OPERAND(-)
+  TYTO_NO_OPERAND(*)
+  TYTO_NO_OPERAND(/)
+  TYTO_NO_OPERAND(==)
+  TYTO_NO_OPERAND(!=)
+  TYTO_NO_OPERAND(<)
+  TYTO_NO_OPERAND(<=)
+  TYTO_NO_OPERAND(>)
+  TYTO_NO_OPERAND(>=)
+#undef TYTO_NO_OPERAND
 };
+template <>
+class BesideAny<Any> {};
 
 }  // namespace detail
 
 /// An n-dimensional array of numbers: a counted handle, cheap to copy, never an expression holding references.
 template <class Mode>
-class Tensor : detail::BesideOthers<Mode> {
+class Tensor : detail::BesideAny<Mode> {
  public:
   /// Eager, Lazy or Any.
   using mode = Mode;

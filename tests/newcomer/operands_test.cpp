@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is no operand of a tensor is refused by the compiler, but never where a type of the user's own has an operator
-// for it.
+// Operators and helpers of the user's own are called beside those of tensors, whatever they take, and concepts say what
+// tensors have operators for.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -60,7 +60,7 @@ std::vector<T>& operator+=(std::vector<T>& a, const std::vector<T>& b) {
 
 }  // namespace
 
-BOTH_MODES("operators of the user's own types are preferred to refusals") {
+BOTH_MODES("operators of the user's own types are called") {
   using T = tyto::Tensor<Mode>;
   const T x{1.0, 2.0};
   CHECK((x + Wrapper<T>(1.0)).text == "tensor+number");
@@ -70,7 +70,7 @@ BOTH_MODES("operators of the user's own types are preferred to refusals") {
   CHECK(Unit() * x == "unit * tensor");
 }
 
-BOTH_MODES("operators of the user's own over lists of tensors are preferred to refusals") {
+BOTH_MODES("operators of the user's own over lists of tensors are called") {
   using T = tyto::Tensor<Mode>;
   std::vector<T> list{T{1.0, 2.0}, T{3.0}};
   list += 0.5 * list + list;
@@ -92,3 +92,93 @@ BOTH_MODES("what holds tensors keeps the operators of the standard library") {
 }
 
 }  // namespace operands_test
+
+/// Of a program whose operators and helpers are no templates of its own types.
+namespace plain_operands_test {
+namespace {
+
+using tyto_test::Numbers;
+using tyto_test::numbers;
+using Eager = tyto::Tensor<tyto::Eager>;
+using Lazy = tyto::Tensor<tyto::Lazy>;
+
+struct Name {
+  std::string text;
+  Name(const char* given) : text(given) {}
+};
+
+#define OPERATORS_OF(T)                                                                               \
+  std::vector<T> operator*(double factor, const std::vector<T>& list) {                               \
+    std::vector<T> products;                                                                          \
+    for (const T& each : list) products.push_back(factor* each);                                      \
+    return products;                                                                                  \
+  }                                                                                                   \
+  std::vector<T> operator/(const std::vector<T>& list, double divisor) { return 1 / divisor * list; } \
+  std::vector<T> operator-(const std::vector<T>& list, const T& by) {                                 \
+    std::vector<T> differences;                                                                       \
+    for (const T& each : list) differences.push_back(each - by);                                      \
+    return differences;                                                                               \
+  }                                                                                                   \
+  std::string operator+(const T&, const Name& name) { return "tensor + " + name.text; }               \
+  std::string operator*(const T&, const std::string& text) { return "tensor * " + text; }
+OPERATORS_OF(Eager)
+OPERATORS_OF(Lazy)
+#undef OPERATORS_OF
+
+template <class T>
+T concat(const T& a, const T& b) {
+  return a + b;
+}
+template <class... T>
+std::size_t stack(const T&...) {
+  return sizeof...(T);
+}
+template <class T>
+T where(bool condition, const T& a, const T& b) {
+  return condition ? a : b;
+}
+
+}  // namespace
+
+BOTH_MODES("operators that convert their operands are called") {
+  using T = tyto::Tensor<Mode>;
+  const std::vector<T> list{T{1.0, 2.0}, T{3.0}};
+  CHECK(numbers((2 * list)[0]) == Numbers{2, 4});
+  CHECK(numbers((list / 2)[1]) == Numbers{1.5});
+  CHECK(numbers((list - 1.0)[0]) == Numbers{0, 1});
+  CHECK(list[0] + "name" == "tensor + name");
+  CHECK(list[0] * "abc" == "tensor * abc");
+}
+
+BOTH_MODES("helpers with names of the library are called") {
+  using T = tyto::Tensor<Mode>;
+  const T x{1.0, 2.0};
+  CHECK(numbers(concat(x, x)) == Numbers{2, 4});
+  CHECK(stack(x, x, x) == 3);
+  CHECK(numbers(where(false, x, x * 2)) == Numbers{2, 4});
+}
+
+}  // namespace plain_operands_test
+
+namespace {
+
+template <class A, class B>
+constexpr bool has_operators() {
+  return requires(const A& a, const B& b) { a* b; }
+  || requires(const A& a, const B& b) { a + b; }
+  || requires(const A& a, const B& b) { b - a; }
+  || requires(const A& a, const B& b) { b / a; };
+}
+
+BOTH_MODES("concepts say for what tensors have operators") {
+  using T = tyto::Tensor<Mode>;
+  CHECK(has_operators<T, double>());
+  CHECK(has_operators<T, tyto::Tensor<tyto::Any>>());
+  CHECK(!has_operators<T, std::string>());
+  CHECK(!has_operators<T, const char*>());
+  CHECK(!has_operators<std::vector<T>, std::vector<T>>());
+  CHECK(!has_operators<std::vector<T>, double>());
+  CHECK(!has_operators<std::vector<T>, T>());
+}
+
+}  // namespace

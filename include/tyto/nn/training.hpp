@@ -163,7 +163,7 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
       const auto batch = batches.next();
       if (batch) {
         course.begin_step();
-        // (Of a compiled function that refuses these arguments the result is void, and it has said why.)
+        // A compiled function that does not take such a batch asserts so and returns void: one error is enough.
         if constexpr (!std::is_void_v<decltype(step(batch->first, batch->second))>) {
           course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
         }

@@ -1,4 +1,5 @@
-// The compiler must say: concat takes a list: concat({x, y}, axis)
+// The compiler must say: concat
+// In lines, at most: 20
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

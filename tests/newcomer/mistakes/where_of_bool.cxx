@@ -1,4 +1,5 @@
-// The compiler must say: the condition is a tensor of bool
+// The compiler must say: where
+// In lines, at most: 22
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
