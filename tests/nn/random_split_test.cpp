@@ -48,8 +48,12 @@ TEST_CASE("a random split takes counts or fractions, what is left going to the f
   CHECK(sizes(random_split(samples, {1. / 3, 1. / 3, 1. / 3})) == Sizes{34, 33, 33});
   CHECK(sizes(random_split(samples, {0, 1})) == Sizes{0, 100});
   const Tensor<Eager> inputs = Tensor<Eager>::arange(100);
-  CHECK(random_split(inputs, inputs * 2, {0.3, 0.7}, 5)[1].numbers() ==
-        random_split(samples, {0.3, 0.7}, 5)[1].numbers());
+  const std::vector<Subset> parts = random_split(inputs, inputs * 2, {0.3, 0.7}, 5);
+  CHECK(parts[1].numbers() == random_split(samples, {0.3, 0.7}, 5)[1].numbers());
+  Batches<Tensor<Eager>> batches(parts[1], {.size = 70, .shuffle = false});
+  const auto [x, t] = *batches.next();
+  CHECK(x.to_vector<std::int64_t>() == parts[1].numbers());
+  CHECK(t.to_vector<std::int64_t>() == (x * 2).to_vector<std::int64_t>());
   CHECK_THROWS_AS(random_split(samples, {0.5, 0.4}), ValueError);
   CHECK_THROWS_AS(random_split(samples, {80, 30}), ValueError);
   CHECK_THROWS_AS(random_split(samples, {-1, 2}), ValueError);
