@@ -124,7 +124,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   LeftOvers left_overs;
   passes.evaluate = [&](core::Graph part) {
     std::vector<core::Array> made = evaluate_constants(std::move(part), left_overs);
-    // Other devices get copies, for which they may use the host's memory where that can be written.
+    // For the CPU alone: OpenCL shares only writable host buffers with its device, and a shared array is read-only.
     if (&device == &cpu_device()) std::ranges::transform(made, made.begin(), shared_array);
     return made;
   };

@@ -32,7 +32,9 @@ class PackedWeights {
   /// `read` gets the contents of the value that was assigned to it.
   using ReadContents = core::Array (*)(const Value&);
   core::Array current(ReadContents read);
-  /// Lets go of packed weights that nobody else holds: they are packed anew when they are asked for again.
+  /// Lets go of packed weights that nobody else holds: they are packed anew when they are asked for again. A buffer
+  /// that another layout or state shares stays: the memory would not be freed, and sizes in turn would pack at each
+  /// call.
   void release();
 
   const core::State& weights() const { return *weights_; }
@@ -53,7 +55,7 @@ class PackedWeights {
   core::State input_;
   std::mutex mutex_;
   std::shared_ptr<Contents> contents_;
-  /// The state holds its plain contents again, which were made of packed ones; shared by all that pack this state.
+  /// Set when a read has made the state's plain contents out of packed ones. All layouts of one state share the flag.
   std::shared_ptr<std::atomic<bool>> unpacked_ = std::make_shared<std::atomic<bool>>(false);
   std::uint64_t revision_ = 0;  // of the state, when it was packed
   std::uint32_t runs_ = 0;      // since the plain contents were read again

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What graphs keep for all their runs, packed weights and computed constants: the same bytes lie in memory once.
+// Packed weights and computed constants, which graphs keep from run to run: arrays of equal bytes share one buffer.
 #pragma once
 
 #include "core/value/storage.hpp"

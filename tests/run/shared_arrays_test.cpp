@@ -79,6 +79,24 @@ TEST_CASE("arrays of the same bytes are one, those that differ in a byte are not
   CHECK(shared.view.shape == Shape{1000, 2});
 }
 
+TEST_CASE("threads that make the same bytes at once hold one array") {
+  constexpr std::size_t count = 4;
+  for (int round = 0; round < 50; ++round) {
+    std::array<core::Array, count> arrays;
+    std::barrier together(static_cast<std::ptrdiff_t>(count));
+    std::vector<std::thread> threads;
+    for (core::Array& array : arrays) {
+      threads.emplace_back([&] {
+        core::Array made = array_of(integers(1 << 14, 3));
+        together.arrive_and_wait();
+        array = run::shared_array(std::move(made));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const core::Array& array : arrays) CHECK(array.buffer == arrays[0].buffer);
+  }
+}
+
 TEST_CASE("a shared array goes with the last who holds it") {
   const std::size_t before = allocated();
   for (int round = 0; round < 200; ++round) {
