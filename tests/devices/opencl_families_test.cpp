@@ -191,6 +191,19 @@ TEST_CASE("pooling and resizing and their gradients, by single channels and by v
   check(steps);
 }
 
+TEST_CASE("upsampling an axis whose length squared is more than 2^31 on OpenCL") {
+  constexpr std::int64_t length = 40000;
+  core::WindowAttributes scale;
+  scale.window = {2, 1};
+  std::vector<Step> steps;
+  for (const auto& [forward, backward] : {std::pair(OpId::upsample_nearest, OpId::upsample_nearest_gradient),
+                                          std::pair(OpId::upsample_bilinear, OpId::upsample_bilinear_gradient)}) {
+    steps.push_back({forward, scale, {numbers(DType::f32, {1, length, 1, 1})}, 1e-6});
+    steps.push_back({backward, shaped(scale, {1, length, 1, 1}), {numbers(DType::f32, {1, 2 * length, 1, 1})}, 1e-6});
+  }
+  check(steps);
+}
+
 TEST_CASE("what moves elements, and what reads them by index, on OpenCL") {
   std::vector<Step> steps;
   for (const DType dtype : {DType::f32, DType::bf16, DType::i8, DType::i64}) {

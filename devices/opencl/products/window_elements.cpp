@@ -3,9 +3,7 @@
 // looks for the windows that it lies under, so that nothing is written twice and sums have one order.
 #include "devices/opencl/families.hpp"
 
-#include <algorithm>
 #include <functional>
-#include <iterator>
 #include <vector>
 
 #include "core/graph/attributes.hpp"
@@ -41,7 +39,7 @@ class WindowWriter {
   /// The C type of an element.
   const char* type() const { return type_name(compute_of(dtype())); }
   /// A number as an element.
-  std::string spread(std::string_view number) const { return text("(", type(), ")(", number, ")"); }
+  std::string as_element(std::string_view number) const { return text("(", type(), ")(", number, ")"); }
   const char* index() const { return kernel_.index(); }
   const Shape& result() const { return step_.outputs[0].view.shape; }
   const Shape& shape(std::size_t input) const { return step_.inputs[input].view.shape; }
@@ -142,7 +140,7 @@ std::string wins(DType type) {
 std::string max_pool(WindowWriter& w) {
   declare_windows(w, w.shape(0), w.result());
   w.begin();
-  w.line(text(w.type(), " greatest = ", w.spread(lowest(w.dtype())), ";"));
+  w.line(text(w.type(), " greatest = ", w.as_element(lowest(w.dtype())), ";"));
   open_window(w, [&](std::size_t a) { return w.at(a); });
   w.line(text("const ", w.type(), " value = ", w.element(0, "p"), "; greatest = (", wins(w.dtype()),
               ") ? value : greatest;"));
@@ -183,7 +181,7 @@ std::string max_pool_gradient(WindowWriter& w) {
   open_windows_over(w);
   find_maximum(
       w, [](std::size_t a) { return text("o", a); }, "");
-  w.line(text("sum += taken == (int)(", tap(w, "u"), ") ? ", w.element(1, "o"), " : ", w.spread("0"), ";"));
+  w.line(text("sum += taken == (int)(", tap(w, "u"), ") ? ", w.element(1, "o"), " : ", w.as_element("0"), ";"));
   close_loops(w);
   return "sum";
 }
@@ -215,7 +213,7 @@ std::string average_pool(WindowWriter& w) {
   w.line(text("sum += ", w.element(0, "p"), ";"));
   close_loops(w);
   count_elements(w, here);
-  return text("sum / ", w.spread("divisor"));
+  return text("sum / ", w.as_element("divisor"));
 }
 
 std::string average_pool_gradient(WindowWriter& w) {
@@ -224,41 +222,47 @@ std::string average_pool_gradient(WindowWriter& w) {
   w.line(text(w.type(), " sum = 0;"));
   open_windows_over(w);
   count_elements(w, [](std::size_t a) { return text("o", a); });
-  w.line(text("sum += ", w.element(0, "o"), " / ", w.spread("divisor"), ";"));
+  w.line(text("sum += ", w.element(0, "o"), " / ", w.as_element("divisor"), ";"));
   close_loops(w);
   return "sum";
 }
 
-/// Declares how many elements of the small image there are, and how many of the large one.
-void declare_images(WindowWriter& w, const Shape& small, const Shape& large) {
-  for (std::size_t a = 0; a < w.axes(); ++a) {
-    w.number(text("small", a), small[a + 1]);
-    w.number(text("large", a), large[a + 1]);
-  }
+/// Declares how many times as long as the small image the large one is along each axis.
+void declare_scales(WindowWriter& w) {
+  for (std::size_t a = 0; a < w.axes(); ++a) w.number(text("scale", a), w.window().window[a]);
 }
 
 std::string upsample_nearest(WindowWriter& w) {
-  declare_images(w, w.shape(0), w.result());
+  declare_scales(w);
   w.begin();
   for (std::size_t a = 0; a < w.axes(); ++a) {
-    w.line(text("const ", w.index(), " p", a, " = ", w.at(a), " * small", a, " / large", a, ";"));
+    w.line(text("const ", w.index(), " p", a, " = ", w.at(a), " / scale", a, ";"));
   }
   w.line(text("const ", w.type(), " value = ", w.element(0, "p"), ";"));
   return "value";
 }
 
 std::string upsample_nearest_gradient(WindowWriter& w) {
-  declare_images(w, w.result(), w.shape(0));
+  declare_scales(w);
   w.begin();
   w.line(text(w.type(), " sum = 0;"));
   for (std::size_t a = 0; a < w.axes(); ++a) {
-    const std::string small = text("small", a), large = text("large", a), o = text("o", a);
-    w.line(text("for (", w.index(), " ", o, " = (", w.at(a), " * ", large, " + ", small, " - 1) / ", small, "; ", o,
-                " * ", small, " < (", w.at(a), " + 1) * ", large, "; ++", o, ") {"));
+    const std::string scale = text("scale", a), o = text("o", a);
+    w.line(text("for (", w.index(), " ", o, " = ", w.at(a), " * ", scale, "; ", o, " < (", w.at(a), " + 1) * ", scale,
+                "; ++", o, ") {"));
   }
   w.line(text("sum += ", w.element(0, "o"), ";"));
   close_loops(w);
   return "sum";
+}
+
+/// Declares how many elements of the small image there are, and how many of the large one.
+void declare_images(WindowWriter& w, const Shape& small, const Shape& large) {
+  declare_scales(w);
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    w.number(text("small", a), small[a + 1]);
+    w.number(text("large", a), large[a + 1]);
+  }
 }
 
 /// What an element of the small image counts in one of the large image along an axis, in the widest type there is.
@@ -273,7 +277,7 @@ std::string weighted_sum(WindowWriter& w, std::string_view name,
   const char* wide = w.has_f64() ? "double" : "float";
   w.line(text("const ", wide, " weight = ", weight(0), w.axes() > 1 ? text(" * ", weight(1)) : std::string(),
               w.axes() > 2 ? text(" * ", weight(2)) : std::string(), ";"));
-  w.line(text("if (weight != 0) sum += ", w.spread("weight"), " * ", w.element(0, name), ";"));
+  w.line(text("if (weight != 0) sum += ", w.as_element("weight"), " * ", w.element(0, name), ";"));
   close_loops(w);
   return "sum";
 }
@@ -283,10 +287,10 @@ std::string upsample_bilinear(WindowWriter& w) {
   w.begin();
   w.line(text(w.type(), " sum = 0;"));
   for (std::size_t a = 0; a < w.axes(); ++a) {
-    // The centre lies between elements near * small / large - 1 and + 1.
-    w.line(text("const ", w.index(), " near", a, " = ", w.at(a), " * small", a, " / large", a, "; for (", w.index(),
-                " p", a, " = max(near", a, " - 1, (", w.index(), ")0); p", a, " < min(near", a, " + 2, small", a,
-                "); ++p", a, ") {"));
+    // The centre lies between elements near - 1 and near + 1.
+    w.line(text("const ", w.index(), " near", a, " = ", w.at(a), " / scale", a, "; for (", w.index(), " p", a,
+                " = max(near", a, " - 1, (", w.index(), ")0); p", a, " < min(near", a, " + 2, small", a, "); ++p", a,
+                ") {"));
   }
   return weighted_sum(w, "p", [&](std::size_t a) { return bilinear_weight(w, a, text("p", a), w.at(a)); });
 }
@@ -296,9 +300,9 @@ std::string upsample_bilinear_gradient(WindowWriter& w) {
   w.begin();
   w.line(text(w.type(), " sum = 0;"));
   for (std::size_t a = 0; a < w.axes(); ++a) {
-    const std::string small = text("small", a), large = text("large", a), o = text("o", a);
-    w.line(text("for (", w.index(), " ", o, " = max((", w.at(a), " - 1) * ", large, " / ", small, " - 1, (", w.index(),
-                ")0); ", o, " < min((", w.at(a), " + 2) * ", large, " / ", small, " + 2, ", large, "); ++", o, ") {"));
+    const std::string scale = text("scale", a), o = text("o", a);
+    w.line(text("for (", w.index(), " ", o, " = max((", w.at(a), " - 1) * ", scale, " - 1, (", w.index(), ")0); ", o,
+                " < min((", w.at(a), " + 2) * ", scale, " + 2, large", a, "); ++", o, ") {"));
   }
   return weighted_sum(w, "o", [&](std::size_t a) { return bilinear_weight(w, a, w.at(a), text("o", a)); });
 }
