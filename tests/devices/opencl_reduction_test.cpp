@@ -152,18 +152,31 @@ TEST_CASE("long sums in two stages keep their accuracy, and do not depend on the
   const HostTensor ones = HostTensor::of_integers(DType::u8, {n}, Integers(static_cast<std::size_t>(n), 1));
   const HostTensor tall = spread(DType::f32, {40001, 3}, 0, 1);
   const std::vector<double> columns = sums(tall, {0});
-  for (OpenClDevice* device : both_styles()) {
+  // Columns by an item each, and by blocks of them. Rows overlap, which keeps the storage small.
+  const std::int64_t rows = is_interpreted() ? 600 : 20000;
+  const HostTensor tenths = spread(DType::f32, {2 * rows + 4096}, 0.1, 0.1);
+  if (OpenClDevice* const device = gpu_style()) {
     const auto results = reduce(*device, {{OpId::sum, x, {0}, false, DType::f32},
                                           {OpId::mean, x, {0}, false, DType::f32},
                                           {OpId::sum, ones, {0}, false, DType::i64},
                                           {OpId::max, x, {0}, false, DType::f32},
-                                          {OpId::sum, tall, {0}, false, DType::f32}});
+                                          {OpId::sum, tall, {0}, false, DType::f32},
+                                          {OpId::sum, seen_as(tenths, View{{rows, 4096}, {2, 1}, 0}), {0}},
+                                          {OpId::sum, seen_as(tenths, View{{rows, 1000}, {2, 1}, 0}), {0}}});
     const double expected = sums(x, {0})[0];
     CHECK(std::fabs(results[0].values[0] - expected) <= 1e-6 * expected);
     CHECK(std::fabs(results[1].values[0] - 0.5) <= 1e-6);
     CHECK(results[2].integers[0] == n);
     CHECK(results[3].values[0] == 1);
     for (std::size_t i = 0; i < 3; ++i) CHECK(std::fabs(results[4].values[i] - columns[i]) <= 1e-6 * columns[i]);
+    // An element goes through 256 additions of a subtotal and those of subtotals, each off by 2^-24 of it at most.
+    const double sum = static_cast<double>(rows) * tenths.values[0];
+    const double bound = 0x1p-24 * (256 + static_cast<double>(rows) / 256 + 2) * sum;
+    for (const std::size_t wide : {5U, 6U}) {
+      double worst = 0;
+      for (const double value : results[wide].values) worst = std::max(worst, std::fabs(value - sum));
+      CHECK(worst <= bound);
+    }
   }
 }
 

@@ -117,6 +117,22 @@ class ReductionText {
     return parts_ == 1 ? place : text(place, " + ", part);
   }
 
+  // Opens a loop that folds into `subtotal`, which goes to `total` after every 256 rounds: an item adds up a whole
+  // column, and the error of a sum grows with the additions that an element goes through.
+  void open_rounds(std::string_view counter, std::string_view first, std::string_view past, std::int64_t step) {
+    constexpr std::int64_t rounds = 256;
+    kernel_.line(text("  for (long ", counter, " = ", first, "; ", counter, " < ", past, ";) {"));
+    kernel_.line(text("  ", type_, " subtotal = ", fold_.start(), ";"));
+    kernel_.line(text("  const long until = min(", counter, " + ", rounds * step, ", ", past, ");"));
+    kernel_.line("  #pragma unroll 4");
+    kernel_.line(text("  for (; ", counter, " < until; ", counter, " += ", step, ") {"));
+  }
+  void close_rounds() {
+    kernel_.line("  }");
+    kernel_.line(text("  total = ", fold_.two("total", "subtotal"), ";"));
+    kernel_.line("  }");
+  }
+
   // An item a result, neighbours reading neighbours.
   KernelLaunch item_a_result() {
     kernel_.line("  const long result = get_global_id(0);");
@@ -125,12 +141,12 @@ class ReductionText {
     kernel_.line(text("  ", origins()));
     kernel_.line(text("  ", type_, " total = ", fold_.start(), ";"));
     kernel_.line(text("  ", reduced_.split("r", "0", "long")));
-    kernel_.line("  for (long done = 0; done < length; ++done) {");
+    open_rounds("done", "0", "length", 1);
     kernel_.line(text("    ", next_at_coordinates()));
-    kernel_.line(text("    total = ", fold_.two("total", "next"), ";"));
+    kernel_.line(text("    subtotal = ", fold_.two("subtotal", "next"), ";"));
     const int last = reduced_.rank() - 1;
     kernel_.line(text("    if (++r_c", last, " == r_n", last, ") { r_c", last, " = 0; ", reduced_.advance("r"), " }"));
-    kernel_.line("  }");
+    close_rounds();
     kernel_.line(text("  const long at = ", written_.place("k"), ";"));
     kernel_.line(text("  ", finish("at", "total")));
     return in_groups(static_cast<std::size_t>(results_), true);
@@ -185,12 +201,11 @@ class ReductionText {
     kernel_.line(text("  ", origins()));
     kernel_.line(text("  ", type_, " total = ", fold_.start(), ";"));
     kernel_.line(text("  ", reduced_.split("r", "begin + line", "long")));
-    kernel_.line("  #pragma unroll 4");
-    kernel_.line(text("  for (long i = begin + line; i < end; i += ", height, ") {"));
+    open_rounds("i", "begin + line", "end", height);
     kernel_.line(text("    ", next_at_coordinates()));
-    kernel_.line(text("    total = ", fold_.two("total", "next"), ";"));
+    kernel_.line(text("    subtotal = ", fold_.two("subtotal", "next"), ";"));
     kernel_.line(text("    ", reduced_.advance_inner("r", height)));
-    kernel_.line("  }");
+    close_rounds();
     kernel_.line("  tree[me] = total;");
     kernel_.line(text("  for (int lines = ", height / 2, "; lines > 0; lines /= 2) {"));
     kernel_.line("    barrier(CLK_LOCAL_MEM_FENCE);");
