@@ -2,9 +2,7 @@
 // An item scans a line from its beginning to its end: the order of additions is that of the elements, on every device.
 #include "devices/opencl/families.hpp"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "core/graph/attributes.hpp"
 #include "core/graph/op_ids.hpp"
@@ -50,7 +48,6 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   core::collapse(lines);
   for (View& view : lines) give_axis(view);
   const LoopAxes from("x", lines[0]), to("y", lines[1]);
-  const std::int64_t tasks = lines[0].count();
 
   const DType running = running_type(context, fold, in.dtype);
   const FoldText rule(fold, running);
@@ -63,7 +60,7 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   kernel.number("length", length);
   kernel.number("in_step", steps[0]);
   kernel.number("out_step", steps[1]);
-  kernel.distribute(tasks, tasks);
+  kernel.item_a_task(lines[0].count());
   kernel.line(text("    ", from.split("l", "task", "long")));
   kernel.line(text("    long from = ", from.place("l"), ", to = ", to.place("l"), ";"));
   kernel.line(text("    ", rule.type(), " running = ", rule.start(), ";"));
@@ -74,10 +71,7 @@ void append_scan(LaunchPlan& plan, const Context& context, const core::Step& ste
   const std::string result = rule.finished(out.dtype, attributes.exclusive ? "before" : "running", "");
   kernel.line(text("      ", store(out.dtype, "out", "to", result)));
   kernel.line("    }");
-  kernel.line("  }");
-  KernelLaunch launch = kernel.finish();
-  launch.local[0] = 0;
-  plan.launches.push_back(std::move(launch));
+  plan.launches.push_back(kernel.finish());
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ using Role = MemoryArgument::Role;
 constexpr std::int64_t first_run = 16;
 
 KernelLaunch runs_kernel(const Keys& keys, const Ordered& to) {
-  const std::int64_t runs = (keys.length + first_run - 1) / first_run, tasks = keys.lines * runs;
+  const std::int64_t runs = (keys.length + first_run - 1) / first_run;
   KernelText kernel(false);
   keys.declare(kernel);
   to.declare(kernel);
   kernel.number("length", keys.length);
   kernel.number("runs", runs);
-  kernel.distribute(tasks, tasks);
+  kernel.item_a_task(keys.lines * runs);
   kernel.line("    const long line = task / runs, begin = task % runs * 16;");
   kernel.line("    const int width = min(length - begin, 16L);");
   kernel.line(text("    ", to.key_type(), " key[16]; ", to.position_type(), " position[16];"));
@@ -39,10 +39,7 @@ KernelLaunch runs_kernel(const Keys& keys, const Ordered& to) {
   kernel.line("    for (int j = 0; j < width; ++j) {");
   kernel.line("      keys[line * length + begin + j] = key[j]; positions[line * length + begin + j] = position[j];");
   kernel.line("    }");
-  kernel.line("  }");
-  KernelLaunch launch = kernel.finish();
-  launch.local[0] = 0;
-  return launch;
+  return kernel.finish();
 }
 
 // Of two equal keys the one of the first run comes first.

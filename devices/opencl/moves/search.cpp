@@ -96,7 +96,7 @@ void append_histogram(LaunchPlan& plan, const Context& context, const core::Step
     kernel.number(text("n", axis), view.shape[axis]);
     kernel.number(text("s", axis), view.strides[axis]);
   }
-  kernel.distribute(items, items);
+  kernel.item_a_task(items);
   kernel.line("    global long* mine = counts + task * bins;");
   kernel.line("    for (long bin = 0; bin < bins; ++bin) mine[bin] = 0;");
   kernel.line(text("    const ", key_type(type), " top = ", key_at(type, "length - 1"), ";"));
@@ -113,10 +113,7 @@ void append_histogram(LaunchPlan& plan, const Context& context, const core::Step
   kernel.line("      const long bin = key == top ? bins - 1 : low - 1;");
   kernel.line("      if (bin >= 0 && bin < bins) ++mine[bin];");
   kernel.line("    }");
-  kernel.line("  }");
-  KernelLaunch launch = kernel.finish();
-  launch.local[0] = 0;
-  plan.launches.push_back(std::move(launch));
+  plan.launches.push_back(kernel.finish());
 
   KernelText total(false);
   const CoordinateLoop loop(context, {bins});

@@ -20,6 +20,7 @@ constexpr std::int64_t depth_block = 512;  // of a packed panel that stays in th
 constexpr std::int64_t least_rows = 32;    // of a task, where there are as many
 
 std::int64_t lanes_of(DType dtype) { return 64 / static_cast<std::int64_t>(size_of(accumulator_of(dtype))); }
+
 // A register tile at a time multiplies rows of a with a panel of b, whose rows each item first copies to a block of its
 // own: [depth][lanes of the panel], zeros beyond the last column. The block stays in the second-level cache.
 class TileText : ProductText {

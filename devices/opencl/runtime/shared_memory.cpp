@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Buffers over the host's memory, and the host's view of buffers, where both are one memory.
-#include <algorithm>
 #include <cstdint>
 
 #include "core/value/text.hpp"

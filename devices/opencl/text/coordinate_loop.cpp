@@ -26,11 +26,9 @@ void CoordinateLoop::open(KernelText& kernel) const {
     kernel.line(text("  ", kernel.index(), " c", axis, " = rest % n", axis, "; rest /= n", axis, ";"));
   }
   kernel.line(text("  ", kernel.index(), " c0 = rest;"));
-  kernel.line("  {");
 }
 
 KernelLaunch CoordinateLoop::close(KernelText& kernel) const {
-  kernel.line("  }");
   KernelLaunch launch = kernel.finish(text("__attribute__((reqd_work_group_size(", context_.group, ", 1, 1))) "));
   launch.local[0] = context_.group;
   launch.global[0] = (static_cast<std::size_t>(count_) + context_.group - 1) / context_.group * context_.group;

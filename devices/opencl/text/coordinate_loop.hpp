@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A loop over the elements of a shape, whose body knows the coordinates of its element.
+// An item for each element of a shape, which knows the coordinates of its element.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ class CoordinateLoop {
  public:
   CoordinateLoop(const Context& context, const Shape& shape);
 
-  /// Declares lengths, and opens the loop in the text.
+  /// Declares lengths, and begins the text with the coordinates of the item's element.
   void open(KernelText& kernel) const;
-  /// Closes it. The kernel is whole then.
+  /// The whole kernel, launched with an item an element.
   KernelLaunch close(KernelText& kernel) const;
 
   /// The coordinate along an axis.

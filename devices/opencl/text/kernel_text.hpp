@@ -69,6 +69,13 @@ class KernelText {
 
   void line(std::string_view text) { body_.append(text).append("\n"); }
 
+  /// An item a task, whose number is `task`. Needs wide indices.
+  void item_a_task(std::int64_t tasks) {
+    line("  const long task = get_global_id(0);");
+    launch_.global[0] = static_cast<std::size_t>(tasks);
+    launch_.local[0] = 0;
+  }
+
   /// Opens a loop over `task`, which a `}` closes: every item takes a run of so many of the `tasks` tasks that no more
   /// than `items` items are needed. Needs wide indices.
   void distribute(std::int64_t tasks, std::int64_t items) {
