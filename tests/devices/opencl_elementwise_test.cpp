@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators on OpenCL, both kernel styles, against values computed on the host in long double.
+// Element-wise operators on OpenCL against values computed on the host in long double.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>
@@ -227,7 +227,7 @@ void check_all(OpenClDevice& device, DType dtype, const std::vector<RealCase>& c
 }  // namespace
 
 TEST_CASE("real functions agree with the host's, for every floating type") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType dtype : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       check_all(*device, dtype, unary_cases());
       check_all(*device, dtype, other_cases());
@@ -254,7 +254,7 @@ TEST_CASE("the logarithm of gamma is positive infinity at its poles and at both 
   const double infinity = HUGE_VAL;
   const std::vector<double> ends = {0, -0.0, -1, -2, -8388608, infinity, -infinity};
   const auto n = static_cast<std::int64_t>(ends.size());
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType dtype : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       const HostTensor input = HostTensor::of(dtype, {n}, ends);
       NamedLoop loop;
@@ -269,7 +269,7 @@ TEST_CASE("the logarithm of gamma is positive infinity at its poles and at both 
 
 TEST_CASE("real functions give at their ends what C gives: zeros, infinities, NaN, denormal and huge numbers") {
   const double infinity = HUGE_VAL;
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType dtype : computed_types(*device, {DType::f32, DType::f64})) {
       const double tiny = dtype == DType::f32 ? 0x1p-140 : 0x1p-1060;
       const std::vector<double> ends = {0,     -0.0,           1,    -1, infinity, -infinity, std::nan(""), tiny,
@@ -366,7 +366,7 @@ TEST_CASE("integer operators wrap, round down and never trap") {
       {OpId::round, a},
       {OpId::bitwise_not, {-8, 6, -8, 6, -6, 2147483647, 2147483647, -1, low, -4}},
   };
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     NamedLoop loop;
     core::LoopProgram& program = loop.bound.loop.program;
     loop.name = "integers";
@@ -387,7 +387,7 @@ TEST_CASE("integer operators wrap, round down and never trap") {
 }
 
 TEST_CASE("narrow and wide integers keep to their width") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     CHECK(of_pairs(*device, OpId::add, DType::u8, DType::u8, {250, 3}, {10, 4}) == Integers{4, 7});
     CHECK(of_pairs(*device, OpId::subtract, DType::u8, DType::u8, {3, 9}, {4, 9}) == Integers{255, 0});
     CHECK(of_pairs(*device, OpId::negate, DType::i8, DType::i8, {-128, 5}, {}) == Integers{-128, -5});
@@ -442,7 +442,7 @@ TEST_CASE("comparisons, tests and choices treat NaN, infinities and zeros as IEE
       {OpId::isnan, {0, 0, 1, 0, 0, 0, 0}},    {OpId::isinf, {0, 0, 0, 0, 1, 1, 0}},
       {OpId::isfinite, {1, 1, 0, 1, 0, 0, 1}},
   };
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType dtype : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       const std::vector<HostTensor> inputs = {HostTensor::of(dtype, {7}, a), HostTensor::of(dtype, {7}, b)};
       NamedLoop loop;

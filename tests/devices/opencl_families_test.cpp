@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every family of kernels beside loops, in both styles: what they yield is what the CPU's kernels yield, whose truths
-// are the goldens.
+// Every family of kernels beside loops, products in both styles: what they yield is what the CPU's kernels yield, whose
+// truths are the goldens.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ TEST_CASE("convolutions of any rank, stride, dilation, padding and groups, and b
   }
   // More padding than the kernel reaches, which crops the gradient.
   add_convolution(steps, f32, windows({2, 4, 5, 3}, {2, 2, 3, 4}, {1, 1}, {1, 1}, {3, 2}, {0, 3}, 1));
-  check(steps);
+  check_in_both_styles(steps);
 }
 
 TEST_CASE("convolutions of several bands, of images and of parts of them, on OpenCL") {
@@ -91,7 +91,7 @@ TEST_CASE("convolutions of several bands, of images and of parts of them, on Ope
                   windows({2, 7, 9, 8, 6}, {3, 3, 3, 6, 10}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1));
   // Sums longer than a block of the panel.
   add_convolution(steps, f32, windows({2, 6, 6, 70}, {3, 3, 70, 40}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1));
-  check(steps);
+  check_in_both_styles(steps);
 }
 
 TEST_CASE("gradients of convolutions whose strides leave gaps, on OpenCL") {
@@ -107,7 +107,7 @@ TEST_CASE("gradients of convolutions whose strides leave gaps, on OpenCL") {
   add_convolution(steps, DType::f16, windows({2, 30, 4}, {7, 4, 6}, {6}, {4}, {5}, {9}, 1));
   add_convolution(steps, DType::f64,
                   windows({1, 6, 7, 5, 3}, {3, 2, 3, 3, 4}, {2, 2, 1}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}, 1));
-  check(steps);
+  check_in_both_styles(steps);
 }
 
 TEST_CASE("products of any type, and with epilogues, on OpenCL") {
@@ -154,7 +154,7 @@ TEST_CASE("products of any type, and with epilogues, on OpenCL") {
                       numbers(DType::f32, {12}), numbers(DType::f32, {12}), numbers(DType::f32, {2, 6, 6, 12})},
                      rounding(DType::f32)});
   }
-  check(steps);
+  check_in_both_styles(steps);
 }
 
 TEST_CASE("pooling and resizing and their gradients, by single channels and by vectors of them, on OpenCL") {
@@ -397,7 +397,7 @@ TEST_CASE("draws are those of the CPU on OpenCL") {
 }
 
 TEST_CASE("an index outside its axis is reported when the host waits, once, on OpenCL") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     const Step step{OpId::take,
                     core::AxisAttributes{0},
                     {numbers(DType::f32, {3}), HostTensor::of_integers(DType::i64, {2}, {1, 7})}};
@@ -408,7 +408,7 @@ TEST_CASE("an index outside its axis is reported when the host waits, once, on O
 }
 
 TEST_CASE("a value out of bounds is told by whoever named them on OpenCL") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const char* caller : {"nll", "Embedding"}) {
       const Step step{OpId::check_bounds,
                       core::BoundsAttributes{-2, 4, caller, "index", "rows"},
@@ -422,7 +422,7 @@ TEST_CASE("a value out of bounds is told by whoever named them on OpenCL") {
 }
 
 TEST_CASE("a part that lies in its place already is not copied on OpenCL") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     const Attributes attributes = core::AxisAttributes{0};
     const std::vector<core::Operand> in = {{DType::f32, View::dense({4})}, {DType::f32, View::dense({4})}};
     const core::Operand out{DType::f32, View::dense({8})};

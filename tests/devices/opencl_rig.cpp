@@ -82,10 +82,12 @@ OpenClDevice* cpu_style() {
   return nullptr;
 }
 
+OpenClDevice* gpu_style() { return device(Style::gpu); }
+
 std::vector<OpenClDevice*> both_styles() {
-  if (device(Style::gpu) == nullptr) return {};
-  if (cpu_style() == nullptr) return {device(Style::gpu)};
-  return {cpu_style(), device(Style::gpu)};
+  if (gpu_style() == nullptr) return {};
+  if (cpu_style() == nullptr) return {gpu_style()};
+  return {cpu_style(), gpu_style()};
 }
 
 bool is_interpreted() {

@@ -23,7 +23,11 @@ OpenClDevice* device(Style style);
 /// The CPU style; null, with a message once, without OpenCL and on llvmpipe, which is never given that style.
 OpenClDevice* cpu_style();
 
-/// Both styles; empty without OpenCL. On llvmpipe just the GPU style, which is the one that it is given.
+/// The GPU style, for kernels that have one form; null, with a message once, without OpenCL.
+OpenClDevice* gpu_style();
+
+/// Both styles, for matrix products and convolutions; empty without OpenCL. On llvmpipe just the GPU style, which is
+/// the one that it is given.
 std::vector<OpenClDevice*> both_styles();
 
 /// Those of the types that the device computes in: f64 is an extension that it may lack, which is said once.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Groups with reductions on OpenCL in both styles: what they compute, that they round as their operators do, and rows
+// Groups with reductions on OpenCL: what they compute, that they round as their operators do, and rows
 // of any length, layout and kind.
 #if defined(TYTO_HAVE_OPENCL)
 
@@ -160,8 +160,8 @@ TEST_CASE("a layer norm in one kernel gives NumPy's numbers, and its rows") {
   const std::vector<double> variances = {0.09204483032226562, 0.001407623291015625, 0.10852432250976562};
   const core::Attributes group = layer_norm({3, 4}, DType::f64, true);
   const std::vector<core::TensorType> types = {{DType::f64, {3, 4}}, {DType::f64, {3, 1}}, {DType::f64, {3, 1}}};
-  for (OpenClDevice* device : both_styles()) {
-    if (!computes_f64(*device)) continue;
+  if (OpenClDevice* const device = gpu_style()) {
+    if (!computes_f64(*device)) return;
     const auto out = run_step(*device, OpId::fused, group, std::vector<HostTensor>{x, scale, shift}, types);
     CHECK(distance(out[0].values, normal) < 1e-15);
     CHECK(same(out[1].values, means));
@@ -170,7 +170,7 @@ TEST_CASE("a layer norm in one kernel gives NumPy's numbers, and its rows") {
 }
 
 TEST_CASE("a softmax in one kernel rounds as its operators do one by one, whatever the type and the length of a row") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType type : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       for (const Shape& shape : {Shape{3, 1}, Shape{7, 16}, Shape{5, 37}, Shape{2, 3, 300}, Shape{2, 4113}}) {
         const HostTensor x = spread(type, shape, -4, 4);
@@ -189,7 +189,7 @@ TEST_CASE("rows with infinities and NaN are as IEEE 754 has them, and leave othe
   const HostTensor x =
       HostTensor::of(DType::f32, {5, 3}, {0, 0, 0, 1, not_a_number, 2, -inf, -inf, -inf, inf, 1, 2, -inf, 0, 0});
   const double third = static_cast<float>(1) / static_cast<float>(3);
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     const core::TensorType whole{DType::f32, {5, 3}}, rows{DType::f32, {5}};
     const core::Attributes last = core::AxisAttributes{-1};
     const std::vector<double> expected = {third,
@@ -219,7 +219,7 @@ TEST_CASE("rows with infinities and NaN are as IEEE 754 has them, and leave othe
 }
 
 TEST_CASE("softmax, its logarithm, variances and logarithms of sums of every floating type, over rows of any length") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType type : computed_types(*device, {DType::f32, DType::f64, DType::f16, DType::bf16})) {
       for (const Shape& shape : {Shape{4, 1}, Shape{9, 33}, Shape{3, 1000}, Shape{1, 20001}}) {
         CAPTURE(type);
@@ -254,8 +254,8 @@ TEST_CASE("any axes and any layout: columns, several axes, turned tensors, other
     const core::Attributes attributes = core::VarianceAttributes{axes, false, ddof};
     return run_step(device, OpId::var, attributes, {&x, 1}, {&type, 1})[0].values;
   };
-  for (OpenClDevice* device : both_styles()) {
-    if (!computes_f64(*device)) continue;
+  if (OpenClDevice* const device = gpu_style()) {
+    if (!computes_f64(*device)) return;
     CHECK(same(variance(*device, {1}, 0, {2, 4}), std::vector<double>(8, 200.0 / 3)));
     CHECK(same(variance(*device, {1}, 1, {2, 4}), std::vector<double>(8, 100.0)));
     CHECK(same(variance(*device, {2}, 0, {2, 3}), std::vector<double>(6, 12500.0)));
@@ -285,7 +285,7 @@ TEST_CASE("variances of columns and of few long rows, in the mean's own way") {
   for (std::int64_t i = 0; i < 10 * columns; ++i) {
     values.push_back(static_cast<double>((i % columns) * (1 + i / columns % 2)));
   }
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     const auto variance = [&](const HostTensor& x, const IntList& axes, std::int64_t ddof, bool keep) {
       const core::TensorType type{x.dtype, core::reduced_shape(x.view.shape, axes, keep)};
       const core::Attributes attributes = core::VarianceAttributes{axes, keep, ddof};
@@ -314,7 +314,7 @@ TEST_CASE("variances of columns and of few long rows, in the mean's own way") {
 }
 
 TEST_CASE("rows of nothing, and no rows") {
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     const HostTensor narrow{DType::f32, View::dense({3, 0}), {}, {}}, none{DType::f32, View::dense({0, 5}), {}, {}};
     const core::Attributes axes = core::AxesAttributes{{1}, false}, last = core::AxisAttributes{1};
     const core::Attributes variance = core::VarianceAttributes{{1}, false, 0};
@@ -335,7 +335,7 @@ TEST_CASE("a group over rows may write over what it reads") {
                                           spread(DType::f32, {100}, -1, 1)};
   const core::Attributes group = layer_norm(shape, DType::f32);
   const core::TensorType type{DType::f32, shape};
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     const std::vector<double> apart = run_step(*device, OpId::fused, group, inputs, {&type, 1})[0].values;
     std::vector<core::Operand> operands;
     for (const HostTensor& input : inputs) operands.push_back(input.operand());
@@ -368,7 +368,7 @@ TEST_CASE("a reduction takes the elements that a group computes, over rows, colu
       {OpId::sum, {5000, 20}, {20}, {0}},     {OpId::mean, {1, 100003}, {1}, {0, 1}},
       {OpId::prod, {4, 9}, {9}, {1}},         {OpId::sum, {0, 4}, {4}, {0}},
       {OpId::sum, {4097, 2}, {2}, {0}},       {OpId::max, {3, 5000, 2}, {5000, 2}, {1}}};
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     for (const DType type : computed_types(*device, {DType::f32, DType::f16, DType::f64})) {
       for (const Request& request : requests) {
         CAPTURE(type);
@@ -408,7 +408,7 @@ TEST_CASE("products and sums of a group are rounded one after the other") {
       {OpId::multiply, DType::f32, {0, 0}}, {OpId::subtract, DType::f32, {2, 1}}, {OpId::sum, DType::f32, {3}}};
   group.program.outputs = {4};
   const core::TensorType rows{DType::f32, {2, 1}};
-  for (OpenClDevice* device : both_styles()) {
+  if (OpenClDevice* const device = gpu_style()) {
     CHECK(same(run_step(*device, OpId::fused, group, {&x, 1}, {&rows, 1})[0].values, {0, 0}));
   }
 }
@@ -428,8 +428,8 @@ TEST_CASE("integers and truth values are reduced and read back in rows") {
                                 {OpId::where, DType::i32, {7, 3, 1}}};    // 8
   group.program.outputs = {8, 4};
   const std::vector<core::TensorType> types = {{DType::i32, {2, 5}}, {DType::i64, {2, 1}}};
-  for (OpenClDevice* device : both_styles()) {
-    if (!computes_f64(*device)) continue;
+  if (OpenClDevice* const device = gpu_style()) {
+    if (!computes_f64(*device)) return;
     const auto out = run_step(*device, OpId::fused, group, {&x, 1}, types);
     CHECK(out[0].integers == std::vector<std::int64_t>{2, 0, 3, 0, 4, 0, 11, 0, 14, 12});
     CHECK(out[1].integers == std::vector<std::int64_t>{9, 40});

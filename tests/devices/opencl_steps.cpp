@@ -94,30 +94,40 @@ std::vector<HostTensor> on(OpenClDevice& device, OpId op, const Attributes& attr
   return run_step(device, op, attributes, inputs, types);
 }
 
-void check(const std::vector<Step>& all_steps) {
-  for (OpenClDevice* device : both_styles()) {
-    std::vector<Step> steps = all_steps;
-    std::erase_if(steps, [&](const Step& step) { return needs_f64(step) && !computes_f64(*device); });
-    std::vector<std::vector<core::Operand>> in, out;
-    for (const Step& step : steps) {
-      in.push_back(operands(step.inputs));
-      out.push_back(results_of(step));
-    }
-    std::vector<core::Step> prepared;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      prepared.push_back({steps[i].op, &steps[i].attributes, in[i], out[i]});
-    }
-    const auto kernels = device->prepare_all(prepared);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const std::vector<HostTensor> found = run(*device, *kernels[i], steps[i].inputs, out[i]);
-      const std::vector<HostTensor> expected = on_cpu(steps[i]);
-      for (std::size_t r = 0; r < expected.size(); ++r) {
-        INFO(core::definition(steps[i].op).name, " number ", i, " yielding ", std::string(name_of(out[i][0].dtype)),
-             ", ", core::to_string(steps[i].attributes));
-        CHECK(difference(found[r], expected[r]) <= steps[i].tolerance);
-      }
+namespace {
+
+void check_on(OpenClDevice& device, const std::vector<Step>& all_steps) {
+  std::vector<Step> steps = all_steps;
+  std::erase_if(steps, [&](const Step& step) { return needs_f64(step) && !computes_f64(device); });
+  std::vector<std::vector<core::Operand>> in, out;
+  for (const Step& step : steps) {
+    in.push_back(operands(step.inputs));
+    out.push_back(results_of(step));
+  }
+  std::vector<core::Step> prepared;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    prepared.push_back({steps[i].op, &steps[i].attributes, in[i], out[i]});
+  }
+  const auto kernels = device.prepare_all(prepared);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::vector<HostTensor> found = run(device, *kernels[i], steps[i].inputs, out[i]);
+    const std::vector<HostTensor> expected = on_cpu(steps[i]);
+    for (std::size_t r = 0; r < expected.size(); ++r) {
+      INFO(core::definition(steps[i].op).name, " number ", i, " yielding ", std::string(name_of(out[i][0].dtype)), ", ",
+           core::to_string(steps[i].attributes));
+      CHECK(difference(found[r], expected[r]) <= steps[i].tolerance);
     }
   }
+}
+
+}  // namespace
+
+void check(const std::vector<Step>& steps) {
+  if (OpenClDevice* const device = gpu_style()) check_on(*device, steps);
+}
+
+void check_in_both_styles(const std::vector<Step>& steps) {
+  for (OpenClDevice* device : both_styles()) check_on(*device, steps);
 }
 
 HostTensor numbers(DType dtype, const Shape& shape) { return spread(dtype, shape, -3, 3.5); }

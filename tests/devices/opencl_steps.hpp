@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps with their inputs, computed on the OpenCL device in both styles and on the CPU.
+// Steps with their inputs, computed on the OpenCL device and on the CPU.
 #pragma once
 
 #include <vector>
@@ -23,8 +23,10 @@ std::vector<HostTensor> on_cpu(const Step& step);
 std::vector<HostTensor> on(OpenClDevice& device, core::OpId op, const core::Attributes& attributes,
                            const std::vector<HostTensor>& inputs);
 
-/// In both styles, kernels of all steps built together: differences from the CPU's results are within tolerances.
-void check(const std::vector<Step>& all_steps);
+/// Kernels of all steps built together: differences from the CPU's results are within tolerances.
+void check(const std::vector<Step>& steps);
+/// So for matrix products and convolutions, which have two styles.
+void check_in_both_styles(const std::vector<Step>& steps);
 
 /// Values of both signs, spread evenly.
 HostTensor numbers(DType dtype, const Shape& shape);
