@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The OpenCL device beside the CPU device: training steps, inference and products, in both kernel styles.
+// The OpenCL device beside the CPU device: training steps, inference and products, with matrix products of
+// both styles.
 //
 //   opencl_bench [SECONDS [WORKLOAD ...]]
 //

@@ -13,7 +13,7 @@
 
 namespace tyto::opencl {
 
-/// How generated kernels spread their work: few items with long loops, or an item an element.
+/// How matrix products are made: by a register tile an item, or by work-groups. Other kernels have one form.
 enum class Style { cpu, gpu };
 
 struct Context {
@@ -27,7 +27,7 @@ struct Context {
   bool ends_loops = false;      // before they are done, see loop_watch.hpp
   std::size_t units = 1;        // compute units
   std::size_t builders = 1;     // threads that build programs at a time
-  std::size_t group = 64;       // items of a work-group of the GPU style: a power of two
+  std::size_t group = 64;       // items of a work-group: a power of two
   std::size_t alignment = 128;  // bytes
   std::size_t max_buffer = 0;   // bytes
   std::string options;          // for every build
