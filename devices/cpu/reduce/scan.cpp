@@ -173,7 +173,7 @@ template <class Op, class T, class To, class C>
   }
 }
 
-/// Those of a few lines by a count that the compiler knows: a short axis is done in the time of a loop's beginning.
+/// Few carries are filled by a count that the compiler knows: starting a loop takes as long as scanning a short axis.
 template <class C>
 [[gnu::always_inline]] inline void fill_carries(C* carry, std::int64_t width, C identity) {
   std::fill_n(carry, lines_together, identity);
