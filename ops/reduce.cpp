@@ -289,8 +289,15 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
 }
 
 // Of what norms are made: a complex number's parts squared and added up, as its absolute value has no curvature at 0.
-T squares(const Value& x) {
-  return is_complex(x.dtype()) ? sum(square(T(as_parts(x))), -1) : square(T(as_floating(x)));
+T sum_of_squares(const Value& x, const Axes& axes, bool keepdims) {
+  if (!is_complex(x.dtype())) return sum(square(T(as_floating(x))), axes, keepdims);
+  const T parts = square(T(as_parts(x)));
+  IntList over = normalise_axes("sum", axes, x.ndim());
+  // Both ways in runs that lie side by side: along the last axis with its parts, or over whole rows of them.
+  if (!over.empty() && over.back() != x.ndim() - 1) return sum(sum(parts, over, keepdims), -1);
+  const Shape reduced = reduced_shape(x.shape(), over, keepdims);
+  over.push_back(x.ndim());
+  return reshape(sum(parts, over), reduced);
 }
 
 // The square root, with a gradient of zero at zero, where the norm of nothing and the deviation of equals have no
@@ -407,14 +414,14 @@ Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   TYTO_ONCE(l2_norm_sqr, x, axes, keepdims);
   core::require("l2_norm_sqr", x);
   if (const auto found = core::in_f32(&l2_norm_sqr<M>, x, axes, keepdims)) return *found;
-  return sum(core::squares(x), axes, keepdims).value();
+  return core::sum_of_squares(x, axes, keepdims).value();
 }
 template <class M>
 Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   TYTO_ONCE(l2_norm, x, axes, keepdims);
   core::require("l2_norm", x);
   if (const auto found = core::in_f32(&l2_norm<M>, x, axes, keepdims)) return *found;
-  return core::root(sum(core::squares(x), axes, keepdims)).value();
+  return core::root(core::sum_of_squares(x, axes, keepdims)).value();
 }
 template <class M>
 bool array_equal(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
