@@ -193,8 +193,10 @@ TYTO_SAMPLE(Cauchy) {
 }
 TYTO_LOG_PROB(Cauchy) {
   const auto& [location, scale] = distribution;
-  // The square of a far x would be infinite.
-  return -2.0 * log(hypot(T(1.0), (x - location) / scale)) - log(scale * std::numbers::pi);
+  const T z = (x - location) / scale, near = (z > -1.0) & (z < 1.0);
+  // The square of a far x would be infinite; beside the 1, that of a near one would be lost.
+  const T tails = where(near, log1p(square(where(near, z, 0.0))), 2.0 * log(hypot(T(1.0), where(near, 1.0, z))));
+  return -tails - log(scale * std::numbers::pi);
 }
 TYTO_CDF(Cauchy) {
   const auto& [location, scale] = distribution;

@@ -110,6 +110,53 @@ TEST_CASE("probabilities of 0 and 1 have slopes where they are possible") {
   CHECK(first(geometric(0), 0) == 0);
 }
 
+TEST_CASE(
+    "the logarithm of Cauchy's density keeps small distances from the mode, and is smooth where its formula changes") {
+  namespace d = distributions;
+  const auto f = [](const T& x) { return d::Cauchy<T>{}.log_prob(x); };
+  // mpmath's at 40 digits: -log(1 + z^2) - log(pi), -2 z / (1 + z^2) and -2 (1 - z^2) / (1 + z^2)^2.
+  const double points[][4] = {{-3, -3.4473149788434459, 0.6, 0.16},
+                              {-1, -1.8378770664093455, 1, 0},
+                              {-0.5, -1.3678734371636099, 0.8, -0.96},
+                              {0, -1.1447298858494002, 0, -2},
+                              {1e-5, -1.1447298859494002, -1.9999999998e-5, -1.9999999994},
+                              {0.5, -1.3678734371636099, -0.8, -0.96},
+                              {0.999, -1.8368770665761372, -0.99999949949975, -0.0010015009999992491},
+                              {1, -1.8378770664093455, -1, 0},
+                              {1.001, -1.8388770662428038, -0.99999950049975, 0.00099850099999925087},
+                              {4, -3.9779432299056163, -0.47058823529411765, 0.10380622837370242}};
+  for (const auto& [x, value, slope, curvature] : points) {
+    CAPTURE(x);
+    CHECK(std::abs(f(at(x)).item<double>() - value) < 1e-15);
+    CHECK(std::abs(first(f, x) - slope) < 1e-15);
+    CHECK(std::abs(second(f, x) - curvature) < 2e-15);
+  }
+  CHECK(first(f, 1e200) == doctest::Approx(-2e-200));
+  // Of this scale the density at the mode is 1 in f32, so that nothing but the distance is left.
+  const T narrow = T::full({}, 1 / pi, DType::f32);
+  const auto beside = [&](double x) { return d::Cauchy<T>{0.0, narrow}.log_prob(T::full({}, x, DType::f32)); };
+  CHECK(beside(0).item<float>() == 0);
+  CHECK(beside(1e-4).item<float>() == doctest::Approx(-9.869604211709916e-8).epsilon(3e-7));
+}
+
+TEST_CASE_TEMPLATE("norms of complex numbers are those of their parts along any axes", M, Eager, Lazy) {
+  using X = Tensor<M>;
+  const X z = complex(X{{1.0, 2.0, 2.0}, {4.0, 0.0, 6.0}}, X{{0.0, 4.0, 5.0}, {3.0, 12.0, 8.0}}).astype(DType::c128);
+  const auto check = [&](const Axes& axes, const std::vector<double>& squares, const Shape& kept) {
+    CHECK(l2_norm_sqr(z, axes).template to_vector<double>() == squares);
+    CHECK(l2_norm_sqr(z, axes, true).template to_vector<double>() == squares);
+    CHECK(l2_norm_sqr(z, axes, true).shape() == kept);
+    const std::vector<double> norms = l2_norm(z, axes).template to_vector<double>();
+    for (std::size_t i = 0; i < squares.size(); ++i) CHECK(norms[i] == doctest::Approx(std::sqrt(squares[i])));
+  };
+  check({}, {319}, {1, 1});
+  check(0, {26, 164, 129}, {1, 3});
+  check(1, {50, 269}, {2, 1});
+  check({-1, 0}, {319}, {1, 1});
+  CHECK(l2_norm_sqr(z[1][1]).template item<double>() == 144);
+  CHECK(l2_norm(X::zeros({0, 2}, DType::c64), 0).template to_vector<float>() == std::vector<float>{0, 0});
+}
+
 TEST_CASE_TEMPLATE("norms of complex numbers are curved where an element is zero", M, Eager, Lazy) {
   using X = Tensor<M>;
   const X zero = X::zeros({1}, DType::f64), other = complex(zero + 3, zero + 4);
