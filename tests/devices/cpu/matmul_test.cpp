@@ -274,7 +274,7 @@ TEST_CASE("integer products wrap round in their own type and booleans take any o
 
 TEST_CASE("integer products by a right matrix larger than a cache are right, transposed or not") {
   Draw draw(37);
-  for (const std::int64_t m : {1, 5, 6, 20}) {
+  for (const std::int64_t m : {1, 5, 6, 50}) {
     for (const bool transposed : {false, true}) {
       MatmulProblem problem = dense_matmul(DType::i32, m, 530, 515);
       problem.bias = problem.accumulate = true;
@@ -287,6 +287,21 @@ TEST_CASE("integer products by a right matrix larger than a cache are right, tra
       for (const Path& path : all_paths(3)) {
         if (path.name != "onednn") check_matmul<std::int32_t>(problem, placed, path.choice, draw);
       }
+    }
+  }
+}
+
+TEST_CASE("integer products by a right matrix whose rows meet in few sets of a cache are right for any rows") {
+  Draw draw(38);
+  constexpr std::int64_t n = 1024, k = 300;  // rows 4096 bytes apart
+  for (const std::int64_t m : {1, 7, 60, 150}) {
+    MatmulProblem problem = dense_matmul(DType::i32, m, n, k);
+    problem.bias = problem.accumulate = true;
+    const std::array<Placement, 3> placed{Placement{problem.a, 0, m * k}, Placement{problem.b, 0, k * n},
+                                          Placement{problem.c, 0, m * n}};
+    CAPTURE(m);
+    for (const Path& path : all_paths(3)) {
+      if (path.name != "onednn") check_matmul<std::int32_t>(problem, placed, path.choice, draw);
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Matrix products of integers (wrapping round in their own type) and booleans (any of and): of 32 and 64 bits by the
-// loops of unpacked products, which read blocks of a right matrix that is transposed or large from a copy, and few rows
-// by a transposed one as dot products; else by plain loops.
+// loops of unpacked products, which read blocks of a right matrix whose rows are not contiguous, or do not fit into the
+// cache together, from a copy, and few rows by a transposed one as dot products; else by plain loops.
 #include <algorithm>
 
 #include "devices/cpu/arithmetic/independent_loop.hpp"
@@ -27,22 +27,30 @@ class IntegerMatmul final : public MatmulRoutine {
         b_row_(problem.packed_b ? problem.n : problem.b.row_stride),
         b_column_(problem.packed_b ? 1 : problem.b.column_stride) {
     if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(problem.k * problem.n) * sizeof(T));
-    // A block is copied in the time of some rows' products.
-    const bool is_worth_copies = problem.m >= unpacked_rows;
-    const bool is_large = problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > machine::second_level_cache;
     const bool are_dots = b_row_ == 1 && problem.a.column_stride == 1;
-    in_dots_ = b_column_ != 1 && !is_worth_copies && are_dots;
-    in_vectors_ = sizeof(T) >= 4 && problem.k > 0 && problem.n > 0 && problem.c.column_stride == 1 &&
-                  (b_column_ == 1 || is_worth_copies || in_dots_);
+    in_vectors_ = sizeof(T) >= 4 && problem.k > 0 && problem.n > 0 && problem.c.column_stride == 1;
     // Of plain loops the compiler makes vectors where elements lie side by side.
     const bool is_vector = in_vectors_ || are_dots || (b_column_ == 1 && problem.c.column_stride == 1);
     threads_ = matmul_threads(problem, choice, is_vector ? machine::vector_operations : machine::scalar_operations);
-    if (!in_vectors_ || !is_worth_copies || (b_column_ == 1 && !is_large)) return;
-    // Rows of a large matrix, at powers of two, meet in a few sets of the caches.
-    copied_columns_ = std::int64_t{unpacked_vectors} * loops_.lanes;
-    copied_rows_ = machine::first_level_cache / 2 / (copied_columns_ * static_cast<std::int64_t>(sizeof(T)));
+    if (!in_vectors_) return;
+    // Each thread copies by itself, for its rows of one product of the batch.
+    const std::int64_t shared = (batch_count(problem) * problem.m + threads_ - 1) / threads_;
+    const std::int64_t rows = std::min(problem.m, shared);
+    const std::int64_t lines = cached_lines();
+    const bool is_crowded = b_column_ == 1 && problem.k > lines;
+    // Measured: to copy an element takes the time of eight products in blocks of rows along b's rows, and of eight dot
+    // products, a fourth as fast, across them; elements one by one are slower than any copy.
+    const bool copies =
+        b_column_ == 1 ? is_crowded && rows >= 8 * unpacked_rows : !are_dots || rows >= 2 * unpacked_rows;
+    in_dots_ = b_column_ != 1 && !copies;
+    depth_ = is_crowded ? std::max(lines / 2, std::int64_t{unpacked_rows}) : problem.k;
+    width_ = problem.n;
+    if (!copies) return;
+    width_ = std::int64_t{unpacked_vectors} * loops_.lanes;
+    depth_ = machine::first_level_cache / 2 / (width_ * static_cast<std::int64_t>(sizeof(T)));
+    copies_b_ = true;
     copies_ = space_.reserve_each(static_cast<std::size_t>(threads_),
-                                  static_cast<std::size_t>(copied_rows_ * copied_columns_) * sizeof(T), copies_stride_);
+                                  static_cast<std::size_t>(depth_ * width_) * sizeof(T), copies_stride_);
   }
 
   void pack(const void* b, void* packed) const override {
@@ -117,17 +125,23 @@ class IntegerMatmul final : public MatmulRoutine {
     limit(c, rows);
   }
 
-  // By blocks of b that are copied, or by b as a whole.
+  // How many rows of b the second-level cache holds: fewer the larger the power of two that divides their distance,
+  // as they meet in so many fewer of its sets.
+  std::int64_t cached_lines() const noexcept {
+    const auto distance = static_cast<std::uint64_t>(b_row_) * sizeof(T);
+    const auto power = static_cast<std::int64_t>(distance & (0 - distance));
+    return machine::second_level_cache / std::clamp(power, machine::cache_line, machine::second_level_cache);
+  }
+
+  // By blocks of b that stay in cache while all rows of a pass over them, where need be by their copies.
   void multiply_in_vectors(const T* a, const T* b, T* c, const T* bias, std::int64_t rows, T* copy) const {
     const MatmulProblem& p = problem_;
-    const bool copies = copied_rows_ > 0;
-    const std::int64_t depth = copies ? copied_rows_ : p.k, width = copies ? copied_columns_ : p.n;
     const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
-    for (std::int64_t row = 0; row < p.k; row += depth) {
-      for (std::int64_t column = 0; column < p.n; column += width) {
-        const std::int64_t k = std::min(depth, p.k - row), n = std::min(width, p.n - column);
+    for (std::int64_t row = 0; row < p.k; row += depth_) {
+      for (std::int64_t column = 0; column < p.n; column += width_) {
+        const std::int64_t k = std::min(depth_, p.k - row), n = std::min(width_, p.n - column);
         const T* const block = b + row * b_row_ + column * b_column_;
-        if (copies) copy_block(block, k, n, copy);
+        if (copies_b_) copy_block(block, k, n, copy);
         const auto multiply = in_dots_ ? loops_.dots : loops_.multiply;
         multiply({.m = rows,
                   .n = n,
@@ -135,8 +149,8 @@ class IntegerMatmul final : public MatmulRoutine {
                   .a = as_unsigned(a + row * p.a.column_stride),
                   .a_row = p.a.row_stride,
                   .a_column = p.a.column_stride,
-                  .b = as_unsigned(copies ? copy : block),
-                  .b_row = copies     ? width
+                  .b = as_unsigned(copies_b_ ? copy : block),
+                  .b_row = copies_b_  ? width_
                            : in_dots_ ? b_column_
                                       : b_row_,
                   .c = reinterpret_cast<Unsigned*>(c + column),
@@ -150,12 +164,12 @@ class IntegerMatmul final : public MatmulRoutine {
   // Along b's memory, whichever way it runs.
   void copy_block(const T* b, std::int64_t k, std::int64_t n, T* copy) const noexcept {
     if (b_column_ == 1) {
-      for (std::int64_t row = 0; row < k; ++row) std::copy_n(b + row * b_row_, n, copy + row * copied_columns_);
+      for (std::int64_t row = 0; row < k; ++row) std::copy_n(b + row * b_row_, n, copy + row * width_);
       return;
     }
     for (std::int64_t column = 0; column < n; ++column) {
       const T* const from = b + column * b_column_;
-      for (std::int64_t row = 0; row < k; ++row) copy[row * copied_columns_ + column] = from[row * b_row_];
+      for (std::int64_t row = 0; row < k; ++row) copy[row * width_ + column] = from[row * b_row_];
     }
   }
 
@@ -189,9 +203,9 @@ class IntegerMatmul final : public MatmulRoutine {
   MatmulProblem problem_;
   UnpackedProducts<Unsigned> loops_;
   std::int64_t b_row_, b_column_;
-  bool in_vectors_ = false, in_dots_ = false;
+  bool in_vectors_ = false, in_dots_ = false, copies_b_ = false;
   int threads_ = 1;
-  std::int64_t copied_rows_ = 0, copied_columns_ = 0;  // of b at a time, each thread by itself
+  std::int64_t depth_ = 0, width_ = 0;  // rows and columns of b at a time
   std::size_t copies_ = 0, copies_stride_ = 0;
 };
 
