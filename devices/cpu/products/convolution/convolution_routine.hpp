@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "devices/cpu/products/convolution/convolution.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -27,6 +28,11 @@ struct Geometry {
   std::int64_t output_elements() const noexcept { return batch * product_of(output) * out_channels; }
   std::int64_t kernel_elements() const noexcept { return taps() * group_in() * out_channels; }
 };
+
+/// Depthwise convolutions of few channels repeat their weights until they fill the longest vectors, as long as those
+/// take a part of the second-level cache beside the pixels.
+inline constexpr std::int64_t longest_vector = 64;
+inline constexpr std::int64_t most_repeated_bytes = machine::second_level_cache / 4;
 
 /// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
 int convolution_threads(const ConvolutionProblem& problem, const KernelChoice& choice,

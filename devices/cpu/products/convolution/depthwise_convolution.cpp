@@ -77,15 +77,14 @@ class DepthwiseConvolution final : public DirectConvolution {
   // Few channels leave vectors empty: so many pixels side by side, whose elements follow one another, are taken as one
   // with as many times the channels, each with its weights. They fill the longest vectors.
   void find_side_by_side() {
-    constexpr std::int64_t vector = 64;
     const std::int64_t pixel = g_.in_channels * static_cast<std::int64_t>(sizeof(T));
     const bool adjoin =
         x_step_ == 1 && (problem_.pass != ConvolutionPass::forward || g_.result_pitch == g_.out_channels);
-    if (!adjoin || pixel == 0 || pixel >= vector) return;
-    const std::int64_t together = vector / std::gcd(vector, pixel);
+    if (!adjoin || pixel == 0 || pixel >= longest_vector) return;
+    const std::int64_t together = longest_vector / std::gcd(longest_vector, pixel);
     const auto values = static_cast<std::size_t>(together * pixel);
     const std::size_t taps = static_cast<std::size_t>(g_.taps()) * values;
-    if (taps > static_cast<std::size_t>(machine::second_level_cache / 4)) return;
+    if (taps > static_cast<std::size_t>(most_repeated_bytes)) return;
     side_by_side_ = together;
     repeated_kernel_ = space_.reserve(taps);
     if (problem_.scale) repeated_scale_ = space_.reserve(values);
@@ -95,7 +94,11 @@ class DepthwiseConvolution final : public DirectConvolution {
   void repeat(const void* values, T* to, std::int64_t rows) const noexcept {
     const T* from = static_cast<const T*>(values);
     for (; rows > 0; --rows, from += g_.in_channels) {
-      for (std::int64_t k = 0; k < side_by_side_; ++k) to = std::copy_n(from, g_.in_channels, to);
+      if (g_.in_channels == 1) {
+        to = std::fill_n(to, side_by_side_, *from);
+      } else {
+        for (std::int64_t k = 0; k < side_by_side_; ++k) to = std::copy_n(from, g_.in_channels, to);
+      }
     }
   }
 
@@ -119,25 +122,20 @@ class DepthwiseConvolution final : public DirectConvolution {
     const Extents& source = forward ? g_.input : g_.output;
     const std::int64_t channels = g_.in_channels, image_pixels = product_of(target);
     const T* from = static_cast<const T*>(forward ? arguments.input : arguments.output_gradient) + part.begin;
-    std::int64_t wide = 1;  // pixels that are taken as one
-    const auto of_channels = [&](const void* values, std::size_t repeated) {
-      return wide > 1 ? at<T>(arguments.workspace, repeated) : static_cast<const T*>(values) + part.begin;
-    };
     const bool in_place = problem_.residual && arguments.residual == arguments.result;
-    ChannelArguments<T> t;
-    t.x = addresses.x;
-    t.y = addresses.y;
     const std::int64_t out_step = forward ? g_.result_pitch : channels;
-    std::int64_t pixels = 0;
-    for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += pixels) {
+    // Pixels that meet the same taps, `wide` of them taken as one.
+    const auto run_pixels = [&](std::int64_t pixel, std::int64_t pixels, std::int64_t wide) {
+      const auto of_channels = [&](const void* values, std::size_t repeated) {
+        return wide > 1 ? at<T>(arguments.workspace, repeated) : static_cast<const T*>(values) + part.begin;
+      };
       const std::int64_t image = pixel / image_pixels, x = pixel % target[2], y = pixel / target[2] % target[1];
       const std::int64_t z = pixel / (target[2] * target[1]) % target[0];
+      ChannelArguments<T> t;
+      t.x = addresses.x;
+      t.y = addresses.y;
       t.out = static_cast<T*>(arguments.result) + pixel * out_step + part.begin;
-      t.count = 0;
-      pixels = std::min(runs_[static_cast<std::size_t>(x)], mine.end - pixel);
-      wide = pixels >= side_by_side_ ? side_by_side_ : 1;
       t.pixels = pixels / wide;
-      pixels = t.pixels * wide;
       t.channels = part.size() * wide;
       t.x_step = x_step_ * channels * wide;
       t.out_step = out_step * wide;
@@ -145,7 +143,6 @@ class DepthwiseConvolution final : public DirectConvolution {
       if (problem_.scale) t.scale = of_channels(arguments.scale, repeated_scale_);
       const T* const weights = of_channels(arguments.kernel, repeated_kernel_);
       t.accumulate = in_place;
-      t.bias = nullptr;
       for (const auto [tap_z, at_z] : window_pairs_[0].at(z)) {
         for (const auto [tap_y, at_y] : window_pairs_[1].at(y)) {
           const T* const row = from + ((image * source[0] + at_z) * source[1] + at_y) * source[2] * channels;
@@ -158,16 +155,24 @@ class DepthwiseConvolution final : public DirectConvolution {
           }
         }
       }
-      // The epilogue goes with the last run.
+      // The epilogue goes with the last addresses.
       if (problem_.bias) t.bias = of_channels(arguments.bias, repeated_bias_);
-      t.residual = problem_.residual && !in_place
-                       ? static_cast<const T*>(arguments.residual) + part.begin + pixel * channels
-                       : nullptr;
+      if (problem_.residual && !in_place) {
+        t.residual = static_cast<const T*>(arguments.residual) + part.begin + pixel * channels;
+      }
       t.limits = problem_.limits.as<T>();
       tiles<T>(set_).channels(t);
-      t.residual = nullptr;
-      t.limits = {};
-      if (loop) loop({pixel, pixel + pixels}, part);
+    };
+    std::int64_t pixels = 0;
+    for (std::int64_t pixel = mine.begin; pixel < mine.end; pixel += pixels) {
+      pixels = std::min(runs_[static_cast<std::size_t>(pixel % target[2])], mine.end - pixel);
+      const std::int64_t wide = pixels >= side_by_side_ ? side_by_side_ : 1, left = pixels % wide;
+      run_pixels(pixel, pixels - left, wide);
+      const std::int64_t end = pixel + pixels;
+      // The last pixels again with those before them, unless what is added to them is no longer there.
+      if (left > 0 && !in_place) run_pixels(end - wide, wide, wide);
+      else if (left > 0) run_pixels(end - left, left, 1);
+      if (loop) loop({pixel, end}, part);
     }
   }
 
