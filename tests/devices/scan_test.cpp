@@ -77,7 +77,7 @@ TEST_CASE("a long running sum of f32 keeps its last digits") {
   CHECK(close(scan(OpId::cumsum, {0, false, false}, x, DType::f32).back(), tenth * static_cast<double>(count), 1e-7));
 }
 
-TEST_CASE("long running sums of 16 bits are carried from block to block and rounded once each") {
+TEST_CASE("long running sums of 16 bits are those of f32, carried from block to block, each rounded to 16 bits") {
   Dice dice(31);
   for (const DType dtype : {DType::f16, DType::bf16}) {
     for (const Shape& shape : {Shape{2600}, Shape{3, 1500}, Shape{1500, 3}, Shape{5, 700}, Shape{40, 1100}}) {
@@ -100,6 +100,7 @@ TEST_CASE("long running sums of 16 bits are carried from block to block and roun
             at[axis] = attributes.reverse ? shape[axis] - 1 - i : i;
             const double before = carry;
             carry += x.at(at);
+            // Exact in f64; f32 rounds it, and 16 bits what f32 holds.
             want[static_cast<std::size_t>(first + at[axis] * step)] =
                 rounded(dtype, rounded(DType::f32, attributes.exclusive ? before : carry));
           }

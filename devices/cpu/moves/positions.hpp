@@ -137,7 +137,8 @@ class Positions {
   void check(Addresses inputs) const {
     for (const Indices& indices : tensors_) indices.check(inputs);
   }
-  /// Whether one dense tensor of the usual type names all positions: a loop of its own for each type would not pay.
+  /// Whether one dense tensor of i64 names all positions. Indices of i32 go through each_run(): a second loop for each
+  /// type and way of writing would double what scatter compiles.
   bool are_dense() const { return tensors_.size() == 1 && tensors_[0].is_dense_i64(); }
   /// Where are_dense(): what counts the elements from the start of the indexed tensor to what a position names.
   auto dense_offset(Addresses inputs) const {
