@@ -38,8 +38,9 @@ class IntegerMatmul final : public MatmulRoutine {
     const std::int64_t rows = std::min(problem.m, shared);
     const std::int64_t lines = cached_lines();
     const bool is_crowded = b_column_ == 1 && problem.k > lines;
-    // Measured: to copy an element takes the time of eight products in blocks of rows along b's rows, and of eight dot
-    // products, a fourth as fast, across them; elements one by one are slower than any copy.
+    // Measured on Zen 5, in ns for an element of b: copied across its rows 0.34; a row's dot product 0.042, its product
+    // in blocks of rows 0.0094. Along its rows copies take 0.09 and save 0.002 for a row. What is contiguous neither
+    // way has only elements one by one instead.
     const bool copies =
         b_column_ == 1 ? is_crowded && rows >= 8 * unpacked_rows : !are_dots || rows >= 2 * unpacked_rows;
     in_dots_ = b_column_ != 1 && !copies;
