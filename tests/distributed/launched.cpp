@@ -28,6 +28,11 @@ std::string launch(const std::string& mpi) {
   return "'" + program + "' launch --mpi " + mpi;
 }
 
+// Of 230 groups of a program in C that only waits for all and ends, it returned another status for 60.
+bool loses_statuses(const std::string& mpi) {
+  return mpi == "mpich" && contains(run("mpiexec.hydra --version").output, " 4.2.");
+}
+
 }  // namespace
 
 std::string given(const char* variable) {
@@ -61,6 +66,10 @@ void with_each_mpi(const std::function<void(const std::string& mpi)>& test) {
     const Ran known = run(launch(mpi) + " --print true");
     if (known.status != 0) {
       MESSAGE("skipped: ", known.output);
+      continue;
+    }
+    if (loses_statuses(mpi)) {
+      MESSAGE("skipped: the launcher of MPICH 4.2 loses statuses of processes");
       continue;
     }
     CAPTURE(mpi);
