@@ -43,12 +43,12 @@ class TYTO_API Checkpoint {
   }
   template <std::same_as<Descent> D>
   Checkpoint& add(const std::string&, const D&) {
-    static_assert(std::is_void_v<D>, "a checkpoint needs names: add(\"descent\", descent, model.named_parameters())");
+    static_assert(std::is_void_v<D>, "a checkpoint needs names: add(name, descent, model.named_parameters())");
     return *this;
   }
   template <class T>
   Checkpoint& add(const T&) {
-    static_assert(std::is_void_v<T>, "a checkpoint keeps things by name: add(\"model\", model)");
+    static_assert(std::is_void_v<T>, "a checkpoint keeps things by name: add(name, model)");
     return *this;
   }
   template <class T>

@@ -1,4 +1,4 @@
-// The compiler must say: add("descent", descent, model.named_parameters())
+// The compiler must say: add(name, descent, model.named_parameters())
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

@@ -1,4 +1,4 @@
-// The compiler must say: a checkpoint keeps things by name: add("model", model)
+// The compiler must say: a checkpoint keeps things by name: add(name, model)
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
