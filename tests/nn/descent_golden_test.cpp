@@ -431,7 +431,7 @@ TEST_CASE("schedules, groups and averages refuse what makes no sense") {
                        "sgd: rules of groups are given before their parameters' first update", ValueError);
   Descent grouped = sgd();
   grouped.use(sgd(), std::vector{w});
-  CHECK_THROWS_WITH_AS(adam().use(std::move(grouped), std::vector{w}),
+  CHECK_THROWS_WITH_AS((void)adam().use(std::move(grouped), std::vector{w}),
                        "adam: a group goes by one rule, not by groups of its own", ValueError);
 }
 
