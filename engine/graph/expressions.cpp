@@ -139,7 +139,7 @@ Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes) {
   const Value root = core::operand(x);
   CompileOptions options;
   // What kernels gain by is no simpler to read.
-  options.passes = "-scaling,-padding,-hoist,-sink,-epilogues,-packing,-buckets,-fuse";
+  options.passes = "-scaling,-padding,-hoist,-epilogues,-packing,-buckets,-fuse";
   if (!passes.empty()) options.passes += "," + passes;
   optimiser::PassSelection().apply(options.passes);  // throws for a word that is none, whatever x is
   std::vector<Value> leaves;

@@ -67,7 +67,6 @@ void merge_common_subexpressions(PassContext& context);
 void fold_constants(PassContext& context);
 void simplify_regions(PassContext& context);
 void hoist_invariants(PassContext& context);
-void sink_into_arms(PassContext& context);
 void absorb_epilogues(PassContext& context);
 void pack_weights(PassContext& context);
 void form_buckets(PassContext& context);

@@ -25,7 +25,6 @@ std::span<const Pass> pass_table() {
       {"regions", "Takes what nobody reads out of loops and branches, and chooses arms that are known.",
        simplify_regions},
       {"hoist", "Computes before a loop what is the same in every iteration.", hoist_invariants},
-      {"sink", "Computes in an arm of a branch what only that arm reads.", sink_into_arms},
       {"fma", "Makes one multiply-add of a product and a sum.", apply_rules<contraction_rules>, false},
       {"epilogues", "Adds bias and residual and applies limits (ReLU, clip) where products store their sums.",
        absorb_epilogues, true, Pass::Phase::settled},

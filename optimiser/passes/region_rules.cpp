@@ -14,9 +14,6 @@ std::span<const RegionRule> region_rules() {
       {"hoist", "hoisted", "in a loop's body, what depends on captures alone", "a capture, computed before the loop",
        "no view and no constant; an element-wise operator makes no more of what it is given; no user's function; no "
        "loop that may not end"},
-      {"sink", "sunk_into_arm", "an operand that one arm of a branch reads", "computed in that arm",
-       "nobody else reads it; it may change from run to run; no user's function; if it is cheap, what only it reads is "
-       "no larger; a view goes with what it is a view of"},
   };
   return rules;
 }
