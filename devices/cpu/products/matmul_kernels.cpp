@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
-#include <algorithm>
 #include <optional>
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/step_terms.hpp"
 #include "devices/cpu/device/workspace.hpp"
-#include "devices/cpu/products/matmul/gram_matmul.hpp"
 #include "devices/cpu/products/product_kernel.hpp"
 
 namespace tyto::cpu {
@@ -32,8 +30,7 @@ KernelRef prepare(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   const MatmulProblem asked = problem_of(step), dense = with_dense_result(asked);
   // A result has the same bits wherever it lies: those that it has in eager mode, which is densely.
-  const std::optional<GramMatmul> gram = prepare_gram_matmul(dense);
-  const bool is_apart = !core::is_dense(step.outputs[0].view) && (gram || !adds_as_if_dense(asked));
+  const bool is_apart = !core::is_dense(step.outputs[0].view) && !adds_as_if_dense(asked);
   const Matmul matmul = prepare_matmul(is_apart ? dense : asked);
   const std::ptrdiff_t a = skipped(step.inputs[0]);
   const std::ptrdiff_t b = skipped(step.inputs[1]);
@@ -41,10 +38,9 @@ KernelRef prepare(const core::Step& step) {
   WorkspaceLayout space;
   const std::size_t bytes = static_cast<std::size_t>(step.outputs[0].view.count()) * size_of(asked.dtype);
   const std::size_t there = space.reserve(is_apart ? bytes : 0);
-  const std::size_t inner =
-      space.reserve(gram ? std::max(matmul.workspace_bytes(), gram->workspace_bytes()) : matmul.workspace_bytes());
+  const std::size_t inner = space.reserve(matmul.workspace_bytes());
   return make_product_kernel(
-      [matmul, gram, a, b, result, inner, apart = is_apart ? std::optional(asked) : std::nullopt, there](
+      [matmul, a, b, result, inner, apart = is_apart ? std::optional(asked) : std::nullopt, there](
           const ResultLoop* loop, Addresses in, Addresses out, core::Address workspace) {
         std::byte* const target = out[0].pointer() + result;
         MatmulArguments arguments;
@@ -53,12 +49,10 @@ KernelRef prepare(const core::Step& step) {
         arguments.c = apart ? at<std::byte>(workspace.pointer(), there) : target;
         arguments.workspace = at<std::byte>(workspace.pointer(), inner);
         arguments.loop = loop;
-        // Only the addresses tell that both are one matrix.
-        if (gram && arguments.a == arguments.b) gram->run(arguments);
-        else matmul.run(arguments);
+        matmul.run(arguments);
         if (apart) copy_result(*apart, arguments.c, target);
       },
-      space.bytes(), !gram && !is_apart && matmul.takes_loop(), step.outputs[0]);
+      space.bytes(), !is_apart && matmul.takes_loop(), step.outputs[0]);
 }
 
 /// Rows of the result may lie apart, but each must be a run.
