@@ -55,23 +55,14 @@ class Indices {
       to = (adds ? to : 0) + (index < 0 ? index + length : index) * stride;
     };
     with_memory(inputs, [&](const auto* memory) {
-      if (dense_) {
-        const auto* const indices = memory + start_ + range.begin;
-        for (std::int64_t i = 0; i < range.size(); ++i) write(indices[i], offsets[i]);
-      } else {
-        iterator_.each(range, [&](std::int64_t i, const StridedIterator<1>::Offsets& at) {
-          write(memory[at[0]], offsets[i - range.begin]);
-        });
-      }
+      iterator_.each_row(range, [&](Range row, const auto& at, const auto& steps) {
+        for (std::int64_t i = 0; i < row.size(); ++i) {
+          write(memory[at[0] + i * steps[0]], offsets[row.begin - range.begin + i]);
+        }
+      });
     });
   }
   bool dense() const { return dense_; }
-  bool is_dense_i64() const { return dense_ && wide_; }
-  const std::int64_t* array_i64(Addresses inputs) const {
-    return reinterpret_cast<const std::int64_t*>(inputs[input_].pointer()) + start_;
-  }
-  /// Where the first index stands in the tensor's memory.
-  std::int64_t begin() const { return start_; }
 
   /// Throws IndexError naming the first index that is outside the axis.
   void check(Addresses inputs) const {
@@ -120,9 +111,21 @@ inline core::View axes_of(const core::View& view, std::size_t begin, std::size_t
   }
   return part;
 }
+/// Indices one after the other, and how many elements from the start of the indexed tensor the one of a number names.
+struct IndexRun {
+  const std::int64_t* indices;
+  std::int64_t length, stride;
+
+  std::int64_t offset(std::int64_t number) const {
+    const std::int64_t index = indices[number];
+    return (index < 0 ? index + length : index) * stride;
+  }
+};
 /// The index tensors of gather and scatter: one for each of the first axes of what they index.
 class Positions {
  public:
+  static constexpr std::size_t run_length = 1024;
+
   Positions(const core::Step& step, std::size_t first_input, const core::View& indexed) {
     for (std::size_t i = first_input; i < step.inputs.size(); ++i) {
       const std::size_t axis = i - first_input;
@@ -137,28 +140,29 @@ class Positions {
   void check(Addresses inputs) const {
     for (const Indices& indices : tensors_) indices.check(inputs);
   }
-  /// Whether one dense tensor of i64 names all positions. Indices of i32 go through each_run(): a second loop for each
-  /// type and way of writing would double what scatter compiles.
-  bool are_dense() const { return tensors_.size() == 1 && tensors_[0].is_dense_i64(); }
-  /// Where are_dense(): what counts the elements from the start of the indexed tensor to what a position names.
-  auto dense_offset(Addresses inputs) const {
-    return [indices = tensors_[0].array_i64(inputs), length = tensors_[0].length(),
-            stride = strides_[0]](std::int64_t position) {
-      const std::int64_t index = indices[position];
-      return (index < 0 ? index + length : index) * stride;
-    };
-  }
-  /// Calls use(run, offset) for the positions of a range, some hundred at a time, with such an offset.
+  /// Calls use(run, indices) for the positions of a range, run_length at a time: with the tensor's own memory where
+  /// one dense tensor of i64 names them, else with offsets that all tensors come to.
   template <class Use>
   void each_run(Addresses inputs, Range range, const Use& use) const {
-    std::array<std::int64_t, 256> offsets;
+    std::array<std::int64_t, run_length> offsets;
+    const std::int64_t* dense = nullptr;
+    if (tensors_.size() == 1 && tensors_[0].dense()) {
+      tensors_[0].with_array(inputs, [&]<class Index>(const Index* array) {
+        if constexpr (sizeof(Index) == sizeof(std::int64_t)) dense = array;
+      });
+    }
     for (std::int64_t begin = range.begin; begin < range.end; begin += std::ssize(offsets)) {
       const Range run{begin, std::min(range.end, begin + std::ssize(offsets))};
-      tensors_[0].write_offsets<false>(inputs, run, strides_[0], offsets.data());
-      for (std::size_t axis = 1; axis < tensors_.size(); ++axis) {
-        tensors_[axis].write_offsets<true>(inputs, run, strides_[axis], offsets.data());
+      IndexRun indices{offsets.data(), 0, 1};
+      if (dense != nullptr) {
+        indices = {dense + begin, tensors_[0].length(), strides_[0]};
+      } else {
+        tensors_[0].write_offsets<false>(inputs, run, strides_[0], offsets.data());
+        for (std::size_t axis = 1; axis < tensors_.size(); ++axis) {
+          tensors_[axis].write_offsets<true>(inputs, run, strides_[axis], offsets.data());
+        }
       }
-      use(run, [first = offsets.data(), begin](std::int64_t position) { return first[position - begin]; });
+      use(run, indices);
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/narrow_float.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/moves/positions.hpp"
@@ -20,15 +21,6 @@ namespace {
 using core::OpId;
 using core::View;
 
-template <class T>
-T sum_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<Compute<T>>) {
-    return StoreElement<T>::from(load_element(a) + load_element(b));
-  } else {
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  }
-}
-
 struct Assign {
   template <class T>
   static void apply(T& target, T value) {
@@ -38,16 +30,16 @@ struct Assign {
 struct Accumulate {
   template <class T>
   static void apply(T& target, T value) {
-    target = sum_of(target, value);
+    target = static_cast<T>(target + value);
   }
 };
 struct Multiply {
   template <class T>
   static void apply(T& target, T value) {
-    if constexpr (std::is_floating_point_v<Compute<T>>) {
-      target = StoreElement<T>::from(load_element(target) * load_element(value));
+    if constexpr (std::is_integral_v<T>) {
+      target = static_cast<T>(std::uint64_t{target} * value);  // u16 by u16 would be a signed product
     } else {
-      target = static_cast<T>(static_cast<std::uint64_t>(target) * static_cast<std::uint64_t>(value));
+      target *= value;
     }
   }
 };
@@ -77,55 +69,91 @@ struct Scatter {
   Positions positions;
   StridedIterator<1> values;  // the first element given for each position
   StridedIterator<2> inner;   // what is given for one position, and where it goes
-  bool run = false;           // what is given lies without gaps, as all results do
   std::int64_t begin = 0;     // of the result
+  std::int64_t element = 0;   // bytes
 };
 
-/// Writes the inner elements `mine` of all positions, one position after the other.
-using ScatterLoop = void (*)(const Scatter&, Addresses inputs, std::byte* result, Range mine);
+/// Rows of elements that are written one after the other, and where to. Those given begin `step` elements apart or
+/// where `starts` says, and their own elements lie `along` apart.
+struct Rows {
+  IndexRun places;
+  std::int64_t count = 0, width = 0;
+  const std::byte* source = nullptr;
+  std::byte* target = nullptr;
+  const std::int64_t* starts = nullptr;
+  std::int64_t step = 0, along = 0;
+};
+using RowsLoop = void (*)(const Rows& rows);
 
 template <class T, class Write>
-void scatter_loop(const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
-  const T* source = reinterpret_cast<const T*>(inputs[1].pointer());
-  T* target = reinterpret_cast<T*>(result) + scatter.begin;
-  const Range all{0, scatter.positions.count()};
-  if (scatter.run && mine.size() == 1) {
-    const auto write = [&, x = source + mine.begin, y = target + mine.begin](Range run, const auto& offset) {
-      scatter.values.each(run,
-                          [=](std::int64_t position, const auto& at) { Write::apply(y[offset(position)], x[at[0]]); });
-    };
-    if (!scatter.positions.are_dense()) return scatter.positions.each_run(inputs, all, write);
-    return write(all, scatter.positions.dense_offset(inputs));
+void write_rows(const Rows& given) {
+  const Rows rows = given;  // which nothing that is written is part of
+  const T* const x = reinterpret_cast<const T*>(rows.source);
+  T* const y = reinterpret_cast<T*>(rows.target);
+  const auto start = [&](std::int64_t i) { return rows.starts == nullptr ? i * rows.step : rows.starts[i]; };
+  if (rows.width == 1) {
+    for (std::int64_t i = 0; i < rows.count; ++i) Write::apply(y[rows.places.offset(i)], x[start(i)]);
+    return;
   }
-  scatter.positions.each_run(inputs, all, [&](Range run, const auto& offset) {
-    scatter.values.each(run, [=, &scatter](std::int64_t position, const auto& from) {
-      const T* x = source + from[0];
-      T* y = target + offset(position);
-      if (scatter.run) {
-        for (std::int64_t i = mine.begin; i < mine.end; ++i) Write::apply(y[i], x[i]);
-      } else {
-        scatter.inner.each(mine, [&](std::int64_t, const auto& at) { Write::apply(y[at[1]], x[at[0]]); });
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const T* const from = x + start(i);
+    T* const to = y + rows.places.offset(i);
+    TYTO_INDEPENDENT
+    for (std::int64_t j = 0; j < rows.width; ++j) Write::apply(to[j], from[j * rows.along]);
+  }
+}
+
+/// Writes the inner elements `mine` of all positions.
+void scatter_by(RowsLoop loop, const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
+  scatter.positions.each_run(inputs, {0, scatter.positions.count()}, [&](Range run, const IndexRun& places) {
+    std::array<std::int64_t, Positions::run_length> starts;
+    Rows rows{.places = places, .count = run.size()};
+    std::int64_t first = 0;
+    scatter.values.each_row(run, [&](Range row, const auto& at, const auto& steps) {
+      if (row.size() == run.size()) {
+        first = at[0];
+        rows.step = steps[0];
+        return;
       }
+      rows.starts = starts.data();
+      for (std::int64_t i = row.begin; i < row.end; ++i) {
+        starts[static_cast<std::size_t>(i - run.begin)] = at[0] + (i - row.begin) * steps[0];
+      }
+    });
+    scatter.inner.each_row(mine, [&](Range row, const auto& at, const auto& steps) {
+      rows.source = inputs[1].pointer() + (first + at[0]) * scatter.element;
+      rows.target = result + (scatter.begin + at[1]) * scatter.element;
+      rows.width = row.size();
+      rows.along = steps[0];
+      loop(rows);
     });
   });
 }
 
 template <class Write>
-ScatterLoop scatter_loop_for(DType dtype) {
-  if (dtype == DType::boolean) return scatter_loop<std::uint8_t, Write>;
-  return with_element(dtype, []<class T>(std::type_identity<T>) -> ScatterLoop { return scatter_loop<T, Write>; });
+RowsLoop compared(DType dtype) {
+  return with_element(dtype, []<class T>(std::type_identity<T>) -> RowsLoop { return write_rows<T, Write>; });
+}
+// Integers wrap round by the same bits with a sign or without, and those of half precision are combined in f32.
+template <class Write>
+RowsLoop computed(DType dtype) {
+  if (dtype == DType::f32) return write_rows<float, Write>;
+  if (dtype == DType::f64) return write_rows<double, Write>;
+  return with_width(dtype, []<class U>(std::type_identity<U>) -> RowsLoop {
+    if constexpr (std::is_integral_v<U>) return write_rows<U, Write>;
+    return nullptr;
+  });
 }
 
-ScatterLoop scatter_loop_for(OpId op, DType dtype) {
+RowsLoop rows_loop_for(OpId op, DType dtype) {
   switch (op) {
     case OpId::scatter:
-      return with_width(dtype, []<class U>(std::type_identity<U>) -> ScatterLoop { return scatter_loop<U, Assign>; });
+      return with_width(dtype, []<class U>(std::type_identity<U>) -> RowsLoop { return write_rows<U, Assign>; });
     case OpId::scatter_add:  // the sum of truths is whether either holds
-      return dtype == DType::boolean ? scatter_loop<std::uint8_t, AccumulateTruth>
-                                     : scatter_loop_for<Accumulate>(dtype);
-    case OpId::scatter_multiply: return scatter_loop_for<Multiply>(dtype);
-    case OpId::scatter_min: return scatter_loop_for<TakeSmaller>(dtype);
-    default: return scatter_loop_for<TakeLarger>(dtype);
+      return dtype == DType::boolean ? write_rows<std::uint8_t, AccumulateTruth> : computed<Accumulate>(dtype);
+    case OpId::scatter_multiply: return computed<Multiply>(dtype);
+    case OpId::scatter_min: return compared<TakeSmaller>(dtype);
+    default: return compared<TakeLarger>(dtype);
   }
 }
 
@@ -136,9 +164,9 @@ struct Placed {
 
 /// Positions by where they write, those of one place in their own order.
 void put_in_order(const Scatter& scatter, Addresses inputs, std::span<Placed> placed) {
-  scatter.positions.each_run(inputs, {0, scatter.positions.count()}, [&](Range run, const auto& offset) {
+  scatter.positions.each_run(inputs, {0, scatter.positions.count()}, [&](Range run, const IndexRun& indices) {
     scatter.values.each(run, [&](std::int64_t position, const auto& at) {
-      placed[static_cast<std::size_t>(position)] = {offset(position), position, at[0]};
+      placed[static_cast<std::size_t>(position)] = {indices.offset(position - run.begin), position, at[0]};
     });
   });
   std::sort(placed.begin(), placed.end(),
@@ -157,28 +185,20 @@ void wide_scatter_loop(const Scatter& scatter, Addresses inputs, std::byte* resu
   T* target = reinterpret_cast<T*>(result) + scatter.begin;
   for (auto first = placed.begin(); first != placed.end();) {
     const auto end = std::find_if(first, placed.end(), [&](const Placed& each) { return each.to != first->to; });
-    T* y = target + first->to;
-    if (scatter.run) {
+    scatter.inner.each_row(mine, [&](Range row, const auto& at, const auto& steps) {
       std::array<float, 256> totals;  // of as many elements at a time, so that rows are read along
-      for (std::int64_t begin = mine.begin; begin < mine.end; begin += std::ssize(totals)) {
-        const std::int64_t count = std::min(std::ssize(totals), mine.end - begin);
-        float* total = totals.data();
-        for (std::int64_t i = 0; i < count; ++i) total[i] = load_element(y[begin + i]);
+      for (std::int64_t begin = 0; begin < row.size(); begin += std::ssize(totals)) {
+        const std::int64_t count = std::min(std::ssize(totals), row.size() - begin), along = steps[0];
+        T* const y = target + first->to + at[1] + begin;
+        float* const total = totals.data();
+        for (std::int64_t i = 0; i < count; ++i) total[i] = load_element(y[i]);
         for (auto each = first; each != end; ++each) {
-          const T* x = source + each->from + begin;
-          for (std::int64_t i = 0; i < count; ++i) total[i] = Combine()(total[i], load_element(x[i]));
+          const T* const x = source + each->from + at[0] + begin * along;
+          for (std::int64_t i = 0; i < count; ++i) total[i] = Combine()(total[i], load_element(x[i * along]));
         }
-        for (std::int64_t i = 0; i < count; ++i) y[begin + i] = StoreElement<T>::from(total[i]);
+        for (std::int64_t i = 0; i < count; ++i) y[i] = StoreElement<T>::from(total[i]);
       }
-    } else {
-      scatter.inner.each(mine, [&](std::int64_t, const StridedIterator<2>::Offsets& offsets) {
-        float total = load_element(y[offsets[1]]);
-        for (auto each = first; each != end; ++each) {
-          total = Combine()(total, load_element(source[each->from + offsets[0]]));
-        }
-        y[offsets[1]] = StoreElement<T>::from(total);
-      });
-    }
+    });
     first = end;
   }
 }
@@ -208,8 +228,8 @@ KernelRef prepare_scatter(const core::Step& step) {
   View outer = axes_of(v, 0, index_rank);
   outer.offset = v.offset;
   const View given = axes_of(v, index_rank, v.shape.size()), written = axes_of(out, positions.axes(), out.shape.size());
-  const Scatter scatter{positions, StridedIterator<1>({outer}), StridedIterator<2>({given, written}),
-                        core::is_dense(given), out.offset};
+  const Scatter scatter{positions, StridedIterator<1>({outer}), StridedIterator<2>({given, written}), out.offset,
+                        element};
   const std::int64_t width = scatter.inner.count(), line = machine::cache_line / element;
   const double nanoseconds = static_cast<double>(positions.count()) * static_cast<double>(width) * 0.4;
   const int team_size = std::max(threads_to_copy(copy.bytes()), width < 4 * line ? 1 : threads_for(nanoseconds));
@@ -231,9 +251,10 @@ KernelRef prepare_scatter(const core::Step& step) {
     };
     return make_kernel(launch, count * sizeof(Placed));
   }
-  return make_kernel([=, loop = scatter_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
+  return make_kernel([=, loop = rows_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
     scatter.positions.check(inputs);
-    run_beside_copy(inputs, outputs, [&](Range mine) { loop(scatter, inputs, outputs[0].pointer(), mine); });
+    run_beside_copy(inputs, outputs,
+                    [&](Range mine) { scatter_by(loop, scatter, inputs, outputs[0].pointer(), mine); });
   });
 }
 

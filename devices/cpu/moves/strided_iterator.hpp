@@ -44,6 +44,16 @@ class StridedIterator {
   /// Calls visit(index, offsets) for each position of the range.
   template <class Visit>
   void each(Range range, const Visit& visit) const {
+    each_row(range, [&](Range row, Offsets offsets, const Offsets& steps) {
+      for (std::int64_t index = row.begin; index < row.end; ++index) {
+        visit(index, std::as_const(offsets));
+        offsets = sum(offsets, steps, std::make_index_sequence<K>());
+      }
+    });
+  }
+  /// Calls visit(positions, offsets, steps) for the parts of the range along which offsets grow by the same steps.
+  template <class Visit>
+  void each_row(Range range, const Visit& visit) const {
     const std::size_t rank = lengths_.size();
     const std::int64_t inner = rank < 1 ? 1 : lengths_[rank - 1], rows = rank < 2 ? 1 : lengths_[rank - 2];
     Offsets steps{}, row_steps{};  // what visits write might lie among the strides, for all that the compiler knows
@@ -56,11 +66,9 @@ class StridedIterator {
       std::int64_t end = index + inner - index % inner;
       const std::int64_t last = end + (rows - 1 - index / inner % rows) * inner;
       for (Offsets first = at(index), row = at(end - inner); index < range.end && end <= last; end += inner) {
-        Offsets offsets = first;
-        for (const std::int64_t stop = std::min(range.end, end); index < stop; ++index) {
-          visit(index, std::as_const(offsets));
-          offsets = sum(offsets, steps, std::make_index_sequence<K>());
-        }
+        const std::int64_t stop = std::min(range.end, end);
+        visit(Range{index, stop}, std::as_const(first), std::as_const(steps));
+        index = stop;
         first = row = sum(row, row_steps, std::make_index_sequence<K>());
       }
     }
