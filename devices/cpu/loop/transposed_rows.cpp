@@ -78,9 +78,8 @@ std::shared_ptr<const RangeProgram> prepare_transposed_rows(const core::Operand&
   const auto layouts = jit::RowLayouts::of({&operand, 1}, length);
   if (!layouts || length == 1 || width > 8 || layouts->access(0) != jit::Access::strided) return nullptr;
   if (layouts->row(0) != static_cast<std::ptrdiff_t>(width)) return nullptr;
-  constexpr double nanoseconds_an_element = 0.2;
-  return std::make_shared<const TransposedRows>(*layouts, operand.dtype,
-                                                nanoseconds_an_element * static_cast<double>(operand.view.count()));
+  return std::make_shared<const TransposedRows>(
+      *layouts, operand.dtype, machine::transposed_element * static_cast<double>(operand.view.count()));
 }
 
 }  // namespace tyto::cpu

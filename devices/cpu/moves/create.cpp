@@ -93,7 +93,7 @@ KernelRef arange_kernel(const core::Operand& result, T start, T step) {
   const TileLoop store = conversion(dtype_of<T>, result.dtype);
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const std::int64_t count = result.view.count();
-  const int wanted = threads_for(static_cast<double>(count) * 0.5);
+  const int wanted = threads_for(static_cast<double>(count) * machine::filled_element);
   return make_kernel([=](Addresses, Addresses outputs, Address) {
     std::byte* out = start_of(result, outputs[0]);
     run_team(wanted, [&](Team team) {

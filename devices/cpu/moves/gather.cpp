@@ -65,7 +65,7 @@ class InnerBlock {
 KernelRef take_elements(const core::Step& step, const Indices& indices, const std::array<View, 3>& views,
                         std::int64_t stride) {
   const StridedIterator<3> iterator(views);
-  const int team_size = threads_for(static_cast<double>(iterator.count()) * 2);
+  const int team_size = threads_for(static_cast<double>(iterator.count()) * machine::indexed_element);
   return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
     return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
       indices.check(inputs);
@@ -97,7 +97,7 @@ template <class U>
 KernelRef take_few(const core::Step& step, const Indices& indices, const View& lines, std::int64_t stride) {
   const StridedIterator<1> outer({lines});
   const std::int64_t chosen = step.inputs[1].view.count(), begin = step.outputs[0].view.offset;
-  const int team_size = threads_for(static_cast<double>(chosen * outer.count()) * 2);
+  const int team_size = threads_for(static_cast<double>(chosen * outer.count()) * machine::indexed_element);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
     const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
@@ -140,7 +140,7 @@ KernelRef prepare_take(const core::Step& step) {
   const StridedIterator<3> iterator({from, index, to});
   const InnerBlock inner(block, axes_of(out, axis + index_rank, out.shape.size()), size);
   const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
-  const int team_size = threads_for(3.0 * static_cast<double>(count) +
+  const int team_size = threads_for(machine::indexed_row * static_cast<double>(count) +
                                     machine::nanoseconds_to_move(2 * static_cast<double>(count * inner.bytes())));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     indices.check(inputs);
@@ -177,7 +177,7 @@ KernelRef prepare_gather(const core::Step& step) {
   const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
   const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
   const int team_size =
-      threads_for(5.0 * static_cast<double>(count) +
+      threads_for(machine::gathered_row * static_cast<double>(count) +
                   machine::nanoseconds_to_move(2 * static_cast<double>(count) * static_cast<double>(block)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     positions.check(inputs);

@@ -231,7 +231,8 @@ KernelRef prepare_scatter(const core::Step& step) {
   const Scatter scatter{positions, StridedIterator<1>({outer}), StridedIterator<2>({given, written}), out.offset,
                         element};
   const std::int64_t width = scatter.inner.count(), line = machine::cache_line / element;
-  const double nanoseconds = static_cast<double>(positions.count()) * static_cast<double>(width) * 0.4;
+  const double nanoseconds =
+      static_cast<double>(positions.count()) * static_cast<double>(width) * machine::written_element;
   const int team_size = std::max(threads_to_copy(copy.bytes()), width < 4 * line ? 1 : threads_for(nanoseconds));
   const auto run_beside_copy = [=](Addresses inputs, Addresses outputs, const auto& loop) {
     run_team(team_size, [&](Team team) {

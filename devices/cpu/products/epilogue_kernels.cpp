@@ -11,6 +11,7 @@
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
 #include "devices/cpu/products/product_kernel.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -23,11 +24,7 @@ using core::View;
 
 // One row reads the weights at the speed of memory, however they lie.
 constexpr std::int64_t rows_worth_packing = 2;
-// A few rows times a small matrix are done by our tile, which reads weights where they lie, before oneDNN, which reads
-// packed ones, has begun.
-constexpr std::int64_t few_rows = 12;
-constexpr std::int64_t few_multiply_adds = 200'000;
-// Nor is so small a matrix, however it lies: code for small products takes it, or it is packed in no time.
+// So small a matrix, however it lies, is taken by code for small products or packed in no time.
 constexpr std::int64_t few_weights = 512;
 
 const ProductAttributes& attributes_of(const core::Step& step) { return std::get<ProductAttributes>(*step.attributes); }
@@ -198,7 +195,7 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
   // The product with a column is that of a row with the transposed matrix, which is not what could be packed.
   if (element_count(product.weights) <= few_weights || product.weights.back() == 1) return 0;
   const std::int64_t rows = element_count(product.left) / product.left.back();
-  if (rows <= few_rows && rows * element_count(product.weights) < few_multiply_adds) return 0;
+  if (rows <= machine::few_rows && rows * element_count(product.weights) < machine::few_multiply_adds) return 0;
   return static_cast<std::int64_t>(packed_matmul(product, dtype).packed_bytes());
 }
 

@@ -58,7 +58,7 @@ LinePairs::LinePairs(const core::Step& step, std::int64_t axis) {
   work = count == 0 || !wanted ? 0 : lines.count();
   // A key is compared about as often as the length of the line has bits.
   const double nanoseconds =
-      0.3 * static_cast<double>(64 - __builtin_clzll(static_cast<unsigned long long>(count) | 1));
+      machine::compared_key * static_cast<double>(64 - __builtin_clzll(static_cast<unsigned long long>(count) | 1));
   team_size = work <= 1 ? 1 : threads_for(static_cast<double>(work) * static_cast<double>(count) * nanoseconds);
 }
 

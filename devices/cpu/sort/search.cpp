@@ -7,6 +7,7 @@
 #include "core/value/text.hpp"
 #include "devices/cpu/sort/key_lines.hpp"
 #include "devices/cpu/sort/sort.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -88,7 +89,7 @@ KernelRef search_few(const core::Step& step) {
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], offset = sorted.offset * size;
   const auto position =
       with_element(step.inputs[0].dtype, []<class T>(std::type_identity<T>) { return &position_of<T>; });
-  const int team_size = threads_for(static_cast<double>(iterator.count()) * 100);
+  const int team_size = threads_for(static_cast<double>(iterator.count()) * machine::searched_element);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer());
     run_team(team_size, [&](Team team) {
@@ -121,7 +122,7 @@ KernelRef search_many(const core::Step& step) {
   const std::int64_t length = sorted.shape[0], stride = sorted.strides[0], out_offset = step.outputs[0].view.offset;
   const auto size = static_cast<std::int64_t>(keys_of.element_size());
   const std::int64_t offset = sorted.offset * size;
-  const int team_size = threads_for(static_cast<double>(parts.elements()) * 3);
+  const int team_size = threads_for(static_cast<double>(parts.elements()) * machine::merged_element);
   WorkspaceLayout layout;
   const std::size_t keys_at = layout.reserve(static_cast<std::size_t>(length) * keys_of.size());
   const PartRoom room(layout, team_size);
@@ -181,7 +182,7 @@ KernelRef prepare_histogram(const core::Step& step) {
   const std::int64_t bins = length - 1;
   const auto size = static_cast<std::int64_t>(keys_of.element_size());
   const std::int64_t offset = edges.offset * size;
-  const int team_size = threads_for(static_cast<double>(parts.elements()) * 4);
+  const int team_size = threads_for(static_cast<double>(parts.elements()) * machine::binned_element);
   WorkspaceLayout layout;
   const std::size_t edges_at = layout.reserve(static_cast<std::size_t>(length) * keys_of.size());
   const PartRoom room(layout, team_size);

@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t tile_memory_wanted = 3 * machine::first_level_cache / 4;
 /// Tiles of programs of one loop, of several, and the shortest.
 constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16;
-/// Rough costs on one thread.
-constexpr double nanoseconds_an_instruction = 0.3;
 
 std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 
@@ -237,7 +235,7 @@ class Binding {
         give_tile(value);
         recycled_[value] = true;
       }
-      result_.nanoseconds += nanoseconds_an_instruction;
+      result_.nanoseconds += machine::interpreted_instruction;
       // Operands that the operator does not have repeat the last one.
       Instruction placed{loop_of(value), value, {operands.back(), operands.back(), operands.back()}};
       std::ranges::copy(operands, placed.operands.begin());
@@ -277,7 +275,8 @@ class Binding {
     const auto moved = [&](const core::Operand& operand, const OperandLayout& layout) {
       if (!geometry.same_in_all_tiles(layout)) bytes += static_cast<double>(size_of(operand.dtype));
       // An element that is repeated is not gathered one by one.
-      if (layout.column != 0 && !geometry.contiguous(layout, width_of(operand.dtype))) result_.nanoseconds += 0.3;
+      if (layout.column != 0 && !geometry.contiguous(layout, width_of(operand.dtype)))
+        result_.nanoseconds += machine::interpreted_instruction;
     };
     for (std::size_t i = 0; i < inputs_.size(); ++i) moved(inputs_[i], geometry.layouts[i]);
     for (std::size_t i = 0; i < outputs_.size(); ++i) moved(outputs_[i], geometry.layouts[inputs_.size() + i]);

@@ -12,6 +12,7 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -75,11 +76,8 @@ LineEnd line_end(const WindowAxis& axis, std::int64_t pad) {
 
 // Whether the own loop for depthwise convolutions, of which pixels side by side fill vectors, takes less time for a
 // line of one channel than code that puts channels side by side, of whose vectors it uses one lane. The loop computes a
-// line by calls: one for each pixel at an end, as each meets other taps, and one or two for all others. Nanoseconds,
-// measured on one thread of Zen 5 with 1 to 2,000 taps and lines of 8 to 40,000 pixels.
+// line by calls: one for each pixel at an end, as each meets other taps, and one or two for all others.
 bool is_ahead_by_lines(const ConvolutionProblem& problem) {
-  constexpr double call = 25, call_per_tap = 2, vector_product = 0.03;  // of the own loop
-  constexpr double line = 60, product = 0.2;                            // of the others
   const WindowAxis& axis = problem.axes.back();
   const auto taps = static_cast<double>(Geometry(problem).taps()), output = static_cast<double>(axis.output());
   const double outer_taps = taps / static_cast<double>(axis.kernel);
@@ -90,9 +88,9 @@ bool is_ahead_by_lines(const ConvolutionProblem& problem) {
   const double whole_calls = std::fmod(whole, together) == 0 ? 1 : 2;
   const double calls = before.pixels + after.pixels + whole_calls;
   const double products_of_ends = (before.products + after.products) * outer_taps;
-  const double own =
-      call * calls + call_per_tap * (products_of_ends + whole_calls * taps) + vector_product * whole * taps;
-  return own < line + product * (products_of_ends + whole * taps);
+  const double own = machine::line_call * calls + machine::line_tap * (products_of_ends + whole_calls * taps) +
+                     machine::line_product * whole * taps;
+  return own < machine::channels_line + machine::channels_product * (products_of_ends + whole * taps);
 }
 
 // A signal or grey picture has one channel in one group, too.
@@ -103,15 +101,13 @@ bool is_depthwise(const ConvolutionProblem& problem) {
          Geometry(problem).taps() * longest_vector <= most_repeated_bytes && is_ahead_by_lines(problem);
 }
 
-constexpr std::int64_t short_run = 32;  // elements: fewer are copied to patches too slowly
-
 // A window that lies in one long run where pixels have few channels: a row of a plain product. oneDNN lays out each tap
 // and position by itself, which takes longer to prepare than many runs (docs/performance/convolutions.md).
 bool is_run_of_few_channels(const ConvolutionProblem& problem) {
   constexpr std::int64_t few_channels = 8;
   const WindowAxis& last = problem.axes.back();
   return problem.groups == 1 && problem.in_channels < few_channels && last.dilation == 1 &&
-         last.kernel * problem.in_channels >= short_run;
+         last.kernel * problem.in_channels >= machine::short_run;
 }
 
 // oneDNN's code for AVX-512 computes products with pixels as fast as our tile. The tile ends sums as it stores them,
@@ -134,7 +130,7 @@ bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) 
   if (problem.groups != 1) return is_depthwise(problem) && forward;
   if (forward) return true;
   return Geometry(problem).taps() > 1 &&
-         (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= short_run);
+         (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= machine::short_run);
 }
 
 // oneDNN stays for the sake of training: without it a step of MNIST, whose first convolution has one channel,

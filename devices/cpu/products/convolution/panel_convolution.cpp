@@ -15,9 +15,6 @@ namespace tyto::cpu {
 
 namespace {
 
-// Runs of fewer channels than this are joined with their neighbours along the last axis.
-constexpr std::int64_t short_run = 32;
-
 struct Tap {
   Extents shift;       // source coordinate minus source_step times grid coordinate
   std::int64_t delta;  // the same as an offset in source elements
@@ -156,7 +153,8 @@ class PanelConvolution final : public ConvolutionRoutine {
   std::size_t packed_size() const noexcept { return static_cast<std::size_t>(packed_group_ * g_.groups) * sizeof(T); }
 
   void plan_forward() {
-    joined_ = g_.groups == 1 && g_.dilation[2] == 1 && g_.kernel[2] > 1 && g_.in_channels < short_run;
+    // Short runs of channels are joined with their neighbours along the last axis.
+    joined_ = g_.groups == 1 && g_.dilation[2] == 1 && g_.kernel[2] > 1 && g_.in_channels < machine::short_run;
     copies_ = joined_ && (g_.before[2] > 0 || g_.axes[2].pad_after > 0);
     Phase<T> phase;
     phase.count = g_.output;

@@ -38,11 +38,11 @@ class IntegerMatmul final : public MatmulRoutine {
     const std::int64_t rows = std::min(problem.m, shared);
     const std::int64_t lines = cached_lines();
     const bool is_crowded = b_column_ == 1 && problem.k > lines;
-    // Measured on Zen 5, in ns for an element of b: copied across its rows 0.34; a row's dot product 0.042, its product
-    // in blocks of rows 0.0094. Along its rows copies take 0.09 and save 0.002 for a row. What is contiguous neither
-    // way has only elements one by one instead.
-    const bool copies =
-        b_column_ == 1 ? is_crowded && rows >= 8 * unpacked_rows : !are_dots || rows >= 2 * unpacked_rows;
+    // What is contiguous neither way has only elements one by one instead of a copy.
+    const auto saved = [rows](double each) { return static_cast<double>(rows) * each; };
+    const bool copies = b_column_ == 1 ? is_crowded && saved(machine::integer_copied_row) >= machine::integer_copy_along
+                                       : !are_dots || saved(machine::integer_dot - machine::integer_block) >=
+                                                          machine::integer_copy_across;
     in_dots_ = b_column_ != 1 && !copies;
     depth_ = is_crowded ? std::max(lines / 2, std::int64_t{unpacked_rows}) : problem.k;
     width_ = problem.n;

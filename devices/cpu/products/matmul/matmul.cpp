@@ -120,8 +120,8 @@ MatmulProblem transposed(MatmulProblem problem) {
 
 // With few rows oneDNN packs what it reads once; our tile reads it where it lies.
 bool is_flat(const MatmulProblem& problem) {
-  constexpr std::int64_t few = 12;
-  return problem.dtype == DType::f32 && !problem.packed_b && problem.m <= few && problem.b.column_stride == 1;
+  return problem.dtype == DType::f32 && !problem.packed_b && problem.m <= machine::few_rows &&
+         problem.b.column_stride == 1;
 }
 
 // oneDNN's products for AVX2 fall to half their speed where the inner dimension is long.

@@ -116,27 +116,26 @@ double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::i
 
 // What these loops take for one matrix of the batch.
 double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
-  const double copying = problem.b.column_stride == 1 ? 0 : 2.0 * static_cast<double>(problem.k * problem.n);
-  return cycles_of_blocks(problem, lanes, unpacked_vectors, 20) + copying;
+  const double copying =
+      problem.b.column_stride == 1 ? 0 : machine::unpacked_copy * static_cast<double>(problem.k * problem.n);
+  return cycles_of_blocks(problem, lanes, unpacked_vectors, machine::unpacked_block) + copying;
 }
 
-// What the routine that would be chosen otherwise takes: measured on Sapphire Rapids and Zen 3, where the beginning is
-// what counts.
+// What the routine that would be chosen otherwise takes, where the beginning is what counts.
 double other_cycles(const MatmulProblem& problem, std::int64_t lanes, const KernelChoice& choice) {
   const auto k = static_cast<double>(problem.k), n = static_cast<double>(problem.n);
   if (is_dot_matmul(problem)) {
     const auto rest = static_cast<double>(problem.k % lanes), whole = static_cast<double>(problem.k / lanes);
-    return static_cast<double>(problem.m) * n * (whole + (whole > 0 ? 16 : 0) + 2 * rest);
+    return static_cast<double>(problem.m) * n * (whole + (whole > 0 ? machine::dot_end : 0) + 2 * rest);
   }
   if (is_onednn_matmul(problem, choice)) {
-    constexpr double begin = 1000, each = 90;
-    return begin / static_cast<double>(batch_count(problem)) + each +
-           static_cast<double>(problem.m) * n * k / (1.8 * static_cast<double>(lanes));
+    return machine::onednn_call / static_cast<double>(batch_count(problem)) + machine::onednn_product +
+           static_cast<double>(problem.m) * n * k / (machine::onednn_vectors * static_cast<double>(lanes));
   }
   // Columns that fill no vector are packed.
-  constexpr double begin = 200, packing = 11, panel_vectors = 4;
-  return begin + (problem.n % lanes == 0 ? 0 : packing * k) +
-         cycles_of_blocks(problem, lanes, static_cast<std::int64_t>(panel_vectors), 0);
+  constexpr std::int64_t panel_vectors = 4;
+  return machine::tile_call + (problem.n % lanes == 0 ? 0 : machine::tile_packed_row * k) +
+         cycles_of_blocks(problem, lanes, panel_vectors, 0);
 }
 
 template <class T>

@@ -13,6 +13,7 @@
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -57,7 +58,7 @@ struct QuantisedProblem {
   /// What one thread takes, roughly: reading the weights, or multiplying.
   double nanoseconds() const {
     const auto weights = static_cast<double>(columns) * static_cast<double>(depth);
-    return weights * std::max(0.05, static_cast<double>(rows) * 0.02);
+    return weights * std::max(machine::quantised_weight, static_cast<double>(rows) * machine::quantised_product);
   }
 };
 
