@@ -314,6 +314,22 @@ TEST_CASE("the largest indices of either type are compared without wrapping roun
   }
 }
 
+TEST_CASE("an index outside is found in tensors that repeat it, and nothing is read for those without elements") {
+  Dice dice(66);
+  const Tensor x = tensor(DType::f32, {3}, {1, 2, 3});
+  for (const DType type : {DType::i32, DType::i64}) {
+    for (const Layout layout : {Layout::broadcast, Layout::mixed, Layout::gaps}) {
+      Tensor indices = place(dice, type, {4, 5}, layout);
+      each_index({4, 5}, [&](const IntList& at) { indices.set(at, 7); });
+      CHECK(
+          message(OpId::gather, NoAttributes{}, {x, indices}, {4, 5}).find("index 7 is outside an axis of length 3") !=
+          std::string::npos);
+      CHECK(
+          index_tensor(OpId::gather, NoAttributes{}, {x, place(dice, type, {0, 5}, layout)}, {0, 5}).values().empty());
+    }
+  }
+}
+
 TEST_CASE("large scatters shared among threads add in one order") {
   Dice dice(63);
   const Tensor x = random(dice, DType::f32, {50, 600}, Layout::dense, -1, 1);

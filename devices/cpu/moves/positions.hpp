@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,8 +21,12 @@ class Indices {
  public:
   Indices(core::OpId op, std::size_t input, const core::Operand& operand, std::int64_t length)
       : op_(op), input_(input), wide_(operand.dtype == DType::i64), length_(length), iterator_({operand.view}) {
-    dense_ = core::is_dense(operand.view);
-    start_ = operand.view.offset;
+    if (core::is_dense(operand.view)) dense_ = operand.view.offset;
+    core::View distinct = operand.view;
+    for (std::size_t axis = 0; axis < distinct.shape.size(); ++axis) {
+      if (distinct.strides[axis] == 0) distinct.shape[axis] = std::min<std::int64_t>(distinct.shape[axis], 1);
+    }
+    distinct_ = StridedIterator<1>({distinct});
   }
 
   std::int64_t length() const { return length_; }
@@ -42,32 +47,50 @@ class Indices {
       use(reinterpret_cast<const std::int32_t*>(memory));
     }
   }
-  /// Calls use with the indices as an array, which only a dense tensor is.
-  template <class Use>
-  void with_array(Addresses inputs, const Use& use) const {
-    with_memory(inputs, [&](const auto* memory) { use(memory + start_); });
+  /// Indices of i64 where they lie one after the other, else null.
+  const std::int64_t* array(Addresses inputs) const {
+    if (!wide_ || !dense_.has_value()) return nullptr;
+    return reinterpret_cast<const std::int64_t*>(inputs[input_].pointer()) + *dense_;
   }
   /// Sets each element of `offsets` to what the index of that number in the range means, times the stride, or adds
   /// that.
   template <bool adds>
   void write_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
-    const auto write = [stride, length = length_](std::int64_t index, std::int64_t& to) {
-      to = (adds ? to : 0) + (index < 0 ? index + length : index) * stride;
+    const auto meant = [stride, length = length_](std::int64_t index) {
+      return (index < 0 ? index + length : index) * stride;
     };
-    with_memory(inputs, [&](const auto* memory) {
-      iterator_.each_row(range, [&](Range row, const auto& at, const auto& steps) {
-        for (std::int64_t i = 0; i < row.size(); ++i) {
-          write(memory[at[0] + i * steps[0]], offsets[row.begin - range.begin + i]);
+    with_memory(inputs, [=, this](const auto* memory) {
+      iterator_.each_row(range, [=](Range row, const auto& at, const auto& steps) {
+        std::int64_t* const to = offsets + (row.begin - range.begin);
+        const auto* const from = memory + at[0];
+        const std::int64_t step = steps[0], count = row.size();
+        if (step == 0) {  // an index of another axis
+          for (std::int64_t i = 0, same = meant(*from); i < count; ++i) to[i] = (adds ? to[i] : 0) + same;
+        } else {
+          for (std::int64_t i = 0; i < count; ++i) to[i] = (adds ? to[i] : 0) + meant(from[i * step]);
         }
       });
     });
   }
-  bool dense() const { return dense_; }
 
   /// Throws IndexError naming the first index that is outside the axis.
   void check(Addresses inputs) const {
-    if (dense_ && all_inside(inputs)) return;
-    iterator_.each({0, iterator_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
+    // Of an index outside one of the two sums has its highest bit; bits, unlike comparisons of 64 bits, are collected
+    // in vectors of every processor.
+    std::uint64_t bits = 0;
+    with_memory(inputs, [&, length = static_cast<std::uint64_t>(length_)](const auto* memory) {
+      distinct_.each_row({0, distinct_.count()}, [&](Range row, const auto& at, const auto& steps) {
+        const auto* const from = memory + at[0];
+        std::uint64_t outside = 0;
+        for (std::int64_t i = 0, step = steps[0]; i < row.size(); ++i) {
+          const auto index = static_cast<std::uint64_t>(std::int64_t{from[i * step]});
+          outside |= (index + length) | (length - 1 - index);
+        }
+        bits |= outside;
+      });
+    });
+    if (bits >> 63 == 0) return;
+    distinct_.each({0, distinct_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
       const std::int64_t index = raw(inputs, offsets[0]);
       if (index < -length_ || index >= length_) {
         throw IndexError(core::message_of_index(core::written_as(op_), index, length_));
@@ -82,25 +105,12 @@ class Indices {
                  : reinterpret_cast<const std::int32_t*>(memory)[offset];
   }
 
-  bool all_inside(Addresses inputs) const {
-    // Of an index outside one of the two sums has its highest bit; bits, unlike comparisons of 64 bits, are collected
-    // in vectors of every processor.
-    std::uint64_t bits = 0;
-    const auto length = static_cast<std::uint64_t>(length_);
-    with_array(inputs, [&, count = iterator_.count()](const auto* indices) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto index = static_cast<std::uint64_t>(std::int64_t{indices[i]});
-        bits |= (index + length) | (length - 1 - index);
-      }
-    });
-    return bits >> 63 == 0;
-  }
-
   core::OpId op_;
   std::size_t input_;
-  bool wide_, dense_;
-  std::int64_t length_, start_;
-  StridedIterator<1> iterator_;
+  bool wide_;
+  std::int64_t length_;
+  std::optional<std::int64_t> dense_;  // where the first lies of those that lie one after the other
+  StridedIterator<1> iterator_, distinct_;
 };
 /// A view over the axes [begin, end) only.
 inline core::View axes_of(const core::View& view, std::size_t begin, std::size_t end) {
@@ -145,12 +155,7 @@ class Positions {
   template <class Use>
   void each_run(Addresses inputs, Range range, const Use& use) const {
     std::array<std::int64_t, run_length> offsets;
-    const std::int64_t* dense = nullptr;
-    if (tensors_.size() == 1 && tensors_[0].dense()) {
-      tensors_[0].with_array(inputs, [&]<class Index>(const Index* array) {
-        if constexpr (sizeof(Index) == sizeof(std::int64_t)) dense = array;
-      });
-    }
+    const std::int64_t* const dense = tensors_.size() == 1 ? tensors_[0].array(inputs) : nullptr;
     for (std::int64_t begin = range.begin; begin < range.end; begin += std::ssize(offsets)) {
       const Range run{begin, std::min(range.end, begin + std::ssize(offsets))};
       IndexRun indices{offsets.data(), 0, 1};

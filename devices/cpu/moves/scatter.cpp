@@ -23,44 +23,26 @@ using core::View;
 
 struct Assign {
   template <class T>
-  static void apply(T& target, T value) {
-    target = value;
-  }
-};
-struct Accumulate {
-  template <class T>
-  static void apply(T& target, T value) {
-    target = static_cast<T>(target + value);
+  T operator()(T, T given) const {
+    return given;
   }
 };
 struct Multiply {
   template <class T>
-  static void apply(T& target, T value) {
-    if constexpr (std::is_integral_v<T>) {
-      target = static_cast<T>(std::uint64_t{target} * value);  // u16 by u16 would be a signed product
-    } else {
-      target *= value;
-    }
+  T operator()(T held, T given) const {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(std::uint64_t{held} * given);  // u16 would become int
+    else return held * given;
   }
 };
 // The first comparison lets the other, or a NaN of either, stand. What stays is written again, so that loops over rows
 // become vectors.
-struct TakeSmaller {
+template <class Comes>
+struct Take {
   template <class T>
-  static void apply(T& target, T value) {
-    const auto held = load_element(target), given = load_element(value);
-    target = ((given < held) | (given != given)) ? value : target;
+  T operator()(T held, T given) const {
+    const auto old = load_element(held), other = load_element(given);
+    return (Comes()(other, old) | (other != other)) ? given : held;
   }
-};
-struct TakeLarger {
-  template <class T>
-  static void apply(T& target, T value) {
-    const auto held = load_element(target), given = load_element(value);
-    target = ((given > held) | (given != given)) ? value : target;
-  }
-};
-struct AccumulateTruth {
-  static void apply(std::uint8_t& target, std::uint8_t value) { target = static_cast<std::uint8_t>(target | value); }
 };
 
 /// A scatter whatever it does to elements: of each type and way of writing, only the loop over the elements is
@@ -86,20 +68,21 @@ struct Rows {
 using RowsLoop = void (*)(const Rows& rows);
 
 template <class T, class Write>
-void write_rows(const Rows& given) {
-  const Rows rows = given;  // which nothing that is written is part of
+void write_rows(const Rows& all) {
+  const Rows rows = all;  // which nothing that is written is part of
   const T* const x = reinterpret_cast<const T*>(rows.source);
   T* const y = reinterpret_cast<T*>(rows.target);
   const auto start = [&](std::int64_t i) { return rows.starts == nullptr ? i * rows.step : rows.starts[i]; };
+  const auto write = [](T& to, T given) { to = static_cast<T>(Write()(to, given)); };
   if (rows.width == 1) {
-    for (std::int64_t i = 0; i < rows.count; ++i) Write::apply(y[rows.places.offset(i)], x[start(i)]);
+    for (std::int64_t i = 0; i < rows.count; ++i) write(y[rows.places.offset(i)], x[start(i)]);
     return;
   }
   for (std::int64_t i = 0; i < rows.count; ++i) {
     const T* const from = x + start(i);
     T* const to = y + rows.places.offset(i);
     TYTO_INDEPENDENT
-    for (std::int64_t j = 0; j < rows.width; ++j) Write::apply(to[j], from[j * rows.along]);
+    for (std::int64_t j = 0; j < rows.width; ++j) write(to[j], from[j * rows.along]);
   }
 }
 
@@ -150,10 +133,10 @@ RowsLoop rows_loop_for(OpId op, DType dtype) {
     case OpId::scatter:
       return with_width(dtype, []<class U>(std::type_identity<U>) -> RowsLoop { return write_rows<U, Assign>; });
     case OpId::scatter_add:  // the sum of truths is whether either holds
-      return dtype == DType::boolean ? write_rows<std::uint8_t, AccumulateTruth> : computed<Accumulate>(dtype);
+      return dtype == DType::boolean ? write_rows<std::uint8_t, std::bit_or<>> : computed<std::plus<>>(dtype);
     case OpId::scatter_multiply: return computed<Multiply>(dtype);
-    case OpId::scatter_min: return compared<TakeSmaller>(dtype);
-    default: return compared<TakeLarger>(dtype);
+    case OpId::scatter_min: return compared<Take<std::less<>>>(dtype);
+    default: return compared<Take<std::greater<>>>(dtype);
   }
 }
 
