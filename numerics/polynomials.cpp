@@ -42,12 +42,12 @@ std::pair<Tensor<M>, Tensor<M>> of_one_length(std::string_view function, const T
 /// convolution of neural networks.
 template <class M>
 Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_before, std::int64_t padding_after) {
+  if (const Value planned = core::planned(&slid<Any>, a, b, padding_before, padding_after)) return planned;
   const Value operands[] = {core::resolve(a), core::resolve(b)};
   const DType type = core::common_type(operands);
   constexpr std::int64_t few = 4;
   // Sums of 16-bit numbers would be rounded at each step; a convolution rounds them once.
   if (b.size() <= few && (is_integer(type) || size_of(type) >= 4)) {
-    if (const Value planned = core::planned(&slid<Any>, a, b, padding_before, padding_after)) return planned;
     const Tensor<M> padded = pad(a.astype(type), {padding_before}, {padding_after}), factors = b.astype(type);
     const std::int64_t count = std::max<std::int64_t>(padded.size() - b.size() + 1, 0);
     Tensor<M> sums = narrow(padded, 0, 0, count) * factors.get({0});

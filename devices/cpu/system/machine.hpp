@@ -37,33 +37,31 @@ inline constexpr double tile_operations = 40;
 inline constexpr double vector_operations = 10;
 inline constexpr double scalar_operations = 2;
 
-/// Nanoseconds of one thread for an element: filled by a formula, read or written where an index says, found in sorted
-/// ones by itself, beside its neighbours and among edges. For a row read where one index or several say.
-/// Zen 5, November 2026.
-inline constexpr double filled_element = 0.5, indexed_element = 2, written_element = 0.4;
-inline constexpr double searched_element = 100, merged_element = 3, binned_element = 4;
-inline constexpr double indexed_row = 3, gathered_row = 5;
-/// The same for a comparison of a sort, a transposed element, and an instruction of the interpreter.
-inline constexpr double compared_key = 0.3, transposed_element = 0.2, interpreted_instruction = 0.3;
-/// The same for a quantised weight: read, and multiplied by a row.
+/// Nanoseconds of one thread (Zen 5, November 2026, as all that follows, where nothing else is said) for an element:
+/// filled by a formula, read or written where an index says, compared by a sort, searched for by itself, beside its
+/// neighbours and among edges, transposed, computed by an instruction of the interpreter; for a row read where one
+/// index or several say; for a quantised weight, read and multiplied by a row.
+inline constexpr double filled_element = 0.5, indexed_element = 2, written_element = 0.4, compared_key = 0.3;
+inline constexpr double searched_element = 100, merged_element = 3, binned_element = 4, transposed_element = 0.2;
+inline constexpr double interpreted_instruction = 0.3, indexed_row = 3, gathered_row = 5;
 inline constexpr double quantised_weight = 0.05, quantised_product = 0.02;
 
 /// Elements side by side, fewer of which are copied to patches too slowly to be worth it. Rows, and multiplications
-/// with an addition, up to which the tile reads a right matrix where it lies and is done before oneDNN, which reads a
-/// packed one, has begun. Zen 5, November 2026.
+/// with an addition, up to which the tile is done where a right matrix lies before oneDNN, which reads a packed one,
+/// begins.
 inline constexpr std::int64_t short_run = 32, few_rows = 12, few_multiply_adds = 200'000;
 
 /// Nanoseconds of convolutions of one channel, from 1 to 2,000 taps over lines of 8 to 40,000 pixels: of the loop along
-/// lines a call, a tap of it, and a product in vectors; of code that puts channels side by side a line and a product.
-/// One thread of Zen 5, November 2026.
-inline constexpr double line_call = 25, line_tap = 2, line_product = 0.03;
-inline constexpr double channels_line = 60, channels_product = 0.2;
+/// lines a call, a tap of it, and a product in vectors; of code that puts channels side by side a call, a line and a
+/// product.
+inline constexpr double line_call = 25, line_tap = 2, line_product = 0.03, channels_call = 800, channels_line = 60,
+                        channels_product = 0.2;
 
-/// Nanoseconds of products of integers of 32 bits, for an element of the right matrix: to copy it across its rows and
-/// along them, for each row its part of a dot product and of a block of rows, and what a row saves where the block
-/// comes from a copy. One thread of Zen 5, November 2026.
+/// Nanoseconds of products of integers, for an element of the right matrix: to copy it across its rows and along them,
+/// for each row its part of a dot product, of a block of rows and, of 8 or 16 bits, of a row by itself, and what a row
+/// saves where the block comes from a copy.
 inline constexpr double integer_copy_across = 0.34, integer_copy_along = 0.09;
-inline constexpr double integer_dot = 0.042, integer_block = 0.0094, integer_copied_row = 0.002;
+inline constexpr double integer_dot = 0.042, integer_block = 0.0094, integer_row = 0.034, integer_copied_row = 0.002;
 
 /// Cycles of small products: a block of rows of loops over unpacked matrices and an element copied across its rows, a
 /// dot product's end, a call of oneDNN and each of its products, and those of the register tile, whose packing takes so

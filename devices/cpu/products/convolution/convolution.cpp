@@ -90,7 +90,9 @@ bool is_ahead_by_lines(const ConvolutionProblem& problem) {
   const double products_of_ends = (before.products + after.products) * outer_taps;
   const double own = machine::line_call * calls + machine::line_tap * (products_of_ends + whole_calls * taps) +
                      machine::line_product * whole * taps;
-  return own < machine::channels_line + machine::channels_product * (products_of_ends + whole * taps);
+  const double lines = std::max(static_cast<double>(Geometry(problem).output_elements()) / output, 1.0);
+  return own < machine::channels_call / lines + machine::channels_line +
+                   machine::channels_product * (products_of_ends + whole * taps);
 }
 
 // A signal or grey picture has one channel in one group, too.
