@@ -291,6 +291,32 @@ TEST_CASE("integer products by a right matrix larger than a cache are right, tra
   }
 }
 
+TEST_CASE("products of narrow integers and booleans are right over many rows and long sums, into columns too") {
+  const auto check = []<class T>(T) {
+    Draw draw(39);
+    for (const std::int64_t m : {1, 3, 300}) {
+      for (const bool transposed : {false, true}) {
+        constexpr std::int64_t n = 70, k = 1100;
+        MatmulProblem problem = dense_matmul(dtype_of<T>, m, n, k);
+        problem.bias = problem.accumulate = true;
+        if (transposed) problem.b = {1, k, {}};
+        if (transposed) problem.c = {1, m, {}};
+        const std::array<Placement, 3> placed{Placement{problem.a, 0, m * k}, Placement{problem.b, 0, k * n},
+                                              Placement{problem.c, 0, m * n}};
+        CAPTURE(m);
+        CAPTURE(transposed);
+        for (const Path& path : all_paths(2)) {
+          if (path.name != "onednn") check_matmul<T>(problem, placed, path.choice, draw);
+        }
+      }
+    }
+  };
+  check(std::uint8_t{});
+  check(std::int16_t{});
+  check(bool{});
+  check(std::int64_t{});
+}
+
 TEST_CASE("integer products by a right matrix whose rows meet in few sets of a cache are right for any rows") {
   Draw draw(38);
   constexpr std::int64_t n = 1024, k = 300;  // rows 4096 bytes apart
