@@ -167,16 +167,29 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
                                 places.shape(), " and ", heights.shape()));
   }
   const Tensor<M> first = places.get({0}), last = places.get({-1});
-  // The slope of each interval, and none behind the last point: there, as at every point, the value itself is met.
-  const Tensor<M> widths = diff(places), rises = diff(heights);
-  const Tensor<M> none = equal(widths, 0);
+  // The slope of each interval, and none behind the last point: there, as at every point, the value itself is met. None
+  // between equal points, nor between equal infinities.
+  const auto begin = [](const Tensor<M>& points) { return narrow(points, 0, 0, -1); };
+  const auto end = [](const Tensor<M>& points) { return narrow(points, 0, 1, INT64_MAX); };
+  const Tensor<M> widths = diff(places), rises = diff(heights), level = equal(begin(heights), end(heights));
+  const Tensor<M> none = equal(widths, 0) || (level && isinf(begin(heights)));
   const Tensor<M> slopes = pad(where(none, 0, rises / where(none, 1, widths)), {1}, {1});
+  // A line from infinity to a finite point is reckoned from its end; one of no slope may be reckoned from anywhere.
+  const Tensor<M> from_end =
+      (isinf(begin(places)) || isinf(begin(heights))) && isfinite(end(places)) && isfinite(end(heights));
+  const Tensor<M> anywhere = level && isinf(begin(places));
   const Tensor<M> inside = clip(given, first, last);
   // An interval has the number of the point behind it: what is taken is moved up by one instead of subtracting it.
   const Tensor<M> interval = searchsorted(places, inside, true);
-  const auto begun = [&](const Tensor<M>& of_points) { return take(pad(of_points, {1}, {0}), interval); };
-  Tensor<M> found = take(slopes, interval) * (inside - begun(places)) + begun(heights);
-  if (left) found = where(given < first, *left, found);
+  const auto begun = [&](const Tensor<M>& of_intervals, const Tensor<M>& of_points) {
+    return take(pad(concat({of_intervals, narrow(of_points, 0, -1, INT64_MAX)}), {1}, {0}), interval);
+  };
+  const Tensor<M> start = begun(where(from_end, end(places), where(anywhere, 0, begin(places))), places);
+  Tensor<M> found = take(slopes, interval) * (inside - start);
+  found = where(isnan(found) && equal(inside, start), 0, found) +
+          begun(where(from_end, end(heights), begin(heights)), heights);
+  found = where(isnan(found) && equal(given, first), heights.get({0}), found);
+  found = where(given < first, left ? Tensor<M>(*left) : heights.get({0}), found);
   if (right) found = where(given > last, *right, found);
   return found;
 }
