@@ -160,7 +160,7 @@ core::Label LayerCall::label_of_call() {
 }
 
 // Members may have changed places since the paths were made.
-std::string LayerCall::label_of_error() const {
+core::Label LayerCall::label_of_error() const {
   std::string label = *label_;
   try {
     auto paths = std::make_shared<const Module::Paths>(outermost_->module_, outermost_->paths_.get());
@@ -172,7 +172,7 @@ std::string LayerCall::label_of_error() const {
     outermost_->module_.common_->paths = std::move(paths);
   } catch (...) {  // of members(), which is the user's: the error on its way is the one to tell
   }
-  return label;
+  return std::make_shared<const std::string>(std::move(label));
 }
 
 // The errors of a layer that is called alone name it themselves.

@@ -62,7 +62,7 @@ class LayerCall {
  private:
   core::Label path_of_module() const;
   core::Label label_of_call();
-  std::string label_of_error() const;
+  core::Label label_of_error() const;
   [[noreturn]] void rethrow() const;
 
   const Module& module_;

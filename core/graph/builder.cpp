@@ -90,7 +90,7 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
     value.node()->set_label(label);
     return value;
   } catch (...) {
-    rethrow_with_label(*label);
+    rethrow_with_label(label);
   }
 }
 

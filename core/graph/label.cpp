@@ -21,7 +21,7 @@ const Label none;
 template <class E>
 void throw_if_same(const Error& error, const std::string& message) {
   // A user's own type derived from E stays what it is: nobody here can make another one.
-  if (typeid(error) == typeid(E) || typeid(error) == typeid(Labelled<E>)) throw Labelled<E>(message);
+  if (typeid(error) == typeid(E)) throw E(message);
 }
 
 template <class... E>
@@ -29,9 +29,19 @@ void throw_same(const Error& error, const std::string& message) {
   (throw_if_same<E>(error, message), ...);
 }
 
-template <class... E>
-bool has_label(const Error& error) {
-  return ((typeid(error) == typeid(Labelled<E>)) || ...);
+/// Whether the message says "LABEL: ", at its beginning or behind a file, or ends with "(in ...)", in which parentheses
+/// are paired.
+bool has_label(std::string_view message, const std::string& label) {
+  const std::string named = label + ": ";
+  if (message.starts_with(named) || message.find(": " + named) != message.npos) return true;
+  if (!message.ends_with(')')) return false;
+  int depth = 0;
+  std::size_t begin = message.size();
+  do {
+    const char last = message[--begin];
+    depth += last == ')' ? 1 : last == '(' ? -1 : 0;
+  } while (depth != 0 && begin != 0);
+  return message.substr(begin).starts_with("(in ");
 }
 
 }  // namespace
@@ -51,15 +61,14 @@ Label LabelScope::joined(const Label& outer, std::string_view name) {
   return std::make_shared<const std::string>(whole.append(*outer).append(1, '/').append(name));
 }
 
-std::string with_label(const std::string& message, const std::string& label) {
-  return text(message, " (in ", label, ")");
+std::string with_label(const std::string& message, const Label& label) {
+  return label == nullptr || has_label(message, *label) ? message : text(message, " (in ", *label, ")");
 }
 
-void rethrow_with_label(const std::string& label) {
+void rethrow_with_label(const Label& label) {
   try {
     throw;
   } catch (const Error& error) {
-    if (has_label<Error, ShapeError, TypeError, IndexError, ValueError, DeviceError, GraphError, IoError>(error)) throw;
     rethrow_with_message(with_label(error.what(), label));
   }
 }

@@ -31,23 +31,13 @@ class LabelScope {
   Label label_;
 };
 
-/// An exception of Tyto's whose message says already where it was made.
-template <class E>
-struct Labelled final : E {
-  using E::E;
-};
+/// "MESSAGE (in LABEL)"; the message as it is where the label is null, and where it says "LABEL: " or ends with a label
+/// already.
+std::string with_label(const std::string& message, const Label& label);
 
-/// "MESSAGE (in LABEL)".
-std::string with_label(const std::string& message, const std::string& label);
-
-template <class E>
-[[noreturn]] void throw_with_label(const std::string& message, const std::string& label) {
-  throw Labelled<E>(with_label(message, label));
-}
-
-/// Throws the exception that is being handled again: an error of Tyto's as one of the same type with the label behind
-/// its message, unless it has one already; any other as it is.
-[[noreturn]] void rethrow_with_label(const std::string& label);
+/// Throws the exception that is being handled again: an error of Tyto's as one of the same type whose message has the
+/// label; any other, and one whose message stays as it is, itself.
+[[noreturn]] void rethrow_with_label(const Label& label);
 
 /// Throws the exception that is being handled again, with another message where it is an error of Tyto's.
 [[noreturn]] void rethrow_with_message(const std::string& message);

@@ -73,7 +73,7 @@ std::vector<Value> gradients_of_inputs(const Node& node, const core::GradientCon
   } catch (...) {
     // Without a layer the message says enough: the rule of an operator that the user called.
     if (node.label() == nullptr || node.label()->starts_with("gradient of ")) throw;
-    core::rethrow_with_label(*gradient_label(node));
+    core::rethrow_with_label(gradient_label(node));
   }
 }
 

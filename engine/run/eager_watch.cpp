@@ -27,7 +27,7 @@ void check_numbers(const core::Node& node, const NumberCheck& check) {
     if (array) operands.push_back({core::text("operand ", i + 1), wrong_numbers(elements_of(array))});
   }
   for (const core::Result& result : node.results()) {
-    check_result(check, core::definition(node).name, node.label().get(), elements_of(result.array), operands);
+    check_result(check, core::definition(node).name, node.label(), elements_of(result.array), operands);
   }
 }
 

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "core/graph/attributes.hpp"
-#include "core/graph/label.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
@@ -105,7 +104,7 @@ WrongNumbers wrong_numbers(const Elements& elements) {
   return found;
 }
 
-void check_result(const NumberCheck& check, std::string_view op, const std::string* label, const Elements& result,
+void check_result(const NumberCheck& check, std::string_view op, const core::Label& label, const Elements& result,
                   std::span<const CheckedOperand> operands) {
   const WrongNumbers wrong = wrong_numbers(result);
   const auto is_nan = [](const CheckedOperand& operand) { return operand.wrong.nan.has_value(); };
@@ -125,8 +124,7 @@ void check_result(const NumberCheck& check, std::string_view op, const std::stri
   } else {
     message += core::text("infinite first at ", *wrong.infinity, "; all operands are finite");
   }
-  if (label == nullptr) throw ValueError(message);
-  core::throw_with_label<ValueError>(message, *label);
+  throw ValueError(core::with_label(message, label));
 }
 
 CheckedStep::CheckedStep(const Executable& executable, std::size_t step, const core::Address* addresses)
@@ -176,7 +174,7 @@ std::string CheckedStep::name_of(std::uint32_t operand, std::size_t number) cons
 void CheckedStep::check_results() const {
   if (!is_checked()) return;
   const ExecutableStep& step = executable_.steps()[step_];
-  const std::string* const label = executable_.graph().nodes()[step.node].label.get();
+  const core::Label& label = executable_.graph().nodes()[step.node].label;
   for (std::uint32_t i = 0; i < step.output_count; ++i) {
     check_result(check_, step.name, label, elements(step.first_operand + step.input_count + i), operands_);
   }

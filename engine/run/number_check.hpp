@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "core/graph/label.hpp"
 #include "tyto/graph.hpp"
 
 namespace tyto::run {
@@ -51,7 +52,7 @@ struct CheckedOperand {
 
 /// Throws ValueError where the result holds what is looked for: operator, element, operands that were wrong already,
 /// and the label if there is one.
-void check_result(const NumberCheck& check, std::string_view op, const std::string* label, const Elements& result,
+void check_result(const NumberCheck& check, std::string_view op, const core::Label& label, const Elements& result,
                   std::span<const CheckedOperand> operands);
 
 /// A step of an executable, whose operands are looked at before it runs: it may write where they lie.
