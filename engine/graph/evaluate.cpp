@@ -193,9 +193,13 @@ void apply_unwatched(Node& node) {
 }  // namespace
 
 void apply(Node& node) {
-  apply_unwatched(node);
-  if (eager_watch != 0) [[unlikely]]
-    watch_result(node);
+  try {
+    apply_unwatched(node);
+    if (eager_watch != 0) [[unlikely]]
+      watch_result(node);
+  } catch (...) {
+    core::rethrow_with_label(node.label());
+  }
 }
 
 namespace {

@@ -90,6 +90,10 @@ class Executable {
   /// The nodes of the graph as they are run.
   std::span<const std::uint32_t> order() const { return order_; }
   std::span<const ExecutableStep> steps() const { return steps_; }
+  /// Throws the exception of the step that is being handled again, with the label of the step's node.
+  [[noreturn]] void rethrow(std::size_t step) const {
+    core::rethrow_with_label(graph_.nodes()[steps_[step].node].label);
+  }
   std::span<const Storage> storages() const { return storages_; }
   std::span<const std::uint32_t> operands() const { return operands_; }
   /// Of each operand the bytes from its storage's start to the address that its kernel is given.

@@ -100,21 +100,22 @@ core::LaunchAddresses Session::launch_addresses(std::size_t index) const {
   return {{operands, step.input_count}, {operands + step.input_count, step.output_count}, workspaces_[index]};
 }
 
-void Session::launch(std::size_t index) const {
-  const ExecutableStep& step = executable_->steps()[index];
+void Session::launch(std::size_t index, bool with_next) const {
+  const std::span<const ExecutableStep> steps = executable_->steps();
   const core::LaunchAddresses given = launch_addresses(index);
-  step.kernel->launch(given.inputs, given.outputs, given.workspace);
+  try {
+    if (with_next) steps[index].kernel->launch_joined(given, *steps[index + 1].kernel, launch_addresses(index + 1));
+    else steps[index].kernel->launch(given.inputs, given.outputs, given.workspace);
+  } catch (...) {
+    executable_->rethrow(index);
+  }
 }
 
 void Session::launch_range(std::size_t first, std::size_t end) const {
   const std::span<const ExecutableStep> steps = executable_->steps();
   for (std::size_t i = first; i < end; ++i) {
-    if (!steps[i].joins_next) {
-      launch(i);
-      continue;
-    }
-    steps[i].kernel->launch_joined(launch_addresses(i), *steps[i + 1].kernel, launch_addresses(i + 1));
-    ++i;
+    launch(i, steps[i].joins_next);
+    if (steps[i].joins_next) ++i;
   }
 }
 

@@ -61,7 +61,7 @@ class Session {
   void run_steps();
   void run_beside_reference();
   core::LaunchAddresses launch_addresses(std::size_t index) const;
-  void launch(std::size_t index) const;
+  void launch(std::size_t index, bool with_next = false) const;
   void launch_range(std::size_t first, std::size_t end) const;
   /// `now`: the step that runs.
   void launch_lane(std::span<const std::uint32_t> steps, std::uint32_t& now) const;

@@ -140,7 +140,7 @@ Port absorb(Match& m) {
   if (part == EpiloguePart::high || part == EpiloguePart::limits) epilogue.high = m.number('D').as_double();
   epilogue.drops_nan = epilogue.is_limited() && m.context.fast_math;
   const Port made = m.editor.add(m.root, op, std::move(epilogue), operands);
-  m.editor.label_as(made, product);  // whose work it is, not that of the bias or limit
+  m.editor.label_as(made, m.editor.node(product));  // whose work it is, not that of the bias or limit
   return view_as(m, made, result);
 }
 

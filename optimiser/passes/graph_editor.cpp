@@ -123,8 +123,8 @@ GraphEditor::Index GraphEditor::add_node(Index at, core::OpId op, std::shared_pt
   return index;
 }
 
-void GraphEditor::label_as(Port port, Index of) {
-  if (data_.nodes[of].label != nullptr) data_.nodes[producer(port)].label = data_.nodes[of].label;
+void GraphEditor::label_as(Port port, const GraphNode& of) {
+  if (of.label != nullptr) data_.nodes[producer(port)].label = of.label;
 }
 
 Port GraphEditor::add(Index at, core::OpId op, std::shared_ptr<const core::Attributes> attributes,

@@ -78,8 +78,8 @@ class GraphEditor {
   }
   core::Port add(Index at, core::OpId op, std::shared_ptr<const core::Attributes> attributes,
                  std::span<const core::Port> inputs);
-  /// Gives the node that made `port` the label of node `of`, where that has one.
-  void label_as(core::Port port, Index of);
+  /// Gives the node that made `port` the label of `of`, where that has one.
+  void label_as(core::Port port, const core::GraphNode& of);
   /// A tensor filled with one scalar.
   core::Port add_scalar(Index at, const Scalar& value, DType dtype, const Shape& shape = {});
   core::Port add_constant(Index at, core::Array array);

@@ -100,6 +100,7 @@ class BodyHoister {
       given.clear();
       for (const Port input : body.inputs_of(node)) given.push_back(before_[input]);
       const Port first = editor_.add(index_, node.op, node.attributes, given);
+      editor_.label_as(first, node);
       for (std::uint32_t i = 0; i < node.result_count; ++i) before_[node.first_result + i] = first + i;
     }
   }

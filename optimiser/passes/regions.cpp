@@ -200,6 +200,7 @@ class RegionSimplifier {
       inputs.clear();
       for (const Port input : arm.inputs_of(node)) inputs.push_back(place[input]);
       const Port made = editor_.add(index, node.op, node.attributes, inputs);
+      editor_.label_as(made, node);
       for (std::uint32_t i = 0; i < node.result_count; ++i) place[node.first_result + i] = made + i;
     }
     const Port first = editor_.node(index).first_result;

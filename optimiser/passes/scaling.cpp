@@ -57,7 +57,7 @@ const Condition constant_or_fast{"b is a constant that s leaves as normal, or fa
 Port with_weights(Match& m, GraphEditor::Index product, Port weights) {
   const Port operands[] = {m.tensor('x'), weights};
   const Port made = m.editor.add(m.root, m.editor.node(product).op, m.editor.node(product).attributes, operands);
-  m.editor.label_as(made, product);
+  m.editor.label_as(made, m.editor.node(product));
   return made;
 }
 /// The convolution or product among the matched nodes.

@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <typeinfo>
 
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -94,6 +97,89 @@ BOTH_MODES("errors keep their type, and an operator's own says in which layer an
   net.inner.function = [](const AnyTensor& x) { return x; };
   CHECK_NOTHROW(net(T::ones({4})));
   CHECK(!contains(message_of([&] { T::ones({4}) + T::ones({3}); }), "(in"));
+}
+
+namespace {
+
+/// What looks up rows of a table, twice.
+struct Text : nn::Layer {
+  nn::Sequential encoder{nn::Embedding({.count = 10, .features = 2}), relu};
+  nn::Embedding other{{.count = 10, .features = 2}};
+  nn::Linear head{{.in = 2, .out = 3}};
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return head(mean(encoder(x), -2)); }
+  nn::Members members() const override { return {{"encoder", encoder}, {"other", other}, {"head", head}}; }
+};
+
+/// The message with which numbers are refused that are looked at when they are there.
+template <class F>
+std::string refusal(const F& function) {
+  return message_of<IndexError>([&] { eval({function()}); });
+}
+
+}  // namespace
+
+BOTH_MODES("a number that is refused when it is looked at is refused with the layer's path") {
+  using T = Tensor<Mode>;
+  const std::string row = "Embedding: index 12 is out of range; the rows of the weight are -10 to 9";
+  const Text net;
+  const T right{{1, 2, 9}}, wrong{{1, 2, 12}};
+  CHECK(refusal([&] { return T(net(wrong)); }) == row + " (in encoder.0)");
+  auto f = compile([&](const T& x) { return net(x); });
+  eval({f(right)});
+  CHECK(refusal([&] { return f(wrong); }) == row + " (in encoder.0)");
+  auto step = compile(
+      [&](const T& x) { return value_and_grad([&](const T& y) { return sum(net(y)); }, net.parameters())(x).first; });
+  CHECK(refusal([&] { return step(wrong); }) == row + " (in encoder.0)");
+  // It names itself where it is called alone.
+  CHECK(refusal([&] { return net.other(wrong); }) == row);
+}
+
+BOTH_MODES("tensors of the same operators are refused under the names that each was recorded with") {
+  using T = Tensor<Mode>;
+  const std::string index = "take: index 12 is outside an axis of length 5; it must lie in [-5, 4]";
+  const T x = T::arange(5), wrong{1, 12};
+  for (const std::string name : {"first", "second"}) {
+    CHECK(refusal([&] {
+            const NameScope scope(name);
+            return take(x, wrong);
+          }) == index + " (in " + name + ")");
+  }
+  CHECK(refusal([&] { return take(x, wrong); }) == index);
+  const auto looped = [&](const char* name, const T& places) {
+    const NameScope scope(name);
+    return fori_loop(0, 3, T::zeros({2}, DType::i64), [&](const T& i, const T& sums) {
+      const NameScope body("body");
+      return sums + take(x, places) + take(x, places + 0 * i);
+    });
+  };
+  CHECK(refusal([&] { return looped("first", wrong); }) == index + " (in first/body)");
+  CHECK(refusal([&] { return looped("second", wrong); }) == index + " (in second/body)");
+  auto f = compile([&](const T& places) { return looped("compiled", places); });
+  CHECK(refusal([&] { return f(wrong); }) == index + " (in compiled/body)");
+}
+
+TEST_CASE("a graph and its sessions name the layer whose numbers are refused") {
+  using T = Tensor<Lazy>;
+  const Text net;
+  const T x = T::placeholder({1, 3}, DType::i64, "x");
+  Graph graph({.inputs = {x}, .outputs = {net(x)}});
+  graph.set(x, T{{1, 2, 12}});
+  CHECK(contains(message_of<IndexError>([&] { graph.run(); }), " (in encoder.0)"));
+  Graph session = graph.session();
+  session.set(x, T{{1, 2, 12}});
+  CHECK(contains(message_of<IndexError>([&] { session.run(); }), " (in encoder.0)"));
+}
+
+TEST_CASE("an error that names its layer is of a public type, and copies of it outlive it") {
+  const Net net;
+  std::exception_ptr kept;
+  try {
+    net(Tensor<Eager>::ones({4, 7}));
+  } catch (const Error& error) {
+    CHECK(typeid(error) == typeid(ShapeError));
+    kept = std::current_exception();
+  }
+  CHECK(contains(message_of<ShapeError>([&] { std::rethrow_exception(kept); }), " (in encoder.linear5)"));
 }
 
 BOTH_MODES("errors in gradients name the operator whose gradient fails") {

@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <tyto/tyto.hpp>
 #include <vector>
 
 #include "engine/graph/executable_cache.hpp"
+#include "tests/support/message.hpp"
 
 namespace executable_cache {
 
@@ -53,6 +55,20 @@ TEST_CASE("expressions of other shapes or operators are compiled once each, and 
   CHECK(compiled_by(smallest) == 1);
   CHECK(compiled_by(largest) == 0);
   CHECK(compiled_by(smallest) == 0);
+}
+
+TEST_CASE("expressions with other names share what was compiled, and errors name their own") {
+  const auto read = [](const char* name, std::int64_t index) {
+    const tyto::NameScope scope(name);
+    return tyto_test::message_of<tyto::IndexError>([&] {
+      take(T{1.0, 2.0, 3.0}, T::from(std::vector{index, index}, {2})).to_vector<float>();
+    });
+  };
+  CHECK(compiled_by([&] { CHECK(read("first", 2).empty()); }) == 1);
+  CHECK(compiled_by([&] { CHECK(read("second", 1).empty()); }) == 0);
+  CHECK(tyto_test::contains(read("third", 5), "index 5 is outside an axis of length 3"));
+  CHECK(read("third", 5).ends_with(" (in third)"));
+  CHECK(compiled_by([&] { CHECK(read("fourth", 0).empty()); }) == 0);
 }
 
 }  // namespace executable_cache

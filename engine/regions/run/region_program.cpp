@@ -149,7 +149,11 @@ void RegionProgram::Frame::poison(const Storage& storage) const {
 void RegionProgram::Frame::launch(const Step& step) const {
   const core::Address* const operands = addresses_ + step.first_operand;
   if (step.passes_on && program_.memory_.is_same(operands[0], operands[1])) return;
-  step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + step.workspace_at);
+  try {
+    step.kernel->launch({operands, step.inputs}, {operands + step.inputs, step.outputs}, arena_ + step.workspace_at);
+  } catch (...) {
+    program_.executable_->rethrow(static_cast<std::size_t>(&step - program_.steps_.data()));
+  }
 }
 
 void RegionProgram::Frame::run() const {
