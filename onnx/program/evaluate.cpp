@@ -2,21 +2,31 @@
 // Running programs: each step by its row of the operator table, by its function, or by a graph that it holds.
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "onnx/file/element_types.hpp"
 #include "onnx/file/small_floats.hpp"
 #include "onnx/program/program.hpp"
+#include "tyto/graph.hpp"
 
 namespace tyto::onnx {
 
 namespace {
 
+/// The message without the label of the node, of which a place before it says more.
+std::string without_label(std::string message, const std::string& label) {
+  if (message.ends_with("/" + label + ")")) message.replace(message.size() - label.size() - 2, message.npos, ")");
+  else if (message.ends_with(" (in " + label + ")")) message.resize(message.size() - label.size() - 6);
+  return message;
+}
+
 /// Runs `f`; what it throws, of whatever type, names the place.
 template <class F>
-auto naming(const std::string& place, const Limits& limits, const F& f) {
+auto naming(const std::string& place, const std::string& label, const Limits& limits, const F& f) {
   const auto told = [&](const Error& error) {
-    const std::string message = error.what();
+    const std::string message = without_label(error.what(), label);
     return message.starts_with(place) ? message : core::text(place, ": ", message);
   };
   try {
@@ -74,8 +84,10 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
   const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
                           *scope_.limits, step.prepared,
                           [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
-  const std::string place = call.where();
-  return naming(place, *scope_.limits, [&] {
+  const std::string place = call.where(), label = described(*step.node);
+  std::optional<NameScope> scope;  // of what is recorded, for errors when it runs
+  if (lazy) scope.emplace(label);
+  return naming(place, label, *scope_.limits, [&] {
     check_element_types(call, *step.row);
     Outputs outputs = step.row->apply(call);
     call.check_attributes();

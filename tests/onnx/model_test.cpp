@@ -254,6 +254,20 @@ BOTH_MODES("what has a shape that its elements decide is computed at its place")
   CHECK(f({{"x", T{-1.0, -2.0, -3.0}}})["y"].shape() == Shape{0});
 }
 
+BOTH_MODES("indices that are refused when they are looked at name the node") {
+  using T = Tensor<Mode>;
+  OnnxModel<T> f = read<T>(
+      model({.nodes = {node("Relu", {"x"}, {"r"}), node("Gather", {"r", "i"}, {"g"}), node("Exp", {"g"}, {"y"})},
+             .inputs = {value("x", {"n"}), value("i", {"m"}, DType::i64)},
+             .outputs = {value("y", {"m"})}}));
+  const T x{1.0, 2.0, 3.0};
+  CHECK(f({{"x", x}, {"i", T{2, 0}}})["y"].shape() == Shape{2});
+  CHECK_THROWS_WITH_AS(eval({f({{"x", x}, {"i", T{2, 7}}})["y"]}),
+                       doctest::Contains(std::is_same_v<Mode, Eager> ? "m.onnx: node 'g' (Gather): take: index 7"
+                                                                     : "[-3, 2] (in node 'g' (Gather))"),
+                       IndexError);
+}
+
 TEST_CASE("in lazy mode a model is compiled once for each signature, and runs in planned memory") {
   OnnxModel<L> f = read<L>(sum_of_rows(), {.shapes = {{"x", {8, 3}}}, .bind = {{"axes", Tensor<Any>{1}}}});
   CHECK(f.reports().size() == 1);  // made ready when it was read
