@@ -26,6 +26,10 @@
 
 namespace {
 
+// As ctest has it: what threads that wait do is decided. Beside other programs that compute, the device would otherwise
+// start threads of its own once (devices/cpu/system/spinning.hpp), whose states are on the heap.
+[[maybe_unused]] const int waiting_is_decided = setenv("OMP_WAIT_POLICY", "passive", 0);
+
 /// Under a sanitizer the node of each result is asked for anew, so that a stale one shows.
 constexpr std::size_t under_sanitizers([[maybe_unused]] std::size_t nodes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
