@@ -141,7 +141,7 @@ void Group::barrier() const {
 }
 
 Group Group::split(int colour, int key) const {
-  if (colour < 0) throw ValueError(core::text("Group::split: a colour is no less than 0, not ", colour));
+  if (colour < 0) core::throw_error<ValueError>("Group::split: a colour is no less than 0, not ", colour);
   (void)core::processes_of_call("Group::split");
   // One number above those that any of them knows: all sort their groups alike.
   const std::int64_t number = core::largest_of_all("Group::split", core::next_process_group(), number_);
@@ -164,7 +164,8 @@ Group start(const StartOptions& options) {
   const std::lock_guard lock(group_mutex);
   if (auto connection = living.lock()) return Group(std::move(connection));
   if (options.timeout_seconds < 0) {
-    throw ValueError(core::text("distributed: a timeout of ", options.timeout_seconds, " s is none; 0 waits for ever"));
+    core::throw_error<ValueError>("distributed: a timeout of ", options.timeout_seconds,
+                                  " s is none; 0 waits for ever");
   }
   const Flavour* flavour = nullptr;
   if (options.backend != Backend::single) {
@@ -182,9 +183,9 @@ Group start(const StartOptions& options) {
   }
   if (const std::string_view call = core::first_call_alone(); flavour != nullptr && !call.empty()) {
     if (processes_started(*flavour) > 1) {
-      throw GraphError(core::text("distributed: ", call,
-                                  " was called before start(), for this process alone, and what "
-                                  "was recorded or loaded then would go on alone; start() comes first"));
+      core::throw_error<GraphError>("distributed: ", call,
+                                    " was called before start(), for this process alone, and what "
+                                    "was recorded or loaded then would go on alone; start() comes first");
     }
   }
   auto connection = flavour == nullptr ? std::make_shared<Group::Connection>()

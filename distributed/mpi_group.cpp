@@ -28,7 +28,7 @@ std::int32_t type_of(DType dtype) {
     case DType::u64: return tyto_mpi_u64;
     case DType::f32: return tyto_mpi_f32;
     case DType::f64: return tyto_mpi_f64;
-    default: throw TypeError(core::text("distributed: elements of type ", dtype, " are not added"));
+    default: core::throw_error<TypeError>("distributed: elements of type ", dtype, " are not added");
   }
 }
 
@@ -185,9 +185,9 @@ std::shared_ptr<core::ProcessGroup> MpiGroup::split(int colour, int key) {
 
 void MpiGroup::agree(const core::CollectiveCalls::With& calls) {
   if (std::this_thread::get_id() != thread_) {
-    throw GraphError(core::text("distributed: ", calls.calls.front(),
-                                " is called on another thread than start(); "
-                                "MPI serves that one alone, so make all calls of a group there"));
+    core::throw_error<GraphError>("distributed: ", calls.calls.front(),
+                                  " is called on another thread than start(); "
+                                  "MPI serves that one alone, so make all calls of a group there");
   }
   const auto [known, fresh] = agreed_.try_emplace(calls.hash);
   if (fresh) known->second = calls.calls;

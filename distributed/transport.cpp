@@ -52,10 +52,10 @@ void refuse_other_launcher() {
   } launchers[] = {{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, {"PMIX_RANK", "PMIX_SIZE"}};
   for (const auto& [rank, size] : launchers) {
     if (std::getenv(rank) == nullptr || number_in(size) < 2) continue;
-    throw DeviceError(core::text(
+    core::throw_error<DeviceError>(
         "distributed: ", size,
         " says that a launcher started several processes, but neither Open MPI's nor MPICH's did, so that each would "
-        "be a group of one; start them by tyto launch, mpirun or mpiexec, or ask for Backend::single"));
+        "be a group of one; start them by tyto launch, mpirun or mpiexec, or ask for Backend::single");
   }
   if (std::getenv("PMIX_RANK") == nullptr || number_in("SLURM_STEP_NUM_TASKS") == 1 || number_in("PMIX_SIZE") == 1)
     return;
@@ -84,7 +84,7 @@ const TytoMpi& load(const Flavour& flavour) {
   TytoMpiEntry entry = nullptr;
   library.find(entry, "tyto_mpi");
   if (entry == nullptr || entry()->version != tyto_mpi_version) {
-    throw DeviceError(core::text("distributed: ", file, " belongs to another version of Tyto"));
+    core::throw_error<DeviceError>("distributed: ", file, " belongs to another version of Tyto");
   }
   table = entry();
   return *table;

@@ -46,7 +46,7 @@ Tensor<Any> hard_swish(const Tensor<Any>& x) {
 }
 
 Tensor<Any> hard_tanh(const Tensor<Any>& x, double low, double high) {
-  if (!(low < high)) throw ValueError(core::text("hard_tanh: low = ", low, " must be below high = ", high));
+  if (!(low < high)) core::throw_error<ValueError>("hard_tanh: low = ", low, " must be below high = ", high);
   return minimum(maximum(x, low), high);
 }
 
@@ -54,7 +54,7 @@ Tensor<Any> hard_tanh(const Tensor<Any>& x, double low, double high) {
 Tensor<Any> hard_shrink(const Tensor<Any>& x, double limit) { return where(less_equal(abs(x), limit), 0.0, x); }
 
 Tensor<Any> soft_shrink(const Tensor<Any>& x, double limit) {
-  if (!(limit >= 0)) throw ValueError(core::text("soft_shrink: the limit ", limit, " must be at least 0"));
+  if (!(limit >= 0)) core::throw_error<ValueError>("soft_shrink: the limit ", limit, " must be at least 0");
   if (const auto found = core::in_f32(&soft_shrink, x, limit)) return *found;
   return relu(x - limit) - relu(-x - limit);
 }
@@ -89,7 +89,7 @@ namespace {
 using Argument = const Tensor<Any>&;
 
 double positive(const char* layer, const char* name, double value) {
-  if (!(value > 0)) throw ValueError(core::text(layer, ": ", name, " = ", value, " must be positive"));
+  if (!(value > 0)) core::throw_error<ValueError>(layer, ": ", name, " = ", value, " must be positive");
   return value;
 }
 
@@ -128,7 +128,8 @@ Softmin::Softmin(std::int64_t axis) : Activation([axis](Argument x) { return det
 GLU::GLU(std::int64_t axis) : Activation([axis](Argument x) { return detail::glu(x, axis); }) {}
 
 PReLU::PReLU(const PReLUOptions& options) {
-  if (options.channels < 1) throw ValueError(core::text("PReLU: channels = ", options.channels, " must be at least 1"));
+  if (options.channels < 1)
+    core::throw_error<ValueError>("PReLU: channels = ", options.channels, " must be at least 1");
   weight = Tensor<Any>::variable(Tensor<Any>::full({options.channels}, options.initial, options.dtype), "weight");
 }
 
@@ -136,7 +137,7 @@ Tensor<Any> PReLU::forward(const Tensor<Any>& x, Phase) const {
   check_floating("PReLU", x);
   const std::int64_t channels = weight.shape()[0];
   if (channels != 1 && (x.ndim() < 1 || x.shape().back() != channels)) {
-    throw ShapeError(core::text("PReLU: the last axis of x ", x.shape(), " must be of ", channels, " channels"));
+    core::throw_error<ShapeError>("PReLU: the last axis of x ", x.shape(), " must be of ", channels, " channels");
   }
   return leaky_relu(x, weight);
 }
@@ -145,7 +146,7 @@ Members PReLU::members() const { return {{"weight", weight}}; }
 
 RReLU::RReLU(const RReLUOptions& given) : options(given) {
   if (!(given.low <= given.high)) {
-    throw ValueError(core::text("RReLU: low = ", given.low, " must not be above high = ", given.high));
+    core::throw_error<ValueError>("RReLU: low = ", given.low, " must not be above high = ", given.high);
   }
 }
 

@@ -19,10 +19,10 @@ constexpr const char* multihead = "MultiheadAttention";
 
 const MultiheadAttentionOptions& checked(const MultiheadAttentionOptions& o) {
   if (o.features < 1 || o.heads < 1 || o.features % o.heads != 0) {
-    throw ValueError(core::text(multihead, ": heads = ", o.heads, " must divide features = ", o.features));
+    core::throw_error<ValueError>(multihead, ": heads = ", o.heads, " must divide features = ", o.features);
   }
   if (!(o.dropout >= 0 && o.dropout < 1)) {
-    throw ValueError(core::text(multihead, ": the dropout ", o.dropout, " must be in [0, 1)"));
+    core::throw_error<ValueError>(multihead, ": the dropout ", o.dropout, " must be in [0, 1)");
   }
   return o;
 }
@@ -35,7 +35,8 @@ Tensor<Any> projection(const char* name, const MultiheadAttentionOptions& o, std
 void check_sequence(const char* what, const Tensor<Any>& x, std::int64_t features) {
   check_floating(multihead, x);
   if (x.ndim() != 3 || x.shape()[2] != features) {
-    throw ShapeError(core::text(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features, ")"));
+    core::throw_error<ShapeError>(multihead, ": the ", what, " ", x.shape(), " must be (batch, length, ", features,
+                                  ")");
   }
 }
 
@@ -161,8 +162,8 @@ Tensor<Any> MultiheadAttention::weigh(const Tensor<Any>& query, const Tensor<Any
 
 AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t length) const {
   if (options.key_features != options.features || options.value_features != options.features) {
-    throw ValueError(core::text(multihead, ": a cache is for self-attention; keys have ", options.key_features,
-                                " features and values ", options.value_features, ", not ", options.features));
+    core::throw_error<ValueError>(multihead, ": a cache is for self-attention; keys have ", options.key_features,
+                                  " features and values ", options.value_features, ", not ", options.features);
   }
   if (batch < 1 || length < 1) {
     throw ValueError(
@@ -179,8 +180,8 @@ Tensor<Any> MultiheadAttention::read_on(const Tensor<Any>& x, const Tensor<Any>&
     check_sequence("x", x, options.features);
     const std::int64_t batch = x.shape()[0], length = cache.keys.shape()[2];
     if (x.shape()[1] != 1 || batch != cache.keys.shape()[0]) {
-      throw ShapeError(core::text(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
-                                  ", 1, features), a place of each sequence of the cache"));
+      core::throw_error<ShapeError>(multihead, ": x ", x.shape(), " must be (", cache.keys.shape()[0],
+                                    ", 1, features), a place of each sequence of the cache");
     }
     const Tensor<Any> position =
         check_bounds(given_position, {0, length - 1, multihead, "position", "places of the cache"});

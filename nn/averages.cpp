@@ -12,7 +12,7 @@ namespace nn {
 
 AveragedWeights::AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options) : options_(options) {
   if (options.decay && !(*options.decay >= 0 && *options.decay < 1)) {
-    throw ValueError(core::text("AveragedWeights: the decay ", *options.decay, " must be in [0, 1)"));
+    core::throw_error<ValueError>("AveragedWeights: the decay ", *options.decay, " must be in [0, 1)");
   }
   DistinctStates listed;
   for (Named<Tensor<Any>>& state : states) {
@@ -70,8 +70,8 @@ void GradientSum::add_all(const std::vector<Tensor<Any>>& gradients) {
   }
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (gradients[i].shape() != sums_[i].shape()) {
-      throw ShapeError(core::text("GradientSum: gradient ", i, " has shape ", gradients[i].shape(),
-                                  ", at first it had ", sums_[i].shape()));
+      core::throw_error<ShapeError>("GradientSum: gradient ", i, " has shape ", gradients[i].shape(),
+                                    ", at first it had ", sums_[i].shape());
     }
     assign(sums_[i], sums_[i] + cast(stop_gradient(gradients[i]), sums_[i].dtype()));
   }

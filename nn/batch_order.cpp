@@ -11,18 +11,18 @@
 namespace tyto::nn {
 
 BatchOrder::BatchOrder(std::int64_t samples, const BatchOptions& options) : options_(options), samples_(samples) {
-  if (options.size < 1) throw ValueError(core::text("Batches: the size ", options.size, " must be at least 1"));
-  if (options.ahead < 0) throw ValueError(core::text("Batches: ahead = ", options.ahead, " must be at least 0"));
+  if (options.size < 1) core::throw_error<ValueError>("Batches: the size ", options.size, " must be at least 1");
+  if (options.ahead < 0) core::throw_error<ValueError>("Batches: ahead = ", options.ahead, " must be at least 0");
   if (samples_ == 0) throw ValueError("Batches: there are no samples");
   if (options.part < 0 || options.part >= options.parts) {
-    throw ValueError(core::text("Batches: there is no part ", options.part, " of ", options.parts));
+    core::throw_error<ValueError>("Batches: there is no part ", options.part, " of ", options.parts);
   }
   if (std::min(options.size, samples_) < options.parts) {
-    throw ValueError(core::text("Batches: batches of ", std::min(options.size, samples_),
-                                " have no sample for each of ", options.parts, " parts"));
+    core::throw_error<ValueError>("Batches: batches of ", std::min(options.size, samples_),
+                                  " have no sample for each of ", options.parts, " parts");
   }
   if (options.drop_last && samples_ < options.size) {
-    throw ValueError(core::text("Batches: ", samples_, " samples do not fill a batch of ", options.size));
+    core::throw_error<ValueError>("Batches: ", samples_, " samples do not fill a batch of ", options.size);
   }
 }
 

@@ -108,8 +108,8 @@ const BatchPosition& BatchReader::position() const { return state_->position; }
 
 void BatchReader::seek(const BatchPosition& position) {
   if (position.epoch < 0 || position.sample < 0 || position.sample > samples()) {
-    throw IndexError(core::text("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
-                                "; an epoch has ", samples(), " samples"));
+    core::throw_error<IndexError>("Batches: there is no sample ", position.sample, " of epoch ", position.epoch,
+                                  "; an epoch has ", samples(), " samples");
   }
   state_->position = position;
   state_->forget_prepared();

@@ -19,7 +19,7 @@ inline void check_boxes(const char* function, const Tensor<Any>& boxes, std::int
         core::text(function, ": boxes (..., ", axes > 1 ? "count, " : "", "4) are needed, not ", boxes.shape()));
   }
   if (!is_floating(boxes.dtype())) {
-    throw TypeError(core::text(function, ": boxes are ", name_of(boxes.dtype()), "; a floating type is expected"));
+    core::throw_error<TypeError>(function, ": boxes are ", name_of(boxes.dtype()), "; a floating type is expected");
   }
 }
 

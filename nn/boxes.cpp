@@ -49,7 +49,7 @@ T weights_of(const BoxCoding& coding, std::size_t first, DType type) {
 void check_above_0(const char* what, const std::vector<double>& numbers) {
   for (const double number : numbers) {
     if (!(number > 0) || std::isinf(number)) {
-      throw ValueError(core::text("anchors: the ", what, " ", number, " is not a finite number above 0"));
+      core::throw_error<ValueError>("anchors: the ", what, " ", number, " is not a finite number above 0");
     }
   }
 }
@@ -109,16 +109,16 @@ T clip_boxes(const T& boxes, std::int64_t height, std::int64_t width) {
 
 HostArray anchors(std::int64_t height, std::int64_t width, const AnchorOptions& o) {
   if (o.strides.size() != o.sizes.size()) {
-    throw ValueError(core::text("anchors: ", o.sizes.size(), " sizes for ", o.strides.size(), " strides"));
+    core::throw_error<ValueError>("anchors: ", o.sizes.size(), " sizes for ", o.strides.size(), " strides");
   }
-  if (height < 1 || width < 1) throw ValueError(core::text("anchors: a picture of ", height, " x ", width, " pixels"));
+  if (height < 1 || width < 1) core::throw_error<ValueError>("anchors: a picture of ", height, " x ", width, " pixels");
   check_above_0("size", o.sizes);
   check_above_0("ratio", o.ratios);
-  if (!std::isfinite(o.offset)) throw ValueError(core::text("anchors: the offset ", o.offset, " is not finite"));
+  if (!std::isfinite(o.offset)) core::throw_error<ValueError>("anchors: the offset ", o.offset, " is not finite");
   std::vector<float> numbers;
   for (std::size_t level = 0; level < o.strides.size(); ++level) {
     const std::int64_t stride = o.strides[level];
-    if (stride < 1) throw ValueError(core::text("anchors: the stride ", stride, " is not above 0"));
+    if (stride < 1) core::throw_error<ValueError>("anchors: the stride ", stride, " is not above 0");
     for (std::int64_t row = 0; row * stride < height; ++row) {
       for (std::int64_t column = 0; column * stride < width; ++column) {
         const double x = (static_cast<double>(column) + o.offset) * static_cast<double>(stride);
@@ -142,11 +142,12 @@ HostArray anchors(std::int64_t height, std::int64_t width, const AnchorOptions& 
 Assignment<Any> assign_boxes(const T& given, const AssignOptions& o) {
   check_floating("assign_boxes", given);
   if (given.ndim() < 2 || given.shape().back() == 0) {
-    throw ShapeError(core::text(
-        "assign_boxes: the overlap (..., boxes, objects) of at least one object is needed, not ", given.shape()));
+    core::throw_error<ShapeError>(
+        "assign_boxes: the overlap (..., boxes, objects) of at least one object is needed, not ", given.shape());
   }
   if (!(o.negative <= o.positive)) {
-    throw ValueError(core::text("assign_boxes: negative = ", o.negative, " must not be above positive = ", o.positive));
+    core::throw_error<ValueError>("assign_boxes: negative = ", o.negative,
+                                  " must not be above positive = ", o.positive);
   }
   const T iou = refuse_nan("assign_boxes", "iou", given), most = max(iou, -1);
   T positive = greater_equal(most, o.positive);

@@ -256,12 +256,12 @@ Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector
   for (Named<HostArray>& array : tyto::detail::read_npz_file(path)) found[array.name] = std::move(array.value);
   const auto take = [&](const std::string& name, DType dtype, const Shape& shape, bool any_length) {
     const auto place = found.find(name);
-    if (place == found.end()) throw IoError(core::text(path, ": the checkpoint lacks '", name, "'"));
+    if (place == found.end()) core::throw_error<IoError>(path, ": the checkpoint lacks '", name, "'");
     const HostArray& array = place->second;
     const bool fits = any_length ? array.shape.rank() == 1 : array.shape == shape;
     if (array.dtype != dtype || !fits) {
-      throw IoError(core::text(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
-                               ", expected ", name_of(dtype), " of shape ", shape));
+      core::throw_error<IoError>(path, ": '", name, "' is ", name_of(array.dtype), " of shape ", array.shape,
+                                 ", expected ", name_of(dtype), " of shape ", shape);
     }
     HostArray taken = std::move(place->second);
     found.erase(place);
@@ -293,7 +293,7 @@ void Checkpoint::set_all(const std::string& path, const std::vector<Item>& items
       try {
         throw;
       } catch (const Error& error) {
-        throw IoError(core::text(path, ": '", items[i].name, "' does not fit this run: ", error.what()));
+        core::throw_error<IoError>(path, ": '", items[i].name, "' does not fit this run: ", error.what());
       }
     }
   }

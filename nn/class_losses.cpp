@@ -20,14 +20,14 @@ Shape shape_of_rows(const Tensor<Any>& x) { return Shape(std::span(x.shape().dat
 
 void check_labels(const char* loss, const Tensor<Any>& x, const Tensor<Any>& labels) {
   if (!is_floating(x.dtype())) {
-    throw TypeError(core::text(loss, ": the prediction is ", name_of(x.dtype()), "; a floating type is expected"));
+    core::throw_error<TypeError>(loss, ": the prediction is ", name_of(x.dtype()), "; a floating type is expected");
   }
   if (!is_integer(labels.dtype())) {
-    throw TypeError(core::text(loss, ": labels are ", name_of(labels.dtype()), "; class numbers are expected"));
+    core::throw_error<TypeError>(loss, ": labels are ", name_of(labels.dtype()), "; class numbers are expected");
   }
   if (x.ndim() < 1 || labels.shape() != shape_of_rows(x)) {
-    throw ShapeError(core::text(loss, ": labels ", labels.shape(), " must have the shape of the prediction ", x.shape(),
-                                " without its last axis"));
+    core::throw_error<ShapeError>(loss, ": labels ", labels.shape(), " must have the shape of the prediction ",
+                                  x.shape(), " without its last axis");
   }
 }
 
@@ -40,7 +40,7 @@ void check_class_weights(const char* loss, const Tensor<Any>& x, const Tensor<An
 
 void check_options(const char* loss, const Tensor<Any>& x, const CrossEntropyOptions<Any>& o) {
   if (!(o.smoothing >= 0 && o.smoothing <= 1)) {
-    throw ValueError(core::text(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]"));
+    core::throw_error<ValueError>(loss, ": the smoothing ", o.smoothing, " must be in [0, 1]");
   }
   check_class_weights(loss, x, o.weights);
 }
@@ -94,8 +94,8 @@ Tensor<Any> weighted_by(const Tensor<Any>& losses, const Tensor<Any>& weights) {
 Tensor<Any> cross_entropy(const Tensor<Any>& logits, const Tensor<Any>& labels, const CrossEntropyOptions<Any>& o) {
   const bool distributions = is_floating(labels.dtype());
   if (distributions && logits.ndim() > 0 && labels.shape() == shape_of_rows(logits)) {
-    throw ShapeError(core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ",
-                                logits.shape(), "; class labels are integers: labels.astype(DType::i64)"));
+    core::throw_error<ShapeError>("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ",
+                                  logits.shape(), "; class labels are integers: labels.astype(DType::i64)");
   }
   if (distributions) check_pair("cross_entropy", logits, labels);
   else check_labels("cross_entropy", logits, labels);
@@ -186,8 +186,8 @@ Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, 
   }
   if (!is_integer(labels.dtype()) || x.ndim() < 1 || labels.ndim() != x.ndim() ||
       shape_of_rows(labels) != shape_of_rows(x)) {
-    throw ShapeError(core::text("multi_label_margin: labels ", labels.shape(), " of ", name_of(labels.dtype()),
-                                " must be class numbers for the rows of the prediction ", x.shape()));
+    core::throw_error<ShapeError>("multi_label_margin: labels ", labels.shape(), " of ", name_of(labels.dtype()),
+                                  " must be class numbers for the rows of the prediction ", x.shape());
   }
   if (const auto found = core::in_f32(&multi_label_margin, x, labels, o)) return *found;
   const std::int64_t classes = x.shape().back();

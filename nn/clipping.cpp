@@ -18,7 +18,7 @@ Tensor<Any> clipping_factor(const Tensor<Any>& norm, double limit) { return mini
 
 namespace {
 void check_limit(const char* function, double limit) {
-  if (!(limit > 0)) throw ValueError(core::text(function, ": the limit ", limit, " must be positive"));
+  if (!(limit > 0)) core::throw_error<ValueError>(function, ": the limit ", limit, " must be positive");
 }
 Tensor<Any> clipped(const Tensor<Any>& gradient, double limit) {
   if (const auto found = core::in_f32(&clipped, gradient, limit)) return *found;

@@ -64,8 +64,8 @@ Tensor<Any> Residual::forward(const Tensor<Any>& x, Phase phase) const {
   const Tensor<Any> change = body.layer()(x, phase);
   const Tensor<Any> kept = shortcut.layer()(x, phase);
   if (change.shape() != kept.shape()) {
-    throw ShapeError(core::text("Residual: the body makes ", change.shape(), " of x ", x.shape(), ", the shortcut ",
-                                kept.shape(), "; they must be equal"));
+    core::throw_error<ShapeError>("Residual: the body makes ", change.shape(), " of x ", x.shape(), ", the shortcut ",
+                                  kept.shape(), "; they must be equal");
   }
   return kept + change;
 }
@@ -106,7 +106,7 @@ Tensor<Any> Flatten::forward(const Tensor<Any>& x, Phase) const {
 }
 
 Tensor<Any> Reshape::forward(const Tensor<Any>& x, Phase) const {
-  if (x.ndim() < 1) throw ShapeError(core::text("Reshape: x ", x.shape(), " has no axis of samples"));
+  if (x.ndim() < 1) core::throw_error<ShapeError>("Reshape: x ", x.shape(), " has no axis of samples");
   Shape whole{x.shape()[0]};
   for (const std::int64_t length : shape) whole.push_back(length);
   return reshape(x, whole);

@@ -14,7 +14,7 @@ namespace {
 Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window) {
   const Shape lengths = along_space(layer, "window", window, static_cast<std::size_t>(spatial_axes));
   for (const std::int64_t length : lengths) {
-    if (length < 1) throw ValueError(core::text(layer, ": the window ", window, " must have lengths from 1 on"));
+    if (length < 1) core::throw_error<ValueError>(layer, ": the window ", window, " must have lengths from 1 on");
   }
   return lengths;
 }
@@ -22,7 +22,7 @@ Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window)
 void check_channels(const std::string& layer, std::int64_t in, std::int64_t out, std::int64_t groups) {
   check_sizes(layer.c_str(), in, out);
   if (groups < 1 || in % groups != 0 || out % groups != 0) {
-    throw ValueError(core::text(layer, ": groups = ", groups, " must divide in = ", in, " and out = ", out));
+    core::throw_error<ValueError>(layer, ": groups = ", groups, " must divide in = ", in, " and out = ", out);
   }
 }
 
@@ -30,9 +30,9 @@ void check_channels(const std::string& layer, std::int64_t in, std::int64_t out,
 void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
   if (x.ndim() != rank || x.shape().back() != channels) {
     const bool channels_first = x.ndim() == rank && x.shape()[1] == channels;
-    throw ShapeError(core::text(layer, rank - 2, "d: x ", x.shape(), " must have ", rank, " axes, the last of ",
-                                channels, " channels",
-                                channels_first ? ", not axis 1 as in PyTorch; transpose it" : ""));
+    core::throw_error<ShapeError>(layer, rank - 2, "d: x ", x.shape(), " must have ", rank, " axes, the last of ",
+                                  channels, " channels",
+                                  channels_first ? ", not axis 1 as in PyTorch; transpose it" : "");
   }
 }
 

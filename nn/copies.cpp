@@ -18,8 +18,8 @@ void Cloning::separate(Module& copy, const Module& original) {
     const Member& member = of_copy[i];
     if (member.state().defined()) {
       if (member.place() == nullptr || member.place() == of_original[i].place()) {
-        throw ValueError(core::text("clone: the module does not hold the state '", member.name(),
-                                    "' as a Tensor<Any> of its own, so a copy cannot be given another one"));
+        core::throw_error<ValueError>("clone: the module does not hold the state '", member.name(),
+                                      "' as a Tensor<Any> of its own, so a copy cannot be given another one");
       }
       Tensor<Any>& made = made_[member.state().value().node()];
       if (!made.defined()) {

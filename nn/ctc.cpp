@@ -22,7 +22,8 @@ constexpr double no_chance = -1e30;
 void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tensor<Any>& input_lengths,
                const Tensor<Any>& target_lengths, const CtcOptions& o) {
   if (!is_floating(log_p.dtype())) {
-    throw TypeError(core::text("ctc: log_probabilities are ", name_of(log_p.dtype()), "; a floating type is expected"));
+    core::throw_error<TypeError>("ctc: log_probabilities are ", name_of(log_p.dtype()),
+                                 "; a floating type is expected");
   }
   for (const Tensor<Any>* each : {&targets, &input_lengths, &target_lengths}) {
     if (!is_integer(each->dtype())) {
@@ -31,18 +32,18 @@ void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tenso
     }
   }
   if (log_p.ndim() != 3 || log_p.shape()[1] < 1) {
-    throw ShapeError(core::text("ctc: log_probabilities ", log_p.shape(), " must be (batch, time, classes)"));
+    core::throw_error<ShapeError>("ctc: log_probabilities ", log_p.shape(), " must be (batch, time, classes)");
   }
   const Shape batch{log_p.shape()[0]};
   if (targets.ndim() != 2 || targets.shape()[0] != batch[0] || input_lengths.shape() != batch ||
       target_lengths.shape() != batch) {
-    throw ShapeError(core::text("ctc: targets ", targets.shape(), ", input_lengths ", input_lengths.shape(),
-                                " and target_lengths ", target_lengths.shape(),
-                                " must be (batch, length), (batch,) and (batch,) for log_probabilities ",
-                                log_p.shape()));
+    core::throw_error<ShapeError>("ctc: targets ", targets.shape(), ", input_lengths ", input_lengths.shape(),
+                                  " and target_lengths ", target_lengths.shape(),
+                                  " must be (batch, length), (batch,) and (batch,) for log_probabilities ",
+                                  log_p.shape());
   }
   if (o.blank < 0 || o.blank >= log_p.shape()[2]) {
-    throw IndexError(core::text("ctc: the blank ", o.blank, " is none of ", log_p.shape()[2], " classes"));
+    core::throw_error<IndexError>("ctc: the blank ", o.blank, " is none of ", log_p.shape()[2], " classes");
   }
 }
 

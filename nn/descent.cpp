@@ -56,23 +56,23 @@ Descent::Descent(DescentRule rule)
 
 void Descent::add_group(Descent other, const std::vector<Tensor<Any>>& parameters) {
   if (is_joint() || other.is_joint()) {
-    throw ValueError(core::text(name(), ": ", is_joint() ? name() : other.name(), " is of all parameters together"));
+    core::throw_error<ValueError>(name(), ": ", is_joint() ? name() : other.name(), " is of all parameters together");
   }
   if (other.rules_.size() != 1)
-    throw ValueError(core::text(name(), ": a group goes by one rule, not by groups of its own"));
+    core::throw_error<ValueError>(name(), ": a group goes by one rule, not by groups of its own");
   for (const Tensor<Any>& parameter : parameters) {
     const bool updated = std::any_of(trained_.begin(), trained_.end(),
                                      [&](const Trained& each) { return is_same(each.parameter, parameter); });
     if (updated)
-      throw ValueError(core::text(name(), ": rules of groups are given before their parameters' first update"));
+      core::throw_error<ValueError>(name(), ": rules of groups are given before their parameters' first update");
   }
   rules_.push_back(std::move(other.rules_[0]));
   for (const Tensor<Any>& parameter : parameters) groups_.push_back({parameter, rules_.size() - 1});
 }
 
 Descent& Descent::shard(std::int64_t least) & {
-  if (is_joint()) throw ValueError(core::text(name(), ": is of all parameters together, and cannot be sharded"));
-  if (!trained_.empty()) throw ValueError(core::text(name(), ": shard() comes before the first update"));
+  if (is_joint()) core::throw_error<ValueError>(name(), ": is of all parameters together, and cannot be sharded");
+  if (!trained_.empty()) core::throw_error<ValueError>(name(), ": shard() comes before the first update");
   shard_least_ = std::max<std::int64_t>(1, least);
   return *this;
 }
@@ -104,7 +104,7 @@ std::vector<Tensor<Any>> Descent::states_of(const DescentRule& rule, const Shape
 std::vector<std::size_t> Descent::trained(const std::vector<Tensor<Any>>& parameters) {
   for (const Tensor<Any>& parameter : parameters) {
     if (!is_floating(parameter.dtype())) {
-      throw TypeError(core::text(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained"));
+      core::throw_error<TypeError>(name(), ": a parameter of ", name_of(parameter.dtype()), " cannot be trained");
     }
   }
   if (is_joint()) prepare_joint(parameters);
@@ -143,17 +143,17 @@ void Descent::prepare_joint(const std::vector<Tensor<Any>>& parameters) {
   const bool are_same = std::equal(parameters.begin(), parameters.end(), trained_.begin(), trained_.end(),
                                    [](const Tensor<Any>& a, const Trained& b) { return is_same(a, b.parameter); });
   if (are_same) return;
-  throw ValueError(core::text(name(), ": is of all parameters together, which must be those of the first update: ",
-                              trained_.size(), "; given are ", parameters.size(), ", or others"));
+  core::throw_error<ValueError>(name(), ": is of all parameters together, which must be those of the first update: ",
+                                trained_.size(), "; given are ", parameters.size(), ", or others");
 }
 
 NamedList<Tensor<Any>> Descent::state(const NamedList<Tensor<Any>>& parameters) {
   NamedList<Tensor<Any>> list;
   for (const Named<KeptState>& each : kept_states(parameters)) {
     if (each.value.whole) {
-      throw GraphError(core::text(name(), ": '", each.name,
-                                  "' is one process's part of a sharded state; a Checkpoint takes the whole ones by "
-                                  "add(name, descent, named_parameters())"));
+      core::throw_error<GraphError>(name(), ": '", each.name,
+                                    "' is one process's part of a sharded state; a Checkpoint takes the whole ones by "
+                                    "add(name, descent, named_parameters())");
     }
     list.push_back({each.name, each.value.value});
   }
@@ -185,42 +185,42 @@ NamedList<Descent::KeptState> Descent::kept_states(const NamedList<Tensor<Any>>&
 void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>& parameters, const Gradients& given,
                     std::vector<Update>* instead) {
   if (shard_least_ && !given.are_parts) {
-    throw GraphError(core::text(name(),
-                                ": processes keep parts of its states (shard), for which update() sums gradients "
-                                "itself: give it distributed::weighted(gradients, samples), not average(...)"));
+    core::throw_error<GraphError>(name(),
+                                  ": processes keep parts of its states (shard), for which update() sums gradients "
+                                  "itself: give it distributed::weighted(gradients, samples), not average(...)");
   }
   const std::vector<Tensor<Any>>& gradients = given.values;
   if (parameters.empty() && gradients.empty()) {
-    throw ValueError(core::text(name(), ": the list of parameters is empty; a layer's are those of its members()"));
+    core::throw_error<ValueError>(name(), ": the list of parameters is empty; a layer's are those of its members()");
   }
   if (condition.defined() && (condition.dtype() != DType::boolean || condition.ndim() != 0)) {
-    throw ShapeError(core::text(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
-                                condition.shape(), "; one bool is expected"));
+    core::throw_error<ShapeError>(name(), ": the condition of an update is ", name_of(condition.dtype()), " of shape ",
+                                  condition.shape(), "; one bool is expected");
   }
   const auto give = [&](const Tensor<Any>& state, const Tensor<Any>& next) {
     if (instead != nullptr) instead->push_back({state.value(), cast(next, state.dtype()).value()});
     else assign(state, !condition.defined() ? next : where(condition, next, state));
   };
   if (parameters.size() != gradients.size()) {
-    throw ValueError(core::text(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients"));
+    core::throw_error<ValueError>(name(), ": ", parameters.size(), " parameters and ", gradients.size(), " gradients");
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (gradients[i].shape() == parameters[i].shape()) continue;
-    throw ShapeError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
-                                " is given a gradient of shape ", gradients[i].shape()));
+    core::throw_error<ShapeError>(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
+                                  " is given a gradient of shape ", gradients[i].shape());
   }
   for (const Tensor<Any>& gradient : gradients) {
     const std::string missing = instead == nullptr ? tyto::detail::missing_input(gradient) : std::string();
     if (missing.empty()) continue;
-    throw GraphError(core::text(name(), ": a gradient depends on the placeholder '", missing,
-                                "', which has no value; compile() the step, or give an explicit Graph the updates: "
-                                ".updates = descent.updates(parameters, gradients)"));
+    core::throw_error<GraphError>(name(), ": a gradient depends on the placeholder '", missing,
+                                  "', which has no value; compile() the step, or give an explicit Graph the updates: "
+                                  ".updates = descent.updates(parameters, gradients)");
   }
   DistinctStates updated;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (updated.add(parameters[i])) continue;
-    throw ValueError(core::text(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
-                                " is given twice; its gradient is that of all places that read it"));
+    core::throw_error<ValueError>(name(), ": parameter ", i, " of shape ", parameters[i].shape(),
+                                  " is given twice; its gradient is that of all places that read it");
   }
   const std::vector<std::size_t> found = trained(parameters);
   // In an explicit graph states are read anew by each run: what is computed of them alone is recorded as well.

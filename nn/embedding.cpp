@@ -23,15 +23,15 @@ using Tensors = std::vector<Tensor<Any>>;
 
 void check_table(const char* layer, const EmbeddingOptions& o) {
   if (o.count < 1 || o.features < 1) {
-    throw ValueError(core::text(layer, ": count = ", o.count, " and features = ", o.features, " must be at least 1"));
+    core::throw_error<ValueError>(layer, ": count = ", o.count, " and features = ", o.features, " must be at least 1");
   }
   if (o.padding && (*o.padding < 0 || *o.padding >= o.count)) {
-    throw IndexError(core::text(layer, ": the padding index ", *o.padding, " is not below the count ", o.count));
+    core::throw_error<IndexError>(layer, ": the padding index ", *o.padding, " is not below the count ", o.count);
   }
   if (o.max_norm && !(*o.max_norm > 0)) {
-    throw ValueError(core::text(layer, ": max_norm = ", *o.max_norm, " must be positive"));
+    core::throw_error<ValueError>(layer, ": max_norm = ", *o.max_norm, " must be positive");
   }
-  if (!(o.p > 0)) throw ValueError(core::text(layer, ": p = ", o.p, " must be positive"));
+  if (!(o.p > 0)) core::throw_error<ValueError>(layer, ": p = ", o.p, " must be positive");
 }
 
 Tensor<Any> table(const char* layer, const EmbeddingOptions& o) {
@@ -44,7 +44,7 @@ Tensor<Any> table(const char* layer, const EmbeddingOptions& o) {
 
 void check_indices(const char* layer, const Tensor<Any>& indices) {
   if (!is_integer(indices.dtype())) {
-    throw TypeError(core::text(layer, ": indices are ", name_of(indices.dtype()), "; integers are expected"));
+    core::throw_error<TypeError>(layer, ": indices are ", name_of(indices.dtype()), "; integers are expected");
   }
 }
 
@@ -120,11 +120,11 @@ Tensor<Any> largest_listed(const Tensor<Any>& rows, const Tensor<Any>& bag, cons
 /// Offsets whose values are known must begin at 0, not descend, and not lie beyond the places.
 void check_offsets(const Tensor<Any>& offsets, std::int64_t places) {
   if (!is_integer(offsets.dtype()) || offsets.ndim() != 1) {
-    throw ShapeError(core::text("EmbeddingBag: offsets ", offsets.shape(), " of ", name_of(offsets.dtype()),
-                                " must be integers (bags,)"));
+    core::throw_error<ShapeError>("EmbeddingBag: offsets ", offsets.shape(), " of ", name_of(offsets.dtype()),
+                                  " must be integers (bags,)");
   }
   if (offsets.size() == 0 && places > 0) {
-    throw ShapeError(core::text("EmbeddingBag: ", places, " places are in no bag: there are no offsets"));
+    core::throw_error<ShapeError>("EmbeddingBag: ", places, " places are in no bag: there are no offsets");
   }
   const std::optional<Tensor<Eager>> values = known(offsets);
   if (!values) return;
@@ -132,9 +132,9 @@ void check_offsets(const Tensor<Any>& offsets, std::int64_t places) {
   for (std::size_t bag = 0; bag < begins.size(); ++bag) {
     const std::int64_t least = bag == 0 ? 0 : begins[bag - 1], most = bag == 0 ? 0 : places;
     if (begins[bag] >= least && begins[bag] <= most) continue;
-    throw ValueError(core::text("EmbeddingBag: offset ", bag, " is ", begins[bag],
-                                "; the first is 0, none is below the", " one before it or above the ", places,
-                                " places"));
+    core::throw_error<ValueError>("EmbeddingBag: offset ", bag, " is ", begins[bag],
+                                  "; the first is 0, none is below the", " one before it or above the ", places,
+                                  " places");
   }
 }
 
@@ -202,8 +202,8 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
     }
     if (listed) check_offsets(bags.offsets, indices.size());
     if (bags.weights.defined() && (options.mode != BagMode::sum || bags.weights.shape() != indices.shape())) {
-      throw ShapeError(core::text(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
-                                  " of a sum, BagMode::sum"));
+      core::throw_error<ShapeError>(name, ": weights ", bags.weights.shape(), " are of the indices ", indices.shape(),
+                                    " of a sum, BagMode::sum");
     }
     const Tensor<Any> rows = looked_up(name, weight, indices, of_bag(options), phase);
     const auto bagged = [&](const Tensor<Any>& each, const Tensor<Any>& weights) {

@@ -61,6 +61,10 @@ std::ostream& operator<<(std::ostream& out, const FoundNan& found) {
   return out << core::text(found.where, ", of shape ", found.shape, ", is NaN first at ", found.index);
 }
 
+std::ostream& operator<<(std::ostream& out, const std::optional<FoundNan>& found) {
+  return found ? out << *found : out << "no NaN";
+}
+
 std::optional<FoundNan> find_nan(const Tensor<Any>& x) { return found_in("the tensor", x); }
 
 std::optional<FoundNan> find_nan(const NamedList<Tensor<Any>>& tensors) {

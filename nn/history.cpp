@@ -90,7 +90,7 @@ class StateReader {
 
 TrainingHistory::TrainingHistory(HistoryOptions options) : options_(std::move(options)) {
   if (options_.every < 0)
-    throw ValueError(core::text("TrainingHistory: every = ", options_.every, " must be at least 0"));
+    core::throw_error<ValueError>("TrainingHistory: every = ", options_.every, " must be at least 0");
 }
 
 bool TrainingHistory::add_loss(double loss) {
@@ -130,7 +130,7 @@ std::int64_t TrainingHistory::rows_since_best(const std::string& figure, bool la
     if (value == nullptr) {
       std::string names;
       for (const Named<double>& each : rows_[i].figures) names += (names.empty() ? "" : ", ") + each.name;
-      throw ValueError(core::text("TrainingHistory: no figure is called '", figure, "' among ", names));
+      core::throw_error<ValueError>("TrainingHistory: no figure is called '", figure, "' among ", names);
     }
     const double least = *rows_[best].figures.find(figure);
     // A figure that is no number is no improvement, and any number is one on it.

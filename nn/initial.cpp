@@ -58,7 +58,7 @@ Initialiser truncated_normal_weights(double stddev) {
 Initialiser orthogonal_weights(double gain) {
   return [gain](const Shape& shape, const Fans&, DType dtype) {
     if (shape.size() < 2) {
-      throw ShapeError(core::text("orthogonal_weights: the shape ", shape, " must have at least 2 axes"));
+      core::throw_error<ShapeError>("orthogonal_weights: the shape ", shape, " must have at least 2 axes");
     }
     const std::int64_t columns = shape.back(), rows = element_count(shape) / std::max<std::int64_t>(columns, 1);
     const bool wide = rows < columns;

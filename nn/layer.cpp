@@ -34,9 +34,10 @@ void require_listed(const Module& called, const Module& caller) {
   for (const Tensor<Any>& parameter : called.parameters()) {
     if (listed_states->contains(parameter)) continue;
     const char* const function = dynamic_cast<const Layer*>(&caller) == nullptr ? "as_call" : "forward()";
-    throw ValueError(core::text(class_name(caller), ": ", function, " calls a ", class_name(called),
-                                " that members() does not list, so its parameters would be neither trained nor saved; "
-                                "list it, {\"name\", layer}, or freeze() it"));
+    core::throw_error<ValueError>(
+        class_name(caller), ": ", function, " calls a ", class_name(called),
+        " that members() does not list, so its parameters would be neither trained nor saved; "
+        "list it, {\"name\", layer}, or freeze() it");
   }
 }
 

@@ -13,12 +13,12 @@
 namespace tyto::nn {
 
 inline void check_sizes(const char* layer, std::int64_t in, std::int64_t out) {
-  if (in < 1 || out < 1) throw ValueError(core::text(layer, ": in = ", in, " and out = ", out, " must be at least 1"));
+  if (in < 1 || out < 1) core::throw_error<ValueError>(layer, ": in = ", in, " and out = ", out, " must be at least 1");
 }
 
 inline void check_floating(const std::string& layer, const Tensor<Any>& x) {
   if (!is_floating(x.dtype())) {
-    throw TypeError(core::text(layer, ": x is ", name_of(x.dtype()), "; a floating type is expected"));
+    core::throw_error<TypeError>(layer, ": x is ", name_of(x.dtype()), "; a floating type is expected");
   }
 }
 
@@ -53,13 +53,13 @@ inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 
 Tensor<Any> to_multiply(const Tensor<Any>& x);
 
 inline void check_space(const char* layer, const Tensor<Any>& x) {
-  if (x.ndim() < 3) throw ShapeError(core::text(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)"));
+  if (x.ndim() < 3) core::throw_error<ShapeError>(layer, ": x ", x.shape(), " must be (batch, spatial..., channels)");
 }
 
 /// A length for each axis of space; given are as many, or one for all.
 inline Shape along_space(const char* layer, const char* what, const PerAxis& given, std::size_t axes) {
   if (given.size() != 1 && given.size() != axes) {
-    throw ShapeError(core::text(layer, ": the ", what, " ", given, " must have 1 or ", axes, " lengths"));
+    core::throw_error<ShapeError>(layer, ": the ", what, " ", given, " must have 1 or ", axes, " lengths");
   }
   return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
 }

@@ -62,7 +62,7 @@ Array direction_of(const Array& gradient, const OptimiserState& own) {
 }  // namespace
 
 Descent lbfgs(const LbfgsOptions& o) {
-  if (o.history < 1) throw ValueError(core::text("lbfgs: history = ", o.history, " must be at least 1"));
+  if (o.history < 1) core::throw_error<ValueError>("lbfgs: history = ", o.history, " must be at least 1");
   const auto change = [o](const UpdateContext& context) {
     const OptimiserState own(context.state);
     const Array& gradient = context.gradient;

@@ -19,7 +19,7 @@ Linear::Linear(const LinearOptions& options) {
 
 Tensor<Any> Linear::forward(const Tensor<Any>& x, Phase) const {
   if (x.ndim() < 1 || x.shape().back() != weight.shape()[0]) {
-    throw ShapeError(core::text("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]));
+    core::throw_error<ShapeError>("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]);
   }
   const Tensor<Any> product = matmul(to_multiply(x), to_multiply(weight));
   return !bias.defined() ? product : product + to_multiply(bias);
@@ -29,8 +29,8 @@ Members Linear::members() const { return {{"weight", weight, StateKind::paramete
 
 Bilinear::Bilinear(const BilinearOptions& options) {
   if (options.left < 1 || options.right < 1 || options.out < 1) {
-    throw ValueError(core::text("Bilinear: left = ", options.left, ", right = ", options.right,
-                                " and out = ", options.out, " must be at least 1"));
+    core::throw_error<ValueError>("Bilinear: left = ", options.left, ", right = ", options.right,
+                                  " and out = ", options.out, " must be at least 1");
   }
   const Fans fans{static_cast<double>(options.left), static_cast<double>(options.out)};
   const Shape shape{options.out, options.left, options.right};
@@ -42,8 +42,8 @@ Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const 
   return LayerCall(*this, current_phase()).run([&]() -> Tensor<Any> {
     const std::int64_t left = weight.shape()[1], right = weight.shape()[2];
     if (a.ndim() < 1 || a.ndim() != b.ndim() || a.shape().back() != left || b.shape().back() != right) {
-      throw ShapeError(core::text("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left,
-                                  " and ", right, ", the others equal"));
+      core::throw_error<ShapeError>("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left,
+                                    " and ", right, ", the others equal");
     }
     const Tensor<Any> y =
         einsum("...i,kij,...j->...k", std::vector<Tensor<Any>>{to_multiply(a), to_multiply(weight), to_multiply(b)});

@@ -71,7 +71,7 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
     const std::string name = options.rename ? options.rename(array.name) : array.name;
     if (name.empty()) continue;
     if (!by_name.emplace(name, &array.value).second) {
-      throw IoError(core::text(path, ": two tensors are called '", name, "', the second of them '", array.name, "'"));
+      core::throw_error<IoError>(path, ": two tensors are called '", name, "', the second of them '", array.name, "'");
     }
   }
   LoadReport report;
@@ -88,8 +88,8 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
     const Shape expected = shape_in_file(state, layout);
     const DType type = state.state().dtype();
     if (array.shape != expected || !castable(array.dtype, type)) {
-      throw IoError(core::text(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
-                               ", expected ", tyto::name_of(type), " of shape ", expected));
+      core::throw_error<IoError>(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
+                                 ", expected ", tyto::name_of(type), " of shape ", expected);
     }
     pairs.emplace_back(state, &array);
     present.add(state.state());
@@ -102,14 +102,14 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   }
   for (const auto& left : by_name) report.left_over.push_back(left.first);
   if (options.strict && !report.missing.empty()) {
-    throw IoError(core::text(path, ": the file lacks ", some_of(report.missing),
-                             report.left_over.empty()
-                                 ? ""
-                                 : core::text("; it has ", some_of(report.left_over),
-                                              " instead, to which LoadOptions::rename may give other names")));
+    core::throw_error<IoError>(path, ": the file lacks ", some_of(report.missing),
+                               report.left_over.empty()
+                                   ? ""
+                                   : core::text("; it has ", some_of(report.left_over),
+                                                " instead, to which LoadOptions::rename may give other names"));
   }
   if (options.strict && !report.left_over.empty()) {
-    throw IoError(core::text(path, ": the model has nothing called ", some_of(report.left_over)));
+    core::throw_error<IoError>(path, ": the model has nothing called ", some_of(report.left_over));
   }
   // One after the other, so that weights are not all held twice; a file that cannot be read changes nothing.
   std::vector<Tensor<Any>> values;
@@ -136,7 +136,7 @@ void save(const Module& model, const std::string& path) {
   for (Named<Tensor<Any>>& state : states) state.value = stop_gradient(state.value);
   if (path.ends_with(".safetensors")) return write_safetensors(path, states);
   if (path.ends_with(".npz")) return write_npz(path, states);
-  throw IoError(core::text("save: ", path, " must end in .safetensors or .npz"));
+  core::throw_error<IoError>("save: ", path, " must end in .safetensors or .npz");
 }
 
 }  // namespace nn

@@ -20,8 +20,8 @@ inline Tensor<Any> reduced(const Tensor<Any>& losses, Reduction reduction) {
 
 inline void check_pair(const char* loss, const Tensor<Any>& prediction, const Tensor<Any>& target) {
   if (prediction.shape() != target.shape()) {
-    throw ShapeError(core::text(loss, ": the prediction ", prediction.shape(), " and the target ", target.shape(),
-                                " must have one shape"));
+    core::throw_error<ShapeError>(loss, ": the prediction ", prediction.shape(), " and the target ", target.shape(),
+                                  " must have one shape");
   }
   if (!is_floating(prediction.dtype())) {
     throw TypeError(

@@ -18,7 +18,7 @@ namespace detail {
 namespace {
 
 void check_bend(const char* loss, const char* name, double value) {
-  if (!(value > 0)) throw ValueError(core::text(loss, ": ", name, " = ", value, " must be positive"));
+  if (!(value > 0)) core::throw_error<ValueError>(loss, ": ", name, " = ", value, " must be positive");
 }
 
 }  // namespace
@@ -102,8 +102,8 @@ Tensor<Any> cosine_embedding(const Tensor<Any>& a, const Tensor<Any>& b, const T
   Shape rows = a.shape();
   if (rows.size() > 0) rows = Shape(std::span(a.shape().data(), a.shape().size() - 1));
   if (t.shape() != rows) {
-    throw ShapeError(core::text("cosine_embedding: the target ", t.shape(), " must be ", rows,
-                                ", a number for each of the vectors ", a.shape()));
+    core::throw_error<ShapeError>("cosine_embedding: the target ", t.shape(), " must be ", rows,
+                                  ", a number for each of the vectors ", a.shape());
   }
   if (const auto found = core::in_f32(&cosine_embedding, a, b, t, o)) return *found;
   constexpr double tiny = 1e-12;

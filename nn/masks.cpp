@@ -23,8 +23,8 @@ using T = Tensor<Any>;
 
 void check_masks(const char* function, const T& masks, std::int64_t axes) {
   if (masks.ndim() < axes) {
-    throw ShapeError(core::text(function, ": masks (..., ", axes > 2 ? "count, " : "",
-                                "height, width) are needed, not ", masks.shape()));
+    core::throw_error<ShapeError>(function, ": masks (..., ", axes > 2 ? "count, " : "",
+                                  "height, width) are needed, not ", masks.shape());
   }
 }
 
@@ -63,7 +63,7 @@ T flattened_masks(const char* function, const T& masks) {
 T mask_boxes(const T& masks) {
   check_masks("mask_boxes", masks, 2);
   if (masks.shape().back() == 0 || masks.shape()[masks.shape().size() - 2] == 0) {
-    throw ShapeError(core::text("mask_boxes: masks of shape ", masks.shape(), " have no pixels"));
+    core::throw_error<ShapeError>("mask_boxes: masks of shape ", masks.shape(), " have no pixels");
   }
   const T there = not_equal(masks, 0);
   std::vector<T> low, high;
@@ -91,7 +91,7 @@ T paste_masks(const T& masks, const T& boxes, std::int64_t height, std::int64_t 
   check_masks("paste_masks", masks, 2);
   check_boxes("paste_masks", boxes, 1);
   check_floating("paste_masks", masks);
-  if (height < 1 || width < 1) throw ValueError(core::text("paste_masks: a picture of ", height, " x ", width));
+  if (height < 1 || width < 1) core::throw_error<ValueError>("paste_masks: a picture of ", height, " x ", width);
   if (const auto found = core::in_f32(&paste_masks, masks, boxes, height, width)) return *found;
   const std::int64_t rows = masks.shape()[masks.shape().size() - 2], columns = masks.shape().back();
   const T down = stretched(boxes(ellipsis, 1), boxes(ellipsis, 3), height, rows);
@@ -133,8 +133,9 @@ T match_detections(const T& given, const std::vector<double>& thresholds) {
 T average_precision(const T& given, const T& right, const T& objects) {
   check_floating("average_precision", given);
   if (given.ndim() != 1 || right.ndim() < 1 || right.shape().back() != given.shape()[0]) {
-    throw ShapeError(core::text("average_precision: scores (detections,) and right (..., detections) are needed, not ",
-                                given.shape(), " and ", right.shape()));
+    core::throw_error<ShapeError>(
+        "average_precision: scores (detections,) and right (..., detections) are needed, not ", given.shape(), " and ",
+        right.shape());
   }
   if (const auto found = core::in_f32(&average_precision, given, right, objects)) return *found;
   const T scores = refuse_nan("average_precision", "scores", given);

@@ -42,12 +42,12 @@ Array orthogonalised(const Array& x, std::int64_t iterations, double epsilon) {
 
 Descent adafactor(const AdafactorOptions& o) {
   if (!(o.decay_power <= 0)) {
-    throw ValueError(core::text("adafactor: decay_power = ", o.decay_power, " must be at most 0"));
+    core::throw_error<ValueError>("adafactor: decay_power = ", o.decay_power, " must be at most 0");
   }
-  if (!(o.clip >= 1)) throw ValueError(core::text("adafactor: clip = ", o.clip, " must be at least 1"));
+  if (!(o.clip >= 1)) core::throw_error<ValueError>("adafactor: clip = ", o.clip, " must be at least 1");
   if (!(o.epsilon1.value_or(0) >= 0 && o.epsilon2 >= 0 && o.weight_decay >= 0)) {
-    throw ValueError(core::text("adafactor: epsilon1 = ", o.epsilon1.value_or(0), ", epsilon2 = ", o.epsilon2,
-                                " and weight_decay = ", o.weight_decay, " must be at least 0"));
+    core::throw_error<ValueError>("adafactor: epsilon1 = ", o.epsilon1.value_or(0), ", epsilon2 = ", o.epsilon2,
+                                  " and weight_decay = ", o.weight_decay, " must be at least 0");
   }
   const auto change = [o](const UpdateContext& context) {
     const Array &gradient = context.gradient, squares = square(gradient);
@@ -87,11 +87,11 @@ Descent adafactor(const AdafactorOptions& o) {
 
 Descent muon(const MuonOptions& o) {
   if (!(o.momentum >= 0 && o.momentum < 1)) {
-    throw ValueError(core::text("muon: momentum = ", o.momentum, " must be in [0, 1)"));
+    core::throw_error<ValueError>("muon: momentum = ", o.momentum, " must be in [0, 1)");
   }
   if (!(o.weight_decay >= 0))
-    throw ValueError(core::text("muon: weight_decay = ", o.weight_decay, " must be at least 0"));
-  if (o.iterations < 1) throw ValueError(core::text("muon: iterations = ", o.iterations, " must be at least 1"));
+    core::throw_error<ValueError>("muon: weight_decay = ", o.weight_decay, " must be at least 0");
+  if (o.iterations < 1) core::throw_error<ValueError>("muon: iterations = ", o.iterations, " must be at least 1");
   const auto change = [o](const UpdateContext& context) {
     const Shape& shape = context.parameter.shape();
     if (shape.size() < 2) {

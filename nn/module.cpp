@@ -109,7 +109,7 @@ void Module::set_frozen(const char* function, std::string_view part, bool frozen
     meant.add(state.state());
   });
   if (!found && !part.empty()) {
-    throw ValueError(core::text(function, ": there is no parameter '", part, "'; there are: ", names));
+    core::throw_error<ValueError>(function, ": there is no parameter '", part, "'; there are: ", names);
   }
   visit_states([&](const std::string&, const Module& owner, const Member& state) {
     if (!meant.contains(state.state())) return;

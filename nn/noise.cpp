@@ -14,7 +14,7 @@ namespace nn {
 namespace {
 
 double checked_rate(const char* layer, double rate) {
-  if (!(rate >= 0 && rate < 1)) throw ValueError(core::text(layer, ": the rate ", rate, " must be in [0, 1)"));
+  if (!(rate >= 0 && rate < 1)) core::throw_error<ValueError>(layer, ": the rate ", rate, " must be in [0, 1)");
   return rate;
 }
 
@@ -33,7 +33,7 @@ ChannelDropout::ChannelDropout(double probability) : rate(checked_rate("ChannelD
 
 Tensor<Any> ChannelDropout::forward(const Tensor<Any>& x, Phase phase) const {
   if (x.ndim() < 3)
-    throw ShapeError(core::text("ChannelDropout: x ", x.shape(), " must be (batch, spatial..., channels)"));
+    core::throw_error<ShapeError>("ChannelDropout: x ", x.shape(), " must be (batch, spatial..., channels)");
   if (phase != training || rate == 0) return x;
   Shape shape(static_cast<std::size_t>(x.ndim()), 1);
   shape[0] = x.shape()[0];
@@ -56,7 +56,7 @@ Tensor<Any> AlphaDropout::forward(const Tensor<Any>& x, Phase phase) const {
 
 GaussianNoise::GaussianNoise(double deviation) : stddev(deviation) {
   if (!(deviation >= 0 && std::isfinite(deviation))) {
-    throw ValueError(core::text("GaussianNoise: the deviation ", deviation, " must be finite and at least 0"));
+    core::throw_error<ValueError>("GaussianNoise: the deviation ", deviation, " must be finite and at least 0");
   }
 }
 

@@ -69,13 +69,13 @@ Tensor<Any> by_statistics(const Tensor<Any>& x, const Tensor<Any>& mean, const T
 void check_channels_of(const std::string& layer, const Tensor<Any>& x, std::int64_t channels) {
   check_floating(layer, x);
   if (x.ndim() < 2 || x.shape().back() != channels) {
-    throw ShapeError(core::text(layer, ": the last axis of x ", x.shape(), " must be of ", channels, " channels"));
+    core::throw_error<ShapeError>(layer, ": the last axis of x ", x.shape(), " must be of ", channels, " channels");
   }
 }
 
 void check_channel_count(const char* layer, std::int64_t channels, double epsilon) {
-  if (channels < 1) throw ValueError(core::text(layer, ": channels = ", channels, " must be at least 1"));
-  if (!(epsilon >= 0)) throw ValueError(core::text(layer, ": epsilon = ", epsilon, " must be at least 0"));
+  if (channels < 1) core::throw_error<ValueError>(layer, ": channels = ", channels, " must be at least 1");
+  if (!(epsilon >= 0)) core::throw_error<ValueError>(layer, ": epsilon = ", epsilon, " must be at least 0");
 }
 
 Tensor<Any> running(const char* name, double value, std::int64_t channels, DType dtype) {
@@ -96,7 +96,7 @@ IntList last_axes(const char* layer, const Tensor<Any>& x, const Shape& shape) {
   check_floating(layer, x);
   const auto rank = static_cast<std::size_t>(x.ndim());
   const bool fits = rank >= shape.size() && std::equal(shape.begin(), shape.end(), x.shape().end() - shape.size());
-  if (!fits) throw ShapeError(core::text(layer, ": the last axes of x ", x.shape(), " must be ", shape));
+  if (!fits) core::throw_error<ShapeError>(layer, ": the last axes of x ", x.shape(), " must be ", shape);
   IntList axes;
   for (std::size_t i = rank - shape.size(); i < rank; ++i) axes.push_back(static_cast<std::int64_t>(i));
   return axes;
@@ -104,7 +104,7 @@ IntList last_axes(const char* layer, const Tensor<Any>& x, const Shape& shape) {
 
 void check_last_shape(const char* layer, const Shape& shape) {
   if (shape.empty() || element_count(shape) < 1) {
-    throw ShapeError(core::text(layer, ": the shape ", shape, " must have an axis, and none that is empty"));
+    core::throw_error<ShapeError>(layer, ": the shape ", shape, " must have an axis, and none that is empty");
   }
 }
 
@@ -123,7 +123,7 @@ double spacing(DType dtype) {
 BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(given), spatial_axes_(spatial_axes) {
   check_channel_count("BatchNorm", given.channels, given.epsilon);
   if (given.momentum && !(*given.momentum >= 0 && *given.momentum <= 1)) {
-    throw ValueError(core::text("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]"));
+    core::throw_error<ValueError>("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]");
   }
   if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
   if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
@@ -151,15 +151,15 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
   check_channels_of(name, x, options.channels);
   const int rank = x.ndim();
   if (rank != spatial_axes_ + 2 && !(spatial_axes_ == 1 && rank == 2)) {
-    throw ShapeError(core::text(name, ": x ", x.shape(), " must have ", spatial_axes_ + 2, " axes",
-                                spatial_axes_ == 1 ? ", or 2" : ""));
+    core::throw_error<ShapeError>(name, ": x ", x.shape(), " must have ", spatial_axes_ + 2, " axes",
+                                  spatial_axes_ == 1 ? ", or 2" : "");
   }
   if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   Tensor<Any> y;
   if (phase == training || !options.track) {
     const std::int64_t count = x.size() / options.channels;
     if (phase == training && count < 2) {
-      throw ShapeError(core::text(name, ": x ", x.shape(), " has one number a channel; training needs more"));
+      core::throw_error<ShapeError>(name, ": x ", x.shape(), " has one number a channel; training needs more");
     }
     IntList axes = spatial_axes_of(x);
     axes.push_back(0);
@@ -208,7 +208,7 @@ Tensor<Any> InstanceNorm::forward(const Tensor<Any>& x, Phase phase) const {
   }
   const IntList space = spatial_axes_of(x);
   const std::int64_t count = x.size() / (std::max<std::int64_t>(x.shape()[0], 1) * options.channels);
-  if (count < 2) throw ShapeError(core::text("InstanceNorm: x ", x.shape(), " has one number a channel of a sample"));
+  if (count < 2) core::throw_error<ShapeError>("InstanceNorm: x ", x.shape(), " has one number a channel of a sample");
   const Moments of = moments(x, space);
   if (phase == training && options.track) {
     const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
@@ -229,7 +229,7 @@ Members InstanceNorm::members() const {
 GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {
   check_channel_count("GroupNorm", given.channels, given.epsilon);
   if (given.groups < 1 || given.channels % given.groups != 0) {
-    throw ValueError(core::text("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels));
+    core::throw_error<ValueError>("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels);
   }
   if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
   if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
@@ -263,13 +263,13 @@ Tensor<Any> LayerNorm::forward(const Tensor<Any>& x, Phase phase) const {
 Members LayerNorm::members() const { return {{"weight", weight}, {"bias", bias}}; }
 
 LocalResponseNorm::LocalResponseNorm(const LocalResponseNormOptions& given) : options(given) {
-  if (given.size < 1) throw ValueError(core::text("LocalResponseNorm: size = ", given.size, " must be at least 1"));
+  if (given.size < 1) core::throw_error<ValueError>("LocalResponseNorm: size = ", given.size, " must be at least 1");
 }
 
 Tensor<Any> LocalResponseNorm::forward(const Tensor<Any>& x, Phase phase) const {
   check_floating("LocalResponseNorm", x);
   if (x.ndim() < 2) {
-    throw ShapeError(core::text("LocalResponseNorm: x ", x.shape(), " must be (batch, spatial..., channels)"));
+    core::throw_error<ShapeError>("LocalResponseNorm: x ", x.shape(), " must be (batch, spatial..., channels)");
   }
   if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   const Tensor<Any> total = moving_sum(square(x), options.size / 2, (options.size - 1) / 2);

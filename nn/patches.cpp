@@ -40,8 +40,8 @@ WindowGrid grid_of(const char* function, const Shape& space, const PerAxis& wind
   }
   for (std::size_t i = 0; i < axes; ++i) {
     if (grid.window[i] < 1 || grid.stride[i] < 1 || grid.dilation[i] < 1) {
-      throw ValueError(core::text(function, ": the window ", grid.window, ", stride ", grid.stride, " and dilation ",
-                                  grid.dilation, " must have lengths from 1 on"));
+      core::throw_error<ValueError>(function, ": the window ", grid.window, ", stride ", grid.stride, " and dilation ",
+                                    grid.dilation, " must have lengths from 1 on");
     }
     const std::int64_t extent = grid.dilation[i] * (grid.window[i] - 1) + 1;
     if (padding.kind() == Padding::Kind::same) {
@@ -52,7 +52,7 @@ WindowGrid grid_of(const char* function, const Shape& space, const PerAxis& wind
     }
     const std::int64_t free = space[i] + grid.before[i] + grid.after[i] - extent;
     if (free < 0) {
-      throw ShapeError(core::text(function, ": windows of ", grid.window, " do not fit into space of ", space));
+      core::throw_error<ShapeError>(function, ": windows of ", grid.window, " do not fit into space of ", space);
     }
     grid.results[i] = free / grid.stride[i] + 1;
   }
@@ -104,8 +104,9 @@ Tensor<Any> Fold::forward(const Tensor<Any>& patches, Phase) const {
   const WindowGrid grid = grid_of("Fold", size, window, options.stride, options.dilation, options.padding);
   const std::int64_t elements = grid.elements();
   if (patches.ndim() != 3 || patches.shape()[1] != grid.places() || patches.shape()[2] % elements != 0) {
-    throw ShapeError(core::text("Fold: patches ", patches.shape(), " must be (batch, ", grid.places(),
-                                ", a multiple of ", elements, ") for windows of ", grid.window, " in space of ", size));
+    core::throw_error<ShapeError>("Fold: patches ", patches.shape(), " must be (batch, ", grid.places(),
+                                  ", a multiple of ", elements, ") for windows of ", grid.window, " in space of ",
+                                  size);
   }
   const std::int64_t batch = patches.shape()[0], channels = patches.shape()[2] / elements;
   // A transposed convolution of each channel on its own, in which element k of a window has a kernel with its one
@@ -142,7 +143,7 @@ MaxPooled<Any> max_pool_with_indices(const Tensor<Any>& x, const PerAxis& window
   constexpr const char* name = "max_pool_with_indices";
   check_space(name, x);
   if (options.layout != nhwc || options.ceil_mode) {
-    throw ValueError(core::text(name, ": channels lie last, and no window reaches beyond the end"));
+    core::throw_error<ValueError>(name, ": channels lie last, and no window reaches beyond the end");
   }
   const Shape space = space_of(x);
   const PerAxis& stride = options.stride.empty() ? window : options.stride;
@@ -160,8 +161,8 @@ Tensor<Any> max_unpool(const Tensor<Any>& values, const Tensor<Any>& indices, co
   constexpr const char* name = "max_unpool";
   check_space(name, values);
   if (indices.shape() != values.shape() || !is_integer(indices.dtype())) {
-    throw ShapeError(core::text(name, ": the indices ", indices.shape(), " of ", name_of(indices.dtype()),
-                                " must be integers in the shape of the values ", values.shape()));
+    core::throw_error<ShapeError>(name, ": the indices ", indices.shape(), " of ", name_of(indices.dtype()),
+                                  " must be integers in the shape of the values ", values.shape());
   }
   const Shape pooled = space_of(values);
   const Shape lengths = along_space(name, "window", window, pooled.size());
@@ -174,7 +175,7 @@ Tensor<Any> max_unpool(const Tensor<Any>& values, const Tensor<Any>& indices, co
     }
   }
   if (space.size() != pooled.size()) {
-    throw ShapeError(core::text(name, ": the size ", space, " must have ", pooled.size(), " lengths"));
+    core::throw_error<ShapeError>(name, ": the size ", space, " must have ", pooled.size(), " lengths");
   }
   const std::int64_t batch = values.shape()[0], channels = values.shape().back(), places = element_count(pooled);
   const Shape rows{batch, places, channels};

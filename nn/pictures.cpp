@@ -26,13 +26,13 @@ Picture picture_of(std::span<const std::byte> bytes, std::int64_t height, std::i
 Pictures::Pictures(const Tensor<Any>& images, const Tensor<Any>& labels, std::vector<PictureTransform> transforms)
     : transforms_(std::move(transforms)) {
   if (images.ndim() != 4 || images.dtype() != DType::u8 || labels.shape() != Shape{images.shape()[0]}) {
-    throw ShapeError(core::text("Pictures: images ", name_of(images.dtype()), " ", images.shape(), " and labels ",
-                                labels.shape(), "; expected u8 (count, height, width, channels) and (count,)"));
+    core::throw_error<ShapeError>("Pictures: images ", name_of(images.dtype()), " ", images.shape(), " and labels ",
+                                  labels.shape(), "; expected u8 (count, height, width, channels) and (count,)");
   }
   labels_ = labels.to_vector<std::int64_t>();
   const Shape shape = images.shape();
   if (std::ranges::count(shape, 0) != 0 && shape[0] != 0) {
-    throw ShapeError(core::text("Pictures: images ", shape, " have no pixels"));
+    core::throw_error<ShapeError>("Pictures: images ", shape, " have no pixels");
   }
   // A tensor of its own, held for its bytes, which are read once here: what is lazy is evaluated on this thread, and
   // reading the caller's again may move what was read of it.
@@ -46,7 +46,7 @@ Pictures::Pictures(const Tensor<Any>& images, const Tensor<Any>& labels, std::ve
 Pictures::Pictures(const ImageFolder& folder, std::vector<PictureTransform> transforms)
     : labels_(folder.labels), transforms_(std::move(transforms)) {
   if (folder.paths.size() != folder.labels.size()) {
-    throw ShapeError(core::text("Pictures: ", folder.paths.size(), " files and ", folder.labels.size(), " labels"));
+    core::throw_error<ShapeError>("Pictures: ", folder.paths.size(), " files and ", folder.labels.size(), " labels");
   }
   picture_ = [paths = folder.paths](std::int64_t sample) {
     const HostArray image = tyto::detail::read_image_file(paths[static_cast<std::size_t>(sample)], {});
@@ -68,10 +68,10 @@ HostBatch Pictures::read(std::span<const std::int64_t> samples, const Key& key) 
       batch.inputs.shape = shape;
       batch.inputs.bytes.resize(size * samples.size());
     } else if (shape != batch.inputs.shape) {
-      throw ShapeError(core::text("Pictures: picture ", sample, " is ", picture.height, " x ", picture.width, " x ",
-                                  picture.channels, " after its transforms, picture ", samples[0],
-                                  " of the same batch ", batch.inputs.shape[1], " x ", batch.inputs.shape[2], " x ",
-                                  batch.inputs.shape[3]));
+      core::throw_error<ShapeError>("Pictures: picture ", sample, " is ", picture.height, " x ", picture.width, " x ",
+                                    picture.channels, " after its transforms, picture ", samples[0],
+                                    " of the same batch ", batch.inputs.shape[1], " x ", batch.inputs.shape[2], " x ",
+                                    batch.inputs.shape[3]);
     }
     std::memcpy(batch.inputs.bytes.data() + i * size, picture.values.data(), size);
     std::memcpy(batch.targets.bytes.data() + i * sizeof(std::int64_t), &labels_[static_cast<std::size_t>(sample)],

@@ -40,7 +40,7 @@ Tensor<Any> adaptive_max(const Tensor<Any>& x, std::size_t axis, std::int64_t si
 }
 
 void check_factor(const char* layer, std::int64_t factor) {
-  if (factor < 1) throw ValueError(core::text(layer, ": the factor ", factor, " must be at least 1"));
+  if (factor < 1) core::throw_error<ValueError>(layer, ": the factor ", factor, " must be at least 1");
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Tensor<Any> AveragePool::forward(const Tensor<Any>& x, Phase) const { return ave
 
 PowerPool::PowerPool(double p, PerAxis size, PoolOptions given)
     : power(p), window(std::move(size)), options(std::move(given)) {
-  if (!(p > 0 && std::isfinite(p))) throw ValueError(core::text("PowerPool: the power ", p, " must be positive"));
+  if (!(p > 0 && std::isfinite(p))) core::throw_error<ValueError>("PowerPool: the power ", p, " must be positive");
   options.count_padding = true;
 }
 
@@ -72,7 +72,7 @@ Tensor<Any> AdaptiveAveragePool::forward(const Tensor<Any>& x, Phase) const { re
 Tensor<Any> AdaptiveMaxPool::forward(const Tensor<Any>& x, Phase) const {
   const Shape lengths = along_space_of(x, "AdaptiveMaxPool", "size", size);
   for (const std::int64_t length : lengths) {
-    if (length < 1) throw ValueError(core::text("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on"));
+    if (length < 1) core::throw_error<ValueError>("AdaptiveMaxPool: the size ", size, " must have lengths from 1 on");
   }
   // The last axis first: of equal elements the first one is then that of the first row.
   Tensor<Any> y = x;
@@ -112,7 +112,7 @@ PixelShuffle::PixelShuffle(std::int64_t r) : factor(r) { check_factor("PixelShuf
 Tensor<Any> PixelShuffle::forward(const Tensor<Any>& x, Phase) const {
   const std::int64_t square = factor * factor;
   if (x.ndim() != 4 || x.shape()[3] % square != 0) {
-    throw ShapeError(core::text("PixelShuffle: x ", x.shape(), " must have 4 axes, the last a multiple of ", square));
+    core::throw_error<ShapeError>("PixelShuffle: x ", x.shape(), " must have 4 axes, the last a multiple of ", square);
   }
   const std::int64_t n = x.shape()[0], h = x.shape()[1], w = x.shape()[2], c = x.shape()[3] / square;
   return reshape(transpose(reshape(x, {n, h, w, c, factor, factor}), {0, 1, 4, 2, 5, 3}),

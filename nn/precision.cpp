@@ -37,11 +37,11 @@ Tensor<Any> to_multiply(const Tensor<Any>& x) {
 LossScale::LossScale(const LossScaleOptions& options) : options_(options) {
   if (!(options.first > 0 && std::isfinite(options.first) && options.growth >= 1 && options.backoff > 0 &&
         options.backoff < 1)) {
-    throw ValueError(core::text("LossScale: first = ", options.first, " must be positive, growth = ", options.growth,
-                                " at least 1, and backoff = ", options.backoff, " between 0 and 1"));
+    core::throw_error<ValueError>("LossScale: first = ", options.first, " must be positive, growth = ", options.growth,
+                                  " at least 1, and backoff = ", options.backoff, " between 0 and 1");
   }
   if (options.growth_interval < 1) {
-    throw ValueError(core::text("LossScale: the growth interval ", options.growth_interval, " must be at least 1"));
+    core::throw_error<ValueError>("LossScale: the growth interval ", options.growth_interval, " must be at least 1");
   }
   scale_ = Tensor<Any>::persistent(Tensor<Any>::full({}, options.first, DType::f32), "loss scale");
   finite_updates_ = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "finite updates");

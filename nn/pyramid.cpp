@@ -12,7 +12,7 @@ namespace nn {
 
 FeaturePyramid::FeaturePyramid(const FeaturePyramidOptions& o) : coarser(o.coarser) {
   if (o.in.empty()) throw ValueError("FeaturePyramid: no maps; in tells the channels of each");
-  if (coarser < 0) throw ValueError(core::text("FeaturePyramid: coarser = ", coarser, " is negative"));
+  if (coarser < 0) core::throw_error<ValueError>("FeaturePyramid: coarser = ", coarser, " is negative");
   for (const std::int64_t in : o.in) {
     check_sizes("FeaturePyramid", in, o.out);
     inner_blocks.push_back(Conv2d({.in = in, .out = o.out, .window = 1, .initial = o.initial, .dtype = o.dtype}));
@@ -34,8 +34,8 @@ std::vector<Tensor<Any>> FeaturePyramid::levels_of(const std::vector<Tensor<Any>
     if (above.defined()) {
       const std::int64_t height = own.shape()[1], width = own.shape()[2];
       if (above.shape()[1] != (height + 1) / 2 || above.shape()[2] != (width + 1) / 2) {
-        throw ShapeError(core::text("FeaturePyramid: maps ", maps[level].shape(), " and ", maps[level + 1].shape(),
-                                    " are not each half as high and wide as the one before"));
+        core::throw_error<ShapeError>("FeaturePyramid: maps ", maps[level].shape(), " and ", maps[level + 1].shape(),
+                                      " are not each half as high and wide as the one before");
       }
       own = own + upsample(above, 2)(all, slice(0, height), slice(0, width));
     }

@@ -17,7 +17,7 @@ std::vector<std::int64_t> part_sizes(std::int64_t count, const std::vector<doubl
   double sum = 0;
   bool whole = true;
   for (const double part : parts) {
-    if (!(part >= 0)) throw ValueError(core::text("random_split: a part of ", part, " is no fraction and no count"));
+    if (!(part >= 0)) core::throw_error<ValueError>("random_split: a part of ", part, " is no fraction and no count");
     sum += part;
     whole = whole && part == std::floor(part);
   }
@@ -27,8 +27,8 @@ std::vector<std::int64_t> part_sizes(std::int64_t count, const std::vector<doubl
     return sizes;
   }
   if (std::abs(sum - 1) > 1e-9) {
-    throw ValueError(core::text("random_split: the parts sum to ", sum, "; they must be fractions that sum to 1 or ",
-                                "counts that sum to the ", count, " samples"));
+    core::throw_error<ValueError>("random_split: the parts sum to ", sum, "; they must be fractions that sum to 1 or ",
+                                  "counts that sum to the ", count, " samples");
   }
   // 0.29 * 100 is a little less than 29: what is that near to an integer is meant to be it.
   for (const double part : parts) {
@@ -49,7 +49,7 @@ Subset::Subset(std::shared_ptr<const Samples> samples, std::vector<std::int64_t>
     : samples_(std::move(samples)), numbers_(std::move(numbers)) {
   for (const std::int64_t number : numbers_) {
     if (number < 0 || number >= samples_->count()) {
-      throw ValueError(core::text("Subset: there is no sample ", number, " among ", samples_->count()));
+      core::throw_error<ValueError>("Subset: there is no sample ", number, " among ", samples_->count());
     }
   }
 }

@@ -15,23 +15,23 @@ namespace {
 
 void check_rate(const char* what, double rate) {
   if (!(rate >= 0 && std::isfinite(rate))) {
-    throw ValueError(core::text(what, ": a learning rate of ", rate, "; it must be finite and at least 0"));
+    core::throw_error<ValueError>(what, ": a learning rate of ", rate, "; it must be finite and at least 0");
   }
 }
 
 void check_steps(const char* what, std::int64_t steps) {
-  if (steps < 1) throw ValueError(core::text(what, ": ", steps, " steps; at least 1 is needed"));
+  if (steps < 1) core::throw_error<ValueError>(what, ": ", steps, " steps; at least 1 is needed");
 }
 
 void check_factor_of(const char* what, double factor) {
   if (!(factor > 0 && std::isfinite(factor)))
-    throw ValueError(core::text(what, ": the factor ", factor, " must be positive"));
+    core::throw_error<ValueError>(what, ": the factor ", factor, " must be positive");
 }
 
 template <class T>
 void check_ascending(const char* what, const std::vector<std::pair<std::int64_t, T>>& entries) {
   if (entries.empty() || entries[0].first != 0)
-    throw ValueError(core::text(what, ": the first entry must be for count 0"));
+    core::throw_error<ValueError>(what, ": the first entry must be for count 0");
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].first <= entries[i - 1].first) {
       throw ValueError(
@@ -89,7 +89,7 @@ LearningRate polynomial_decay(double first, double last, std::int64_t steps, dou
   check_rate("polynomial_decay", first);
   check_rate("polynomial_decay", last);
   check_steps("polynomial_decay", steps);
-  if (!(power > 0)) throw ValueError(core::text("polynomial_decay: the power ", power, " must be positive"));
+  if (!(power > 0)) core::throw_error<ValueError>("polynomial_decay: the power ", power, " must be positive");
   return LearningRate([=](const Tensor<Any>& count) {
     const Tensor<Any> left = 1.0 - minimum(count / static_cast<double>(steps), 1.0);
     return last + (first - last) * tyto::power(left, power);
@@ -109,7 +109,7 @@ LearningRate cosine_restarts(double first, double last, std::int64_t steps, std:
   check_rate("cosine_restarts", first);
   check_rate("cosine_restarts", last);
   check_steps("cosine_restarts", steps);
-  if (factor < 1) throw ValueError(core::text("cosine_restarts: the factor ", factor, " must be at least 1"));
+  if (factor < 1) core::throw_error<ValueError>("cosine_restarts: the factor ", factor, " must be at least 1");
   const auto length = static_cast<double>(steps);
   if (factor == 1) {
     return LearningRate([=](const Tensor<Any>& count) {
@@ -177,7 +177,7 @@ LearningRate cyclic(double lowest, double largest, const CyclicOptions& o) {
   check_rate("cyclic", largest);
   const auto rising = static_cast<double>(o.rising), falling = static_cast<double>(o.falling.value_or(o.rising));
   if (!(rising >= 1 && falling >= 1)) {
-    throw ValueError(core::text("cyclic: rising = ", rising, " and falling = ", falling, " must be at least 1"));
+    core::throw_error<ValueError>("cyclic: rising = ", rising, " and falling = ", falling, " must be at least 1");
   }
   check_factor_of("cyclic", o.cycle_factor);
   check_factor_of("cyclic", o.update_factor);
@@ -222,11 +222,11 @@ Plateau::Plateau(double first, const PlateauOptions& options) : options_(options
   check_rate("Plateau", first);
   check_rate("Plateau", options.least);
   if (!(options.factor > 0 && options.factor < 1)) {
-    throw ValueError(core::text("Plateau: the factor ", options.factor, " must be between 0 and 1"));
+    core::throw_error<ValueError>("Plateau: the factor ", options.factor, " must be between 0 and 1");
   }
   if (options.patience < 0 || options.cooldown < 0) {
-    throw ValueError(core::text("Plateau: patience = ", options.patience, " and cooldown = ", options.cooldown,
-                                " must be at least 0"));
+    core::throw_error<ValueError>("Plateau: patience = ", options.patience, " and cooldown = ", options.cooldown,
+                                  " must be at least 0");
   }
   const auto number = [](double value, const char* name) {
     return Tensor<Any>::persistent(Tensor<Any>::full({}, value, DType::f64), name);

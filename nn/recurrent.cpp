@@ -27,16 +27,16 @@ Tensor<Any> part_of(const Tensor<Any>& states, std::size_t network) {
 Recurrent::Recurrent(const char* name, std::int64_t gates, bool has_cell, const RecurrentOptions& given)
     : options(given), name_(name), has_cell_(has_cell) {
   if (given.in < 1 || given.hidden < 1 || given.layers < 1) {
-    throw ValueError(core::text(name, ": in = ", given.in, ", hidden = ", given.hidden, " and layers = ", given.layers,
-                                " must be at least 1"));
+    core::throw_error<ValueError>(name, ": in = ", given.in, ", hidden = ", given.hidden,
+                                  " and layers = ", given.layers, " must be at least 1");
   }
   if (!(given.dropout >= 0 && given.dropout < 1)) {
-    throw ValueError(core::text(name, ": the dropout ", given.dropout, " must be in [0, 1)"));
+    core::throw_error<ValueError>(name, ": the dropout ", given.dropout, " must be in [0, 1)");
   }
   if (given.projection != 0 && (!has_cell || given.projection < 1 || given.projection >= given.hidden)) {
-    throw ValueError(core::text(
+    core::throw_error<ValueError>(
         name, ": the projection ", given.projection, " must be ",
-        has_cell ? core::text("0 (none), or from 1 to below hidden = ", given.hidden) : "0; an LSTM has one"));
+        has_cell ? core::text("0 (none), or from 1 to below hidden = ", given.hidden) : "0; an LSTM has one");
   }
   const std::int64_t directions = given.bidirectional ? 2 : 1;
   const std::int64_t width = gates * given.hidden;
@@ -83,7 +83,7 @@ Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, 
   const Shape shape{static_cast<std::int64_t>(weights_in.size()), x.shape()[0], features};
   if (!given.defined()) return to_multiply(Tensor<Any>::zeros(shape, x.dtype()));
   if (given.shape() != shape) {
-    throw ShapeError(core::text(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape));
+    core::throw_error<ShapeError>(name_, ": the initial ", what, " state ", given.shape(), " must be ", shape);
   }
   return to_multiply(given);
 }
@@ -95,7 +95,7 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
         core::text(name_, ": x ", x.shape(), " must be (batch, time, ", options.in, ") with a time at least"));
   }
   if (!has_cell_ && initial.cell.defined()) {
-    throw ValueError(core::text(name_, ": it has no cell state; only the hidden state can be given"));
+    core::throw_error<ValueError>(name_, ": it has no cell state; only the hidden state can be given");
   }
   const Tensor<Any> hidden = initial_part("hidden", initial.hidden, x, given_on());
   const Tensor<Any> cell = has_cell_ ? initial_part("cell", initial.cell, x, options.hidden) : Tensor<Any>();

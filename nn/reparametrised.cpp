@@ -31,7 +31,7 @@ NormedWeight::NormedWeight(const Members& members) {
   weight_ = own->state();
   pytorch_axes_ = own->pytorch_axes();
   if (weight_.ndim() < 2) {
-    throw ShapeError(core::text("a norm of weights: the weight ", weight_.shape(), " must have at least 2 axes"));
+    core::throw_error<ShapeError>("a norm of weights: the weight ", weight_.shape(), " must have at least 2 axes");
   }
   const auto first = std::find(pytorch_axes_.begin(), pytorch_axes_.end(), 0);
   kept_ = pytorch_axes_.empty() ? 0 : first - pytorch_axes_.begin();
@@ -79,7 +79,7 @@ Members with_weight(const Members& members, const Members& others) {
 }
 
 SpectralVectors iterated(const Tensor<Any>& matrix, SpectralVectors vectors, std::int64_t iterations) {
-  if (iterations < 1) throw ValueError(core::text("SpectralNorm: ", iterations, " iterations; at least 1 is needed"));
+  if (iterations < 1) core::throw_error<ValueError>("SpectralNorm: ", iterations, " iterations; at least 1 is needed");
   const Tensor<Any> fixed = stop_gradient(matrix);
   for (std::int64_t i = 0; i < iterations; ++i) {
     vectors.left = unit(matmul(fixed, vectors.right));

@@ -17,12 +17,12 @@ namespace nn {
 namespace {
 
 void check_fraction(const char* rule, const char* name, double value) {
-  if (!(value >= 0 && value < 1)) throw ValueError(core::text(rule, ": ", name, " = ", value, " must be in [0, 1)"));
+  if (!(value >= 0 && value < 1)) core::throw_error<ValueError>(rule, ": ", name, " = ", value, " must be in [0, 1)");
 }
 
 void check_not_negative(const char* rule, const char* name, double value) {
   if (!(value >= 0 && std::isfinite(value))) {
-    throw ValueError(core::text(rule, ": ", name, " = ", value, " must be finite and at least 0"));
+    core::throw_error<ValueError>(rule, ": ", name, " = ", value, " must be finite and at least 0");
   }
 }
 

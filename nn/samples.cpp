@@ -27,8 +27,8 @@ HostArray gather(const Tensor<Any>& array, std::span<const std::byte> all, std::
 
 ArraySamples::ArraySamples(const Tensor<Any>& inputs, const Tensor<Any>& targets) {
   if (inputs.ndim() < 1 || targets.ndim() < 1 || inputs.shape()[0] != targets.shape()[0]) {
-    throw ShapeError(core::text("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
-                                " must have equally many samples along the first axis"));
+    core::throw_error<ShapeError>("Batches: inputs ", inputs.shape(), " and targets ", targets.shape(),
+                                  " must have equally many samples along the first axis");
   }
   // Read here, by the thread that made them: what is lazy is evaluated now, and other threads see bytes only.
   // Of tensors of its own, as reading the caller's again may move what was read of them.

@@ -24,7 +24,8 @@ namespace nn {
 namespace detail {
 
 double loss_value(const Tensor<Any>& loss) {
-  if (loss.size() != 1) throw ShapeError(core::text("train: the loss must be one number, not of shape ", loss.shape()));
+  if (loss.size() != 1)
+    core::throw_error<ShapeError>("train: the loss must be one number, not of shape ", loss.shape());
   switch (loss.dtype()) {
     case DType::f64: return loss.item<double>();
     case DType::f32: return static_cast<double>(loss.item<float>());
@@ -83,7 +84,7 @@ TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t step
   state_->options = options;
   state_->steps_before = steps_before;
   if (options.save.checkpoint == nullptr && !options.save.file.empty()) {
-    throw ValueError(core::text("train: options.save names the file ", options.save.file, ", but no checkpoint"));
+    core::throw_error<ValueError>("train: options.save names the file ", options.save.file, ", but no checkpoint");
   }
   if (options.interruptible) state_->interruption.emplace();
   if (options.progress) state_->line = std::make_unique<ProgressLine>(0, steps_to_come);
@@ -107,10 +108,11 @@ void TrainingCourse::State::restore() {
 }
 
 ValueError TrainingCourse::State::nan_error(const std::string& loss, const std::string& step) const {
-  return ValueError(core::text("train: ", loss, " is NaN in step ", step,
-                               kept.empty() ? "; what the last checkpoint holds is older"
-                                            : "; the states that options.keep lists are as they were before this step",
-                               "; TYTO_NAN=1 in the environment names the operator and layer of the first NaN"));
+  return ValueError(core::text(
+      "train: ", loss, " is NaN in step ", step,
+      kept.empty() ? "; the states are those that it left, which options.keep = {model.named_states()} prevents"
+                   : "; the states that options.keep lists are as they were before this step",
+      "; TYTO_NAN=1 in the environment names the operator and layer of the first NaN"));
 }
 
 void TrainingCourse::State::agree_on_end(const std::exception_ptr& thrown) {
@@ -138,8 +140,8 @@ void TrainingCourse::State::agree_on_end(const std::exception_ptr& thrown) {
     throw nan_error(core::text("the loss of rank ", largest - nan), core::text(report.steps, " of this call"));
   }
   if (largest >= exception) {
-    throw GraphError(core::text("train: rank ", largest - exception,
-                                " threw an exception after this step, which ends the training of all"));
+    core::throw_error<GraphError>("train: rank ", largest - exception,
+                                  " threw an exception after this step, which ends the training of all");
   }
   has_ended = largest != 0;
   signal = static_cast<int>(largest / 2);

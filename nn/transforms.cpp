@@ -21,7 +21,7 @@ struct Extent {
 
 Extent extent_of(const char* name, const PerAxis& size) {
   if (size.empty() || size.size() > 2 || *std::min_element(size.begin(), size.end()) < 1) {
-    throw ValueError(core::text(name, ": the size ", size, " must be one number or two, at least 1"));
+    core::throw_error<ValueError>(name, ": the size ", size, " must be one number or two, at least 1");
   }
   return {size[0], size[size.size() - 1]};
 }
@@ -47,8 +47,8 @@ void surround(Picture& picture, std::int64_t border) {
 
 void check_fits(const char* name, const Picture& picture, const Extent& size) {
   if (picture.height >= size.height && picture.width >= size.width) return;
-  throw ShapeError(core::text(name, ": a picture of ", picture.height, " x ", picture.width, " has no part of ",
-                              size.height, " x ", size.width));
+  core::throw_error<ShapeError>(name, ": a picture of ", picture.height, " x ", picture.width, " has no part of ",
+                                size.height, " x ", size.width);
 }
 
 /// What one result of a resized line is made of: `weights` of the pixels from `first` on.
@@ -164,7 +164,7 @@ std::int64_t Draws::below(std::int64_t limit) {
 
 PictureTransform random_crop(const PerAxis& size, std::int64_t padding) {
   const Extent part = extent_of("random_crop", size);
-  if (padding < 0) throw ValueError(core::text("random_crop: the padding ", padding, " must be at least 0"));
+  if (padding < 0) core::throw_error<ValueError>("random_crop: the padding ", padding, " must be at least 0");
   return [part, padding](Picture& picture, Draws& draws) {
     if (padding > 0) surround(picture, padding);
     check_fits("random_crop", picture, part);
@@ -184,7 +184,7 @@ PictureTransform centre_crop(const PerAxis& size) {
 
 PictureTransform random_flip(double probability) {
   if (!(probability >= 0 && probability <= 1)) {
-    throw ValueError(core::text("random_flip: the probability ", probability, " must be in [0, 1]"));
+    core::throw_error<ValueError>("random_flip: the probability ", probability, " must be in [0, 1]");
   }
   return [probability](Picture& picture, Draws& draws) {
     if (!draws.chance(probability)) return;
@@ -211,8 +211,8 @@ PictureTransform resize(const PerAxis& size) {
 
 PictureTransform normalise(std::vector<float> mean, std::vector<float> deviation) {
   if (mean.empty() || mean.size() != deviation.size()) {
-    throw ValueError(core::text("normalise: ", mean.size(), " means and ", deviation.size(),
-                                " deviations; as many of each, one or one a channel, are needed"));
+    core::throw_error<ValueError>("normalise: ", mean.size(), " means and ", deviation.size(),
+                                  " deviations; as many of each, one or one a channel, are needed");
   }
   if (!std::all_of(deviation.begin(), deviation.end(), [](float each) { return each > 0; })) {
     throw ValueError("normalise: deviations must be above 0");
@@ -220,7 +220,7 @@ PictureTransform normalise(std::vector<float> mean, std::vector<float> deviation
   return [mean = std::move(mean), deviation = std::move(deviation)](Picture& picture, Draws&) {
     const auto channels = static_cast<std::size_t>(picture.channels);
     if (mean.size() != 1 && mean.size() != channels) {
-      throw ShapeError(core::text("normalise: ", mean.size(), " means for a picture of ", channels, " channels"));
+      core::throw_error<ShapeError>("normalise: ", mean.size(), " means for a picture of ", channels, " channels");
     }
     const std::size_t step = mean.size() == 1 ? 0 : 1;
     for (auto value = picture.values.begin(); value != picture.values.end();) {
@@ -233,11 +233,11 @@ PictureTransform normalise(std::vector<float> mean, std::vector<float> deviation
 
 PictureTransform colour_jitter(const ColourJitterOptions& options) {
   for (const double amount : {options.brightness, options.contrast, options.saturation}) {
-    if (!(amount >= 0)) throw ValueError(core::text("colour_jitter: the amount ", amount, " must be at least 0"));
+    if (!(amount >= 0)) core::throw_error<ValueError>("colour_jitter: the amount ", amount, " must be at least 0");
   }
   return [options](Picture& picture, Draws& draws) {
     if (picture.channels != 1 && picture.channels != 3) {
-      throw ShapeError(core::text("colour_jitter: a picture of ", picture.channels, " channels; it must have 1 or 3"));
+      core::throw_error<ShapeError>("colour_jitter: a picture of ", picture.channels, " channels; it must have 1 or 3");
     }
     struct Change {
       void (*apply)(Picture&, float);

@@ -13,7 +13,7 @@ Tensor<M> running(std::string_view function, const Tensor<M>& x, std::optional<s
                   const F& scan, std::int64_t of_nothing) {
   const Tensor<M> given = core::given(function, x);
   if (!axis && given.ndim() != 1) {
-    throw ShapeError(core::text(function, ": needs an axis, as shape ", given.shape(), " is not that of a vector"));
+    core::throw_error<ShapeError>(function, ": needs an axis, as shape ", given.shape(), " is not that of a vector");
   }
   const int along = core::normalise_axis(function, axis.value_or(0), given.ndim());
   const Tensor<M> scanned = scan(given, along);

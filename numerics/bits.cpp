@@ -27,7 +27,7 @@ Tensor<M> packbits(const Tensor<M>& x, std::optional<std::int64_t> axis, BitOrde
   TYTO_ONCE(packbits, x, axis, order);
   const Tensor<M> given = core::given("packbits", x);
   if (!is_integer(given.dtype()) && given.dtype() != DType::boolean) {
-    throw TypeError(core::text("packbits: bool or integers are packed, not ", given.dtype()));
+    core::throw_error<TypeError>("packbits: bool or integers are packed, not ", given.dtype());
   }
   if (const Value planned = core::planned(&packbits<Any>, given, axis, order)) return planned;
   const Tensor<M> source = axis ? given : ravel(given);
@@ -48,7 +48,7 @@ Tensor<M> unpackbits(const Tensor<M>& x, std::optional<std::int64_t> axis, std::
                      BitOrder order) {
   TYTO_ONCE(unpackbits, x, axis, count, order);
   const Tensor<M> given = core::given("unpackbits", x);
-  if (given.dtype() != DType::u8) throw TypeError(core::text("unpackbits: u8 is needed, not ", given.dtype()));
+  if (given.dtype() != DType::u8) core::throw_error<TypeError>("unpackbits: u8 is needed, not ", given.dtype());
   if (const Value planned = core::planned(&unpackbits<Any>, given, axis, count, order)) return planned;
   const Tensor<M> source = axis ? given : ravel(given);
   const auto along = static_cast<std::size_t>(core::normalise_axis("unpackbits", axis.value_or(0), source.ndim()));
@@ -60,7 +60,7 @@ Tensor<M> unpackbits(const Tensor<M>& x, std::optional<std::int64_t> axis, std::
   shape[along] = length;
   const Tensor<M> bits = reshape(bitwise_and(shifted, 1), shape);
   const std::int64_t kept = count.value_or(length) < 0 ? length + *count : count.value_or(length);
-  if (kept < 0) throw ValueError(core::text("unpackbits: ", -*count, " bits are left out of ", length));
+  if (kept < 0) core::throw_error<ValueError>("unpackbits: ", -*count, " bits are left out of ", length);
   if (kept <= length) return narrow(bits, place, 0, kept);
   IntList none(shape.size(), 0), fill = none;
   fill[along] = kept - length;

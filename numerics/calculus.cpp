@@ -18,8 +18,8 @@ Tensor<M> distances(std::string_view function, const Tensor<M>& x, std::int64_t 
   if (spacing.ndim() == 0) return spacing;
   const std::int64_t length = x.shape()[static_cast<std::size_t>(axis)];
   if (spacing.shape() != Shape{length}) {
-    throw ShapeError(core::text(function, ": ", length, " places are needed along axis ", axis, " of shape ", x.shape(),
-                                ", not a spacing of shape ", spacing.shape()));
+    core::throw_error<ShapeError>(function, ": ", length, " places are needed along axis ", axis, " of shape ",
+                                  x.shape(), ", not a spacing of shape ", spacing.shape());
   }
   Shape along(x.shape().size(), 1);
   along[static_cast<std::size_t>(axis)] = std::max<std::int64_t>(length - 1, 0);
@@ -48,7 +48,7 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
   TYTO_ONCE(diff, x, order, axis);
   Tensor<M> out = core::given("diff", x);
   const std::int64_t along = core::normalise_axis("diff", axis, out.ndim());
-  if (order < 0) throw ValueError(core::text("diff: the order ", order, " is negative"));
+  if (order < 0) core::throw_error<ValueError>("diff: the order ", order, " is negative");
   if (order > 1) {
     if (const Value planned = core::planned(&diff<Any>, out, order, axis)) return planned;
     if (const auto found = core::in_f32(&diff<M>, x, order, axis)) return *found;
@@ -78,7 +78,7 @@ Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
   TYTO_ONCE(unwrap, x, axis, period);
   const Tensor<M> angles = floating_of("unwrap", x);
   const std::int64_t along = core::normalise_axis("unwrap", axis, angles.ndim());
-  if (!(period > 0)) throw ValueError(core::text("unwrap: the period ", period, " is not positive"));
+  if (!(period > 0)) core::throw_error<ValueError>("unwrap: the period ", period, " is not positive");
   if (angles.shape()[static_cast<std::size_t>(along)] < 2) return angles;
   if (const Value planned = core::planned(&unwrap<Any>, angles, axis, period)) return planned;
   if (const auto found = core::in_f32(&unwrap<M>, x, axis, period)) return *found;
@@ -104,10 +104,10 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
   const std::int64_t along = core::normalise_axis("gradient", axis, f.ndim());
   const std::int64_t length = f.shape()[static_cast<std::size_t>(along)];
   if (edge_order != 1 && edge_order != 2)
-    throw ValueError(core::text("gradient: the edge order is 1 or 2, not ", edge_order));
+    core::throw_error<ValueError>("gradient: the edge order is 1 or 2, not ", edge_order);
   if (length <= edge_order) {
-    throw ShapeError(core::text("gradient: ", edge_order + 1, " samples or more are needed along axis ", along,
-                                " of shape ", f.shape()));
+    core::throw_error<ShapeError>("gradient: ", edge_order + 1, " samples or more are needed along axis ", along,
+                                  " of shape ", f.shape());
   }
   const bool even = spacing.ndim() == 0;
   Tensor<M> step = distances("gradient", f, along, spacing);
@@ -163,8 +163,8 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
   if (const Value planned = core::planned(&interp<Any>, given, places, heights, left, right)) return planned;
   if (const auto found = core::in_f32(&interp<M>, x, at, values, left, right)) return *found;
   if (places.ndim() != 1 || places.shape() != heights.shape() || places.size() == 0) {
-    throw ShapeError(core::text("interp: places and values must be vectors of one length from 1 on, not ",
-                                places.shape(), " and ", heights.shape()));
+    core::throw_error<ShapeError>("interp: places and values must be vectors of one length from 1 on, not ",
+                                  places.shape(), " and ", heights.shape());
   }
   const Tensor<M> first = places.get({0}), last = places.get({-1});
   // The slope of each interval, and none behind the last point: there, as at every point, the value itself is met. None

@@ -48,14 +48,14 @@ Tensor<M> select(const std::vector<Tensor<M>>& conditions, const std::vector<Ten
                  const std::type_identity_t<Tensor<M>>& otherwise) {
   TYTO_ONCE(select, conditions, choices, otherwise);
   if (conditions.size() != choices.size() || choices.empty()) {
-    throw ValueError(core::text("select: ", conditions.size(), " conditions and ", choices.size(),
-                                " choices; as many of both are needed, one or more"));
+    core::throw_error<ValueError>("select: ", conditions.size(), " conditions and ", choices.size(),
+                                  " choices; as many of both are needed, one or more");
   }
   Tensor<M> chosen = otherwise;
   for (std::size_t i = choices.size(); i-- > 0;) {
     core::require("select", conditions[i], choices[i]);
     if (conditions[i].dtype() != DType::boolean) {
-      throw TypeError(core::text("select: condition ", i, " is of ", conditions[i].dtype(), ", not bool"));
+      core::throw_error<TypeError>("select: condition ", i, " is of ", conditions[i].dtype(), ", not bool");
     }
     chosen = where(conditions[i], choices[i], chosen);
   }
@@ -69,8 +69,8 @@ Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M
   core::require("put_along_axis", x, indices, values);
   const int along = core::normalise_axis("put_along_axis", axis, x.ndim());
   if (indices.ndim() != x.ndim()) {
-    throw ShapeError(core::text("put_along_axis: indices of shape ", indices.shape(),
-                                " must have as many axes as the tensor of shape ", x.shape()));
+    core::throw_error<ShapeError>("put_along_axis: indices of shape ", indices.shape(),
+                                  " must have as many axes as the tensor of shape ", x.shape());
   }
   Shape shape = x.shape();
   const Tensor<M> places = within(indices, "put_along_axis", "index", core::text("places along axis ", along),
@@ -107,8 +107,8 @@ Tensor<M> lexsort(const std::vector<Tensor<M>>& keys) {
   for (const Tensor<M>& key : keys) {
     core::require("lexsort", key);
     if (key.ndim() == 0 || key.shape() != keys[0].shape()) {
-      throw ShapeError(core::text("lexsort: keys must have one shape of rank 1 or more, not ", keys[0].shape(), " and ",
-                                  key.shape()));
+      core::throw_error<ShapeError>("lexsort: keys must have one shape of rank 1 or more, not ", keys[0].shape(),
+                                    " and ", key.shape());
     }
     operands.push_back(key);
   }
@@ -131,11 +131,11 @@ std::vector<Tensor<M>> unravel_index(const Tensor<M>& positions, const Shape& sh
   TYTO_ONCE(unravel_index, positions, shape);
   core::require("unravel_index", positions);
   if (!is_integer(positions.dtype())) {
-    throw TypeError(core::text("unravel_index: positions must be integers, not ", positions.dtype()));
+    core::throw_error<TypeError>("unravel_index: positions must be integers, not ", positions.dtype());
   }
   std::vector<Tensor<M>> coordinates(shape.size());
   for (const std::int64_t length : shape) {
-    if (length < 1) throw ShapeError(core::text("unravel_index: shape ", shape, " has no places"));
+    if (length < 1) core::throw_error<ShapeError>("unravel_index: shape ", shape, " has no places");
   }
   Tensor<M> rest = within(positions.astype(DType::i64), "unravel_index", "position",
                           core::text("places of shape ", shape), element_count(shape));
@@ -151,7 +151,7 @@ template <class M>
 Tensor<M> ravel_multi_index(const std::vector<Tensor<M>>& coordinates, const Shape& shape) {
   TYTO_ONCE(ravel_multi_index, coordinates, shape);
   if (coordinates.size() != shape.size() || shape.empty()) {
-    throw ShapeError(core::text("ravel_multi_index: ", coordinates.size(), " coordinates for shape ", shape));
+    core::throw_error<ShapeError>("ravel_multi_index: ", coordinates.size(), " coordinates for shape ", shape);
   }
   Tensor<M> position;
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -59,7 +59,7 @@ template <class T>
 std::int64_t classes_of(std::string_view op, const T& logits) {
   const std::int64_t classes = core::length_of(op, "classes", logits);
   if (classes != 0) return classes;
-  throw ShapeError(core::text(op, ": no classes, the last axis of ", logits.shape(), " is empty"));
+  core::throw_error<ShapeError>(op, ": no classes, the last axis of ", logits.shape(), " is empty");
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ Tensor<M> counted_in_boxes(std::string_view function, const std::vector<Tensor<M
   Tensor<M> box, inside;
   for (std::size_t axis = 0; axis < edges.size(); ++axis) {
     if (edges[axis].ndim() != 1 || edges[axis].size() < 2) {
-      throw ShapeError(text(function, ": vectors of two edges or more are needed, not of shape ", edges[axis].shape()));
+      throw_error<ShapeError>(function, ": vectors of two edges or more are needed, not of shape ",
+                              edges[axis].shape());
     }
     const std::int64_t count = edges[axis].size() - 1;
     const Tensor<M> place = where(equal(coordinates[axis], edges[axis].get({-1})), count - 1,
@@ -72,9 +73,9 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
   TYTO_ONCE(bincount, x, length, weights);
   if (const auto found = core::in_f32(&bincount<M>, x, length, weights)) return *found;
   const Value& given = core::given("bincount", x);
-  if (!is_integer(given.dtype())) throw TypeError(core::text("bincount: integers are counted, not ", given.dtype()));
-  if (given.ndim() != 1) throw ShapeError(core::text("bincount: a vector is needed, not shape ", given.shape()));
-  if (length && *length < 0) throw ValueError(core::text("bincount: the length ", *length, " is negative"));
+  if (!is_integer(given.dtype())) core::throw_error<TypeError>("bincount: integers are counted, not ", given.dtype());
+  if (given.ndim() != 1) core::throw_error<ShapeError>("bincount: a vector is needed, not shape ", given.shape());
+  if (length && *length < 0) core::throw_error<ValueError>("bincount: the length ", *length, " is negative");
   if (weights.defined() && weights.shape() != given.shape()) {
     throw ShapeError(
         core::text("bincount: weights of shape ", weights.shape(), " for numbers of shape ", given.shape()));
@@ -95,7 +96,8 @@ template <class M>
 Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right) {
   TYTO_ONCE(digitize, x, edges, right);
   core::require("digitize", x, edges);
-  if (edges.ndim() != 1) throw ShapeError(core::text("digitize: edges must be a vector, not of shape ", edges.shape()));
+  if (edges.ndim() != 1)
+    core::throw_error<ShapeError>("digitize: edges must be a vector, not of shape ", edges.shape());
   const std::int64_t count = edges.size();
   if (count == 0) return zeros_like(x).astype(DType::i64);
   const Tensor<M> falls = edges.get({0}) > edges.get({-1});
@@ -121,11 +123,11 @@ template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double high,
                        const HistogramOptions& options) {
   core::require("histogram", x);
-  if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
+  if (bins < 1) core::throw_error<ValueError>("histogram: ", bins, " bins; at least one is needed");
   if (!std::isfinite(low) || !std::isfinite(high)) {
-    throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is not finite"));
+    core::throw_error<ValueError>("histogram: the range from ", low, " to ", high, " is not finite");
   }
-  if (!(low < high)) throw ValueError(core::text("histogram: the range from ", low, " to ", high, " is empty"));
+  if (!(low < high)) core::throw_error<ValueError>("histogram: the range from ", low, " to ", high, " is empty");
   const DType type = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Tensor<M> edges = Tensor<M>::linspace(low, high, bins + 1, type);
   return histogram(x, edges, options);
@@ -134,7 +136,7 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, double low, double
 template <class M>
 Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, const HistogramOptions& options) {
   core::require("histogram", x);
-  if (bins < 1) throw ValueError(core::text("histogram: ", bins, " bins; at least one is needed"));
+  if (bins < 1) core::throw_error<ValueError>("histogram: ", bins, " bins; at least one is needed");
   // Integers up to 2^53, and their edges, are exact in f64.
   const Tensor<M> numbers = is_floating(x.dtype()) && size_of(x.dtype()) > 2 ? x : cast(x, DType::f64);
   Tensor<M> low = Tensor<M>::full({}, 0.0, numbers.dtype()), high = Tensor<M>::full({}, 1.0, numbers.dtype());
@@ -142,9 +144,9 @@ Histogram<M> histogram(const Tensor<M>& x, std::int64_t bins, const HistogramOpt
     const Tensor<M> least = options.ignore_nan ? nanmin(numbers) : min(numbers);
     const Tensor<M> most = options.ignore_nan ? nanmax(numbers) : max(numbers);
     if (core::holds_now(isfinite(least) && isfinite(most)) == false) {
-      throw ValueError(core::text("histogram: the elements' range, from ", least.item().as_double(), " to ",
-                                  most.item().as_double(), ", is not finite; give one: histogram(x, ", bins,
-                                  ", low, high), or pass over NaN: {.ignore_nan = true}"));
+      core::throw_error<ValueError>("histogram: the elements' range, from ", least.item().as_double(), " to ",
+                                    most.item().as_double(), ", is not finite; give one: histogram(x, ", bins,
+                                    ", low, high), or pass over NaN: {.ignore_nan = true}");
     }
     const Tensor<M> margin = where(least == most, 0.5, 0.0);
     low = least - margin;
@@ -161,7 +163,7 @@ Tensor<M> histogram2d(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>&
   TYTO_ONCE(histogram2d, x, y, x_edges, y_edges);
   core::require("histogram2d", x, y, x_edges, y_edges);
   if (x.ndim() != 1 || x.shape() != y.shape()) {
-    throw ShapeError(core::text("histogram2d: vectors of one length are needed, not ", x.shape(), " and ", y.shape()));
+    core::throw_error<ShapeError>("histogram2d: vectors of one length are needed, not ", x.shape(), " and ", y.shape());
   }
   return core::counted_in_boxes<M>("histogram2d", {x, y}, {x_edges, y_edges});
 }
@@ -171,8 +173,8 @@ Tensor<M> histogramdd(const Tensor<M>& points, const std::vector<Tensor<M>>& edg
   TYTO_ONCE(histogramdd, points, edges);
   core::require("histogramdd", points);
   if (points.ndim() != 2 || static_cast<std::size_t>(points.shape()[1]) != edges.size() || edges.empty()) {
-    throw ShapeError(core::text("histogramdd: points must be rows of a matrix with a column for each of ", edges.size(),
-                                " vectors of edges, not of shape ", points.shape()));
+    core::throw_error<ShapeError>("histogramdd: points must be rows of a matrix with a column for each of ",
+                                  edges.size(), " vectors of edges, not of shape ", points.shape());
   }
   std::vector<Tensor<M>> columns;
   for (std::size_t axis = 0; axis < edges.size(); ++axis) {

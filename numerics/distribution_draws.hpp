@@ -32,7 +32,7 @@ Shape drawn_shape(const std::optional<Shape>& asked, const T&... parameters) {
   ((require("sample", parameters), shape = broadcast("sample", shape, parameters.shape())), ...);
   if (!asked) return shape;
   if (!broadcastable(shape, *asked)) {
-    throw ShapeError(text("sample: parameters of shape ", shape, " do not broadcast to the sample's shape ", *asked));
+    throw_error<ShapeError>("sample: parameters of shape ", shape, " do not broadcast to the sample's shape ", *asked);
   }
   return *asked;
 }
@@ -42,7 +42,7 @@ template <class T>
 std::int64_t length_of(std::string_view op, std::string_view what, const T& parameter) {
   require(op, parameter);
   if (parameter.ndim() != 0) return parameter.shape().back();
-  throw ShapeError(text(op, ": a distribution of ", what, " needs a parameter with an axis"));
+  throw_error<ShapeError>(op, ": a distribution of ", what, " needs a parameter with an axis");
 }
 
 /// The floating type of the parameters; f32 where they are plain numbers.

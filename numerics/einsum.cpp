@@ -40,7 +40,7 @@ class EquationParser {
       rest.remove_prefix(comma + 1);
     }
     if (terms_ != shapes_.size()) {
-      throw ValueError(core::text(what(), "the equation names ", terms_, " operands, given are ", shapes_.size()));
+      core::throw_error<ValueError>(what(), "the equation names ", terms_, " operands, given are ", shapes_.size());
     }
     if (arrow != std::string_view::npos) {
       out.result = result_labels(text_.substr(arrow + 2), out.operands);
@@ -66,7 +66,7 @@ class EquationParser {
         dots = static_cast<std::ptrdiff_t>(out.size());
         i += 2;
       } else {
-        throw ValueError(core::text(what(), "'", std::string(1, c), "' is neither a letter nor one \"...\" a term"));
+        core::throw_error<ValueError>(what(), "'", std::string(1, c), "' is neither a letter nor one \"...\" a term");
       }
     }
     return out;
@@ -101,10 +101,10 @@ class EquationParser {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const std::string letter(1, static_cast<char>(out[i]));
       if (std::count(out.begin(), out.end(), out[i]) != 1) {
-        throw ValueError(core::text(what(), "the result names '", letter, "' twice"));
+        core::throw_error<ValueError>(what(), "the result names '", letter, "' twice");
       }
       if (std::none_of(operands.begin(), operands.end(), [&](const Labels& labels) { return has(labels, out[i]); })) {
-        throw ValueError(core::text(what(), "the result names '", letter, "', which no operand has"));
+        core::throw_error<ValueError>(what(), "the result names '", letter, "', which no operand has");
       }
     }
     if (dots >= 0) {
@@ -173,9 +173,10 @@ Term<M> without_repeats(std::string_view equation, Term<M> term) {
         continue;
       }
       if (term.tensor.shape()[i] != term.tensor.shape()[j]) {
-        throw ShapeError(core::text("einsum(\"", equation, "\"): '", std::string(1, static_cast<char>(term.labels[i])),
-                                    "' names axes of lengths ", term.tensor.shape()[i], " and ", term.tensor.shape()[j],
-                                    " of one operand of shape ", term.tensor.shape()));
+        core::throw_error<ShapeError>("einsum(\"", equation, "\"): '",
+                                      std::string(1, static_cast<char>(term.labels[i])), "' names axes of lengths ",
+                                      term.tensor.shape()[i], " and ", term.tensor.shape()[j],
+                                      " of one operand of shape ", term.tensor.shape());
       }
       term.tensor = diagonal(term.tensor, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
       const int label = term.labels[i];

@@ -50,8 +50,8 @@ Tensor<M> norm_of_matrices(std::string_view op, const Tensor<M>& x, const NormOr
   if (std::abs(p) == 1) return extreme_sum(x, -2, p > 0);
   if (std::isinf(p)) return extreme_sum(x, -1, p > 0);
   if (std::abs(p) == 2) return p > 0 ? max(svdvals(x), -1) : min(svdvals(x), -1);
-  throw ValueError(core::text(op, ": a matrix has no norm of order ", p,
-                              "; there are 1, 2, infinity, their negatives, frobenius and nuclear"));
+  core::throw_error<ValueError>(op, ": a matrix has no norm of order ", p,
+                                "; there are 1, 2, infinity, their negatives, frobenius and nuclear");
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order, bool keepdims)
   TYTO_ONCE(matrix_norm, x, order, keepdims);
   const Tensor<M> y = core::as_floating(core::given("matrix_norm", x));
   if (y.ndim() < 2) {
-    throw ShapeError(core::text("matrix_norm: matrices need two axes or more, not shape ", y.shape()));
+    core::throw_error<ShapeError>("matrix_norm: matrices need two axes or more, not shape ", y.shape());
   }
   const Tensor<M> found = norm_of_matrices("matrix_norm", y, order);
   return keepdims ? expand_dims(found, {-2, -1}) : found;
@@ -101,9 +101,9 @@ Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, boo
     return vector_norm(y, order.none() ? 2.0 : *order.number(), Axes(named), keepdims);
   }
   if (named.size() != 2) {
-    throw ValueError(core::text("norm: ", named.size(), " axes are named; vectors have one, matrices two"));
+    core::throw_error<ValueError>("norm: ", named.size(), " axes are named; vectors have one, matrices two");
   }
-  if (named[0] == named[1]) throw ValueError(core::text("norm: both axes are axis ", named[0]));
+  if (named[0] == named[1]) core::throw_error<ValueError>("norm: both axes are axis ", named[0]);
   const Tensor<M> found = norm_of_matrices("norm", with_matrices_last(y, named[0], named[1]), order);
   if (!keepdims) return found;
   return expand_dims(found, Axes(IntList{std::min(named[0], named[1]), std::max(named[0], named[1])}));

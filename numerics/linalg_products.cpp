@@ -11,14 +11,14 @@ template <class M>
 Tensor<M> diagonal(const Tensor<M>& x, std::int64_t k) {
   TYTO_ONCE(linalg::diagonal, x, k);
   core::require("diagonal", x);
-  if (x.ndim() < 2) throw ShapeError(core::text("diagonal: matrices need two axes or more, not shape ", x.shape()));
+  if (x.ndim() < 2) core::throw_error<ShapeError>("diagonal: matrices need two axes or more, not shape ", x.shape());
   return tyto::diagonal(x, k, -2, -1);
 }
 
 template <class M>
 Tensor<M> trace(const Tensor<M>& x, std::int64_t k) {
   core::require("trace", x);
-  if (x.ndim() < 2) throw ShapeError(core::text("trace: matrices need two axes or more, not shape ", x.shape()));
+  if (x.ndim() < 2) core::throw_error<ShapeError>("trace: matrices need two axes or more, not shape ", x.shape());
   return sum(tyto::diagonal(x, k, -2, -1), -1);
 }
 
@@ -29,7 +29,7 @@ Tensor<M> vecdot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, s
   const int first = core::normalise_axis("vecdot", axis, left.ndim());
   const int second = core::normalise_axis("vecdot", axis, right.ndim());
   if (left.shape()[static_cast<std::size_t>(first)] != right.shape()[static_cast<std::size_t>(second)]) {
-    throw ShapeError(core::text("vecdot: axis ", axis, " differs in length: ", left.shape(), " and ", right.shape()));
+    core::throw_error<ShapeError>("vecdot: axis ", axis, " differs in length: ", left.shape(), " and ", right.shape());
   }
   const auto along_last = [](const Tensor<M>& each, int from) {
     return from == each.ndim() - 1 ? each : moveaxis(each, from, -1);
@@ -57,7 +57,7 @@ Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, st
   for (const Tensor<M>& each : {left, right}) {
     const int place = core::normalise_axis("cross", axis, each.ndim());
     if (each.shape()[static_cast<std::size_t>(place)] == 3) continue;
-    throw ShapeError(core::text("cross: axis ", axis, " must have length 3: ", left.shape(), " and ", right.shape()));
+    core::throw_error<ShapeError>("cross: axis ", axis, " must have length 3: ", left.shape(), " and ", right.shape());
   }
   const Tensor<M> x = moveaxis(left, axis, -1), y = moveaxis(right, axis, -1);
   // Each element is made of the two behind it.
@@ -69,9 +69,9 @@ template <class M>
 Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool increasing) {
   TYTO_ONCE(vander, x, columns, increasing);
   const Tensor<M> given = core::given("vander", x);
-  if (given.ndim() != 1) throw ShapeError(core::text("vander: a vector is needed, not shape ", given.shape()));
+  if (given.ndim() != 1) core::throw_error<ShapeError>("vander: a vector is needed, not shape ", given.shape());
   const std::int64_t count = columns.value_or(given.size());
-  if (count < 0) throw ValueError(core::text("vander: ", count, " columns are fewer than none"));
+  if (count < 0) core::throw_error<ValueError>("vander: ", count, " columns are fewer than none");
   if (count == 0) return broadcast_to(reshape(given, {given.size(), 1}), {given.size(), 1}).get({all, slice(0, 0)});
   // Running products rather than powers: exact for integers, and smooth at zero.
   Tensor<M> powers = broadcast_to(expand_dims(given, 1), {given.size(), count - 1});
@@ -93,7 +93,7 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
     return cast(cov(cast(given, DType::f64), options), DType::f32);
   }
   Tensor<M> y = core::as_floating(given);
-  if (y.ndim() > 2) throw ShapeError(core::text("cov: a vector or a matrix is needed, not shape ", y.shape()));
+  if (y.ndim() > 2) core::throw_error<ShapeError>("cov: a vector or a matrix is needed, not shape ", y.shape());
   const bool alone = y.ndim() < 2;
   if (alone) y = reshape(y, {1, y.size()});
   if (!alone && !options.rows_are_variables) y = matrix_transpose(y);
@@ -110,7 +110,7 @@ Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables) {
   const auto again = [&](const Tensor<M>& wide) { return corrcoef(wide, rows_are_variables); };
   if (const auto found = core::in_f32(again, x)) return *found;
   core::require("corrcoef", x);
-  if (x.ndim() > 2) throw ShapeError(core::text("corrcoef: a vector or a matrix is needed, not shape ", x.shape()));
+  if (x.ndim() > 2) core::throw_error<ShapeError>("corrcoef: a vector or a matrix is needed, not shape ", x.shape());
   const Tensor<M> covariances = cov(x, {.rows_are_variables = rows_are_variables});
   if (covariances.ndim() == 0) return covariances / covariances;
   const Tensor<M> deviations = sqrt(tyto::diagonal(covariances));

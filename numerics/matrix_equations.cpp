@@ -42,8 +42,8 @@ T solution_of(std::string_view function, const Tensors& in, bool discrete, const
   check_square(function, TensorType{in[1].dtype(), in[1].shape(), false});
   const std::int64_t rows = rows_of(in[0].shape()), columns = rows_of(in[1].shape());
   if (rows_of(in[2].shape()) != rows || columns_of(in[2].shape()) != columns) {
-    throw ShapeError(text(function, ": the right-hand side needs ", rows, " rows and ", columns,
-                          " columns, but it is of shape ", in[2].shape()));
+    throw_error<ShapeError>(function, ": the right-hand side needs ", rows, " rows and ", columns,
+                            " columns, but it is of shape ", in[2].shape());
   }
   const T x =
       discrete ? discrete_equation(function, in[0], in[1], in[2]) : continuous_equation(function, in[0], in[1], in[2]);
@@ -79,8 +79,8 @@ void check_riccati(std::string_view function, const Tensors& in) {
   const std::int64_t n = rows_of(in[0].shape()), m = columns_of(in[1].shape());
   const auto check = [&](const T& x, const char* name, std::int64_t rows, std::int64_t columns) {
     if (rows_of(x.shape()) == rows && columns_of(x.shape()) == columns) return;
-    throw ShapeError(text(function, ": ", name, " needs ", rows, " rows and ", columns, " columns beside a of shape ",
-                          in[0].shape(), " and b of shape ", in[1].shape(), ", but it is of shape ", x.shape()));
+    throw_error<ShapeError>(function, ": ", name, " needs ", rows, " rows and ", columns, " columns beside a of shape ",
+                            in[0].shape(), " and b of shape ", in[1].shape(), ", but it is of shape ", x.shape());
   };
   check(in[1], "b", n, m);
   check(in[2], "q", n, n);

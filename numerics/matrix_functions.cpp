@@ -146,8 +146,8 @@ Tensor<M> funm(const Tensor<M>& a, const std::type_identity_t<std::function<Tens
   const auto [values, vectors] = linalg::eig(x);
   const core::AnyTensor image = f(Tensor<M>(values.value())).value();
   if (!image.defined() || image.shape() != values.shape()) {
-    throw ShapeError(core::text("funm: the function must yield a number for each eigenvalue, which are of shape ",
-                                values.shape(), ", not ", image.defined() ? core::text(image.shape()) : "nothing"));
+    core::throw_error<ShapeError>("funm: the function must yield a number for each eigenvalue, which are of shape ",
+                                  values.shape(), ", not ", image.defined() ? core::text(image.shape()) : "nothing");
   }
   const core::AnyTensor wide = core::cast_to(image.value(), x.dtype());
   const core::AnyTensor y = functions::where_diagonalised(x, functions::with_eigenvalues(vectors, values),

@@ -104,8 +104,8 @@ CustomOp custom_op(const MatrixOperator& description) {
 
 std::vector<AnyTensor> apply(const CustomOp& op, std::string_view function, const std::vector<AnyTensor>& operands) {
   if (eigen_kernels::schur().real == nullptr) {
-    throw DeviceError(text(function, ": Eigen computes it, and this build of Tyto has none: install Eigen 3.4 ",
-                           "(libeigen3-dev) and configure again; build_info() tells what a build has"));
+    throw_error<DeviceError>(function, ": Eigen computes it, and this build of Tyto has none: install Eigen 3.4 ",
+                             "(libeigen3-dev) and configure again; build_info() tells what a build has");
   }
   return op.apply(operands);
 }
@@ -151,8 +151,8 @@ void refuse_nan(std::string_view function, const std::vector<AnyTensor>& operand
   for (std::size_t i = 0; i < missing.size(); ++i) {
     const bool defined = std::all_of(finite.begin(), finite.end(), [i](const auto& each) { return each[i]; });
     if (!missing[i] || !defined) continue;
-    if (stack.empty()) throw ValueError(text(function, ": ", reason));
-    throw ValueError(text(function, ": ", reason, ", for matrix ", i, " of the stack of shape ", stack));
+    if (stack.empty()) throw_error<ValueError>(function, ": ", reason);
+    throw_error<ValueError>(function, ": ", reason, ", for matrix ", i, " of the stack of shape ", stack);
   }
 }
 

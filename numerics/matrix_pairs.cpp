@@ -49,8 +49,9 @@ Cosines cosines_and_sines(const Value& first, const Value& second) {
         text("gsvd: matrices of as many columns are needed, not of shapes ", in[0].shape(), " and ", in[1].shape()));
   }
   if (m + p < n) {
-    throw ShapeError(text("gsvd: both matrices together need at least as many rows as columns, but they are of shapes ",
-                          in[0].shape(), " and ", in[1].shape()));
+    throw_error<ShapeError>(
+        "gsvd: both matrices together need at least as many rows as columns, but they are of shapes ", in[0].shape(),
+        " and ", in[1].shape());
   }
   const auto [q, r] = linalg::qr(concat(in, -2));
   const auto [u, c, wh] = linalg::svd(rows_from(q, 0, m), linalg::Columns::complete);
@@ -151,8 +152,8 @@ Tensor<M> null_space(const Tensor<M>& a, std::optional<double> rtol) {
   const auto ranks = matrix_rank(x, rtol).template to_vector<std::int64_t>();
   for (const std::int64_t rank : ranks) {
     if (rank != ranks[0]) {
-      throw ValueError(core::text("null_space: matrices of one rank are needed, but there are ranks ", ranks[0],
-                                  " and ", rank, " in the stack of shape ", core::stack_shape(x.shape())));
+      core::throw_error<ValueError>("null_space: matrices of one rank are needed, but there are ranks ", ranks[0],
+                                    " and ", rank, " in the stack of shape ", core::stack_shape(x.shape()));
     }
   }
   const std::int64_t columns = core::columns_of(x.shape());

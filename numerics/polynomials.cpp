@@ -20,13 +20,13 @@ namespace {
 template <class M>
 void require_vector(std::string_view function, const Tensor<M>& x) {
   core::require(function, x);
-  if (x.ndim() != 1) throw ShapeError(core::text(function, ": a vector is needed, not shape ", x.shape()));
+  if (x.ndim() != 1) core::throw_error<ShapeError>(function, ": a vector is needed, not shape ", x.shape());
 }
 
 template <class M>
 void require_elements(std::string_view function, const Tensor<M>& x) {
   require_vector(function, x);
-  if (x.size() == 0) throw ShapeError(core::text(function, ": a vector of shape (0,) has no elements"));
+  if (x.size() == 0) core::throw_error<ShapeError>(function, ": a vector of shape (0,) has no elements");
 }
 
 /// Both vectors in their common type, zeros put before the shorter one.
@@ -120,9 +120,9 @@ Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, 
   TYTO_ONCE(polyfit, x, y, degree, weights);
   require_elements("polyfit", x);
   require_vector("polyfit", y);
-  if (degree < 0) throw ValueError(core::text("polyfit: the degree ", degree, " is negative"));
+  if (degree < 0) core::throw_error<ValueError>("polyfit: the degree ", degree, " is negative");
   if (x.size() != y.size()) {
-    throw ShapeError(core::text("polyfit: ", x.size(), " places and ", y.size(), " values; as many are needed"));
+    core::throw_error<ShapeError>("polyfit: ", x.size(), " places and ", y.size(), " values; as many are needed");
   }
   const Value operands[] = {core::as_floating(core::resolve(x)), core::as_floating(core::resolve(y))};
   const DType type = core::common_type(operands);
@@ -130,7 +130,7 @@ Tensor<M> polyfit(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, 
   Tensor<M> powers = linalg::vander(x.astype(wide), degree + 1), heights = y.astype(wide);
   if (weights.defined()) {
     if (weights.shape() != x.shape()) {
-      throw ShapeError(core::text("polyfit: weights of shape ", weights.shape(), " for ", x.size(), " points"));
+      core::throw_error<ShapeError>("polyfit: weights of shape ", weights.shape(), " for ", x.size(), " points");
     }
     const Tensor<M> weight = weights.astype(DType::f64);
     powers = powers * expand_dims(weight, 1);
@@ -230,7 +230,7 @@ Tensor<M> polyder(const Tensor<M>& coefficients, std::int64_t order) {
   TYTO_ONCE(polyder, coefficients, order);
   if (const auto found = core::in_f32(&polyder<M>, coefficients, order)) return *found;
   require_vector("polyder", coefficients);
-  if (order < 0) throw ValueError(core::text("polyder: the order ", order, " is negative"));
+  if (order < 0) core::throw_error<ValueError>("polyder: the order ", order, " is negative");
   Tensor<M> out = core::resolve(coefficients);
   for (; order > 0 && out.size() > 0; --order) {
     const std::int64_t degree = out.size() - 1;

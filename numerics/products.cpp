@@ -45,12 +45,12 @@ Tensor<M> dot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   if (a.ndim() == 0 || b.ndim() == 0) return a * b;
   if (b.ndim() <= 2) {
     if (a.shape().back() != b.shape()[0]) {
-      throw ShapeError(core::text("dot: inner sizes differ: ", a.shape(), " . ", b.shape()));
+      core::throw_error<ShapeError>("dot: inner sizes differ: ", a.shape(), " . ", b.shape());
     }
     return matmul(a, b);
   }
   if (a.shape().back() != b.shape()[b.shape().size() - 2]) {
-    throw ShapeError(core::text("dot: inner sizes differ: ", a.shape(), " . ", b.shape()));
+    core::throw_error<ShapeError>("dot: inner sizes differ: ", a.shape(), " . ", b.shape());
   }
   return tensordot(a, b, IntList{-1}, IntList{-2});
 }
@@ -116,8 +116,8 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
   TYTO_ONCE(tensordot, a, b, a_axes, b_axes);
   check_given("tensordot", a, b);
   if (a_axes.size() != b_axes.size()) {
-    throw ShapeError(core::text("tensordot: ", a_axes.size(), " axes of the first operand are paired with ",
-                                b_axes.size(), " of the second"));
+    core::throw_error<ShapeError>("tensordot: ", a_axes.size(), " axes of the first operand are paired with ",
+                                  b_axes.size(), " of the second");
   }
   IntList left;
   IntList right;
@@ -130,8 +130,8 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
     if (repeats(left) || repeats(right)) throw ValueError("tensordot: an axis is summed over twice");
   }
   if (lengths(a.shape(), left) != lengths(b.shape(), right)) {
-    throw ShapeError(core::text("tensordot: paired axes differ in length: ", lengths(a.shape(), left), " of ",
-                                a.shape(), " and ", lengths(b.shape(), right), " of ", b.shape()));
+    core::throw_error<ShapeError>("tensordot: paired axes differ in length: ", lengths(a.shape(), left), " of ",
+                                  a.shape(), " and ", lengths(b.shape(), right), " of ", b.shape());
   }
   const IntList rows = axes_besides(left, a.ndim());
   const IntList columns = axes_besides(right, b.ndim());
@@ -147,8 +147,8 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
   TYTO_ONCE(tensordot, a, b, axes);
   check_given("tensordot", a, b);
   if (axes < 0 || axes > a.ndim() || axes > b.ndim()) {
-    throw ValueError(core::text("tensordot: ", axes, " axes of ", a.shape(), " and ", b.shape(),
-                                "; neither has fewer than 0 or more than its rank"));
+    core::throw_error<ValueError>("tensordot: ", axes, " axes of ", a.shape(), " and ", b.shape(),
+                                  "; neither has fewer than 0 or more than its rank");
   }
   IntList last;
   IntList first;

@@ -39,7 +39,7 @@ template <class T>
 std::pair<T, T> triangle_indices(const char* function, bool lower, std::int64_t rows, std::int64_t k,
                                  std::int64_t columns) {
   columns = columns < 0 ? rows : columns;
-  if (rows < 0) throw ValueError(core::text(function, ": ", rows, " rows"));
+  if (rows < 0) core::throw_error<ValueError>(function, ": ", rows, " rows");
   std::vector<std::int64_t> first, second;
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t border = std::clamp<std::int64_t>(lower ? row + k + 1 : row + k, 0, columns);
@@ -130,8 +130,8 @@ std::vector<Tensor<M>> unstack(const Tensor<M>& x, std::int64_t axis) {
   const Value whole = core::resolve(x);
   const auto axis_of_parts = static_cast<std::size_t>(along);
   if (whole.shape()[axis_of_parts] > most_parts)
-    throw ValueError(core::text("unstack: axis ", along, " of shape ", whole.shape(), " has more than the ", most_parts,
-                                " parts that are made at most"));
+    core::throw_error<ValueError>("unstack: axis ", along, " of shape ", whole.shape(), " has more than the ",
+                                  most_parts, " parts that are made at most");
   std::vector<Tensor<M>> parts;
   parts.reserve(static_cast<std::size_t>(whole.shape()[axis_of_parts]));
   if (const core::Array* array = core::contents_now(whole)) {
@@ -158,9 +158,9 @@ std::vector<Tensor<M>> array_split(const Tensor<M>& x, std::int64_t parts, std::
   TYTO_ONCE(array_split, x, parts, axis);
   core::require("array_split", x);
   const int along = core::normalise_axis("array_split", axis, x.ndim());
-  if (parts < 1) throw ValueError(core::text("array_split: ", parts, " parts are asked for; at least one is needed"));
+  if (parts < 1) core::throw_error<ValueError>("array_split: ", parts, " parts are asked for; at least one is needed");
   if (parts > most_parts)
-    throw ValueError(core::text("array_split: ", parts, " parts are asked for; at most ", most_parts, " are made"));
+    core::throw_error<ValueError>("array_split: ", parts, " parts are asked for; at most ", most_parts, " are made");
   const std::int64_t length = x.shape()[static_cast<std::size_t>(along)];
   std::vector<Tensor<M>> out;
   std::int64_t begin = 0;
@@ -194,7 +194,7 @@ Tensor<M> rot90(const Tensor<M>& x, std::int64_t times, std::int64_t from, std::
   TYTO_ONCE(rot90, x, times, from, to);
   core::require("rot90", x);
   const int first = core::normalise_axis("rot90", from, x.ndim()), second = core::normalise_axis("rot90", to, x.ndim());
-  if (first == second) throw ValueError(core::text("rot90: both axes are axis ", first));
+  if (first == second) core::throw_error<ValueError>("rot90: both axes are axis ", first);
   switch (((times % 4) + 4) % 4) {
     case 1: return swapaxes(flip(x, second), first, second);
     case 2: return flip(x, {first, second});
@@ -223,7 +223,7 @@ Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t
   const std::int64_t length = source.shape()[static_cast<std::size_t>(along)];
   const std::int64_t place = at < 0 ? at + length : at;
   if (place < 0 || place > length) {
-    throw IndexError(core::text("insert: position ", at, " is outside axis ", along, " of length ", length));
+    core::throw_error<IndexError>("insert: position ", at, " is outside axis ", along, " of length ", length);
   }
   // Of values with fewer axes the last ones are meant; along the axis they are as many as they are.
   Tensor<M> part = core::fitted_to("insert", core::given("insert", values), source.dtype());
@@ -243,7 +243,7 @@ Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std
   std::vector<std::int64_t> removed;
   for (const std::int64_t position : positions) {
     if (position < -length || position >= length) {
-      throw IndexError(core::text("remove: position ", position, " is outside axis ", along, " of length ", length));
+      core::throw_error<IndexError>("remove: position ", position, " is outside axis ", along, " of length ", length);
     }
     removed.push_back(position < 0 ? position + length : position);
   }
@@ -277,10 +277,10 @@ template <class M>
 Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& value) {
   TYTO_ONCE(fill_diagonal, x, value);
   core::require("fill_diagonal", x, value);
-  if (x.ndim() < 2) throw ShapeError(core::text("fill_diagonal: needs rank 2 or more, not shape ", x.shape()));
+  if (x.ndim() < 2) core::throw_error<ShapeError>("fill_diagonal: needs rank 2 or more, not shape ", x.shape());
   for (const std::int64_t length : x.shape()) {
     if (x.ndim() > 2 && length != x.shape()[0]) {
-      throw ShapeError(core::text("fill_diagonal: above rank 2 all lengths must be one, not ", x.shape()));
+      core::throw_error<ShapeError>("fill_diagonal: above rank 2 all lengths must be one, not ", x.shape());
     }
   }
   const std::int64_t count = *std::min_element(x.shape().begin(), x.shape().end());
@@ -321,7 +321,8 @@ std::vector<Tensor<M>> ix_(const std::vector<Tensor<M>>& vectors) {
   std::vector<Tensor<M>> out;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     core::require("ix_", vectors[i]);
-    if (vectors[i].ndim() != 1) throw ShapeError(core::text("ix_: vectors are needed, not shape ", vectors[i].shape()));
+    if (vectors[i].ndim() != 1)
+      core::throw_error<ShapeError>("ix_: vectors are needed, not shape ", vectors[i].shape());
     Shape along(vectors.size(), 1);
     along[i] = vectors[i].size();
     out.push_back(reshape(vectors[i], along));

@@ -17,8 +17,8 @@ void check_squares(std::string_view function, const std::vector<T>& matrices) {
   for (const T& each : matrices) {
     check_square(function, TensorType{each.dtype(), each.shape(), false});
     if (each.shape() != matrices[0].shape()) {
-      throw ShapeError(text(function, ": matrices of one size are needed, not of shapes ", matrices[0].shape(), " and ",
-                            each.shape()));
+      throw_error<ShapeError>(function, ": matrices of one size are needed, not of shapes ", matrices[0].shape(),
+                              " and ", each.shape());
     }
   }
 }
@@ -42,8 +42,8 @@ std::vector<T> ordered(const CustomOp& op, std::string_view function, const std:
   const std::int64_t rows = rows_of(operands[0].shape());
   const Shape wanted = extended(stack, {rows});
   if (chosen.ndim() == 0 || chosen.shape().back() != rows || chosen.ndim() > static_cast<int>(wanted.size())) {
-    throw ShapeError(text(function, ": the selection needs an element for each of the ", rows,
-                          " rows, but it is of shape ", chosen.shape()));
+    throw_error<ShapeError>(function, ": the selection needs an element for each of the ", rows,
+                            " rows, but it is of shape ", chosen.shape());
   }
   const T row = expand_dims(broadcast_to(cast(chosen != 0, operands[0].dtype()), wanted), -2);
   operands.insert(operands.begin(), row);

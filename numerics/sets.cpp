@@ -61,10 +61,10 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
   const std::int64_t count = shape[0];
   const std::int64_t width = count == 0 ? 1 : element_count(shape) / count;
   const T rows = reshape(first_axis, {count, width});
-  if (options.size && *options.size < 0) throw ValueError(text("unique: the size ", *options.size, " is negative"));
+  if (options.size && *options.size < 0) throw_error<ValueError>("unique: the size ", *options.size, " is negative");
   if (count == 0) {
     if (options.size.value_or(0) != 0) {
-      throw ShapeError(text("unique: shape ", x.shape(), " has no elements to fill a size of ", *options.size));
+      throw_error<ShapeError>("unique: shape ", x.shape(), " has no elements to fill a size of ", *options.size);
     }
     const T none = filled(x, {0}, 0);
     return {by_slices ? x : first_axis, none, by_slices ? none : T(reshape(none, x.shape())), none};
@@ -144,7 +144,7 @@ template <class M>
 void require_eager(std::string_view function, const Tensor<M>& a, const Tensor<M>& b) {
   const Value operands[] = {core::given(function, a), core::given(function, b)};
   if (core::mode_of(operands) != core::Mode::lazy) return;
-  throw GraphError(core::text(function, ": the shape depends on the data, so it works in eager mode only"));
+  core::throw_error<GraphError>(function, ": the shape depends on the data, so it works in eager mode only");
 }
 
 /// The parts along an axis that the mask, which may be shorter, holds.
@@ -212,8 +212,8 @@ Tensor<M> compress(const Tensor<M>& condition, const std::type_identity_t<Tensor
   const Tensor<M> source = axis ? x : ravel(x);
   const int along = core::normalise_axis("compress", axis.value_or(0), source.ndim());
   if (condition.ndim() != 1 || condition.size() > source.shape()[static_cast<std::size_t>(along)]) {
-    throw ShapeError(core::text("compress: a condition of shape ", condition.shape(), " along axis ", along,
-                                " of shape ", source.shape()));
+    core::throw_error<ShapeError>("compress: a condition of shape ", condition.shape(), " along axis ", along,
+                                  " of shape ", source.shape());
   }
   return chosen(source, condition, along);
 }
@@ -221,7 +221,7 @@ template <class M>
 Tensor<M> trim_zeros(const Tensor<M>& x) {
   TYTO_ONCE(trim_zeros, x);
   core::require("trim_zeros", x);
-  if (x.ndim() != 1) throw ShapeError(core::text("trim_zeros: a vector is needed, not shape ", x.shape()));
+  if (x.ndim() != 1) core::throw_error<ShapeError>("trim_zeros: a vector is needed, not shape ", x.shape());
   const Tensor<M> places = nonzero(x);
   if (places.size() == 0) return narrow(x, 0, 0, 0);
   const std::vector<std::int64_t> ends = stack({min(places), max(places)}).template to_vector<std::int64_t>();

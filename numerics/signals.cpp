@@ -32,8 +32,8 @@ Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
   TYTO_ONCE(fftconvolve, a, b, overlap, over);
   Tensor<M> left = core::given("fftconvolve", a), right = core::given("fftconvolve", b);
   if (left.ndim() != right.ndim()) {
-    throw ShapeError(core::text("fftconvolve: operands of shapes ", left.shape(), " and ", right.shape(),
-                                " must have as many axes"));
+    core::throw_error<ShapeError>("fftconvolve: operands of shapes ", left.shape(), " and ", right.shape(),
+                                  " must have as many axes");
   }
   const IntList axes = core::normalise_axes("fftconvolve", over, left.ndim());
   const auto length = [](const Tensor<M>& x, std::int64_t axis) { return x.shape()[static_cast<std::size_t>(axis)]; };
@@ -42,8 +42,8 @@ Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
   };
   if (overlap == Overlap::valid && !covers(left, right)) {
     if (!covers(right, left)) {
-      throw ShapeError(core::text("fftconvolve: of ", left.shape(), " and ", right.shape(),
-                                  " neither is the larger along every axis, so they overlap nowhere fully"));
+      core::throw_error<ShapeError>("fftconvolve: of ", left.shape(), " and ", right.shape(),
+                                    " neither is the larger along every axis, so they overlap nowhere fully");
     }
     std::swap(left, right);
   }
@@ -59,8 +59,8 @@ Tensor<M> fftconvolve(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
   IntList fast;
   for (const std::int64_t axis : axes) {
     if (length(left, axis) == 0 || length(right, axis) == 0) {
-      throw ShapeError(core::text("fftconvolve: axis ", axis, " of ", left.shape(), " and ", right.shape(),
-                                  " is empty, so nothing is there to convolve"));
+      core::throw_error<ShapeError>("fftconvolve: axis ", axis, " of ", left.shape(), " and ", right.shape(),
+                                    " is empty, so nothing is there to convolve");
     }
     fast.push_back(next_fast_length(length(left, axis) + length(right, axis) - 1));
   }
@@ -81,9 +81,9 @@ struct Frames {
 };
 
 std::int64_t hop_of(std::string_view op, std::int64_t n, const FrameOptions& options) {
-  if (n < 1) throw ValueError(core::text(op, ": frames of ", n, " samples do not exist"));
+  if (n < 1) core::throw_error<ValueError>(op, ": frames of ", n, " samples do not exist");
   const std::int64_t hop = options.hop == 0 ? std::max<std::int64_t>(n / 4, 1) : options.hop;
-  if (hop < 1) throw ValueError(core::text(op, ": the hop ", hop, " does not go forward"));
+  if (hop < 1) core::throw_error<ValueError>(op, ": the hop ", hop, " does not go forward");
   return hop;
 }
 
@@ -123,9 +123,9 @@ Tensor<M> stft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<Te
   const std::int64_t hop = hop_of("stft", n, options);
   if (options.center) {
     if (signal.shape().back() <= n / 2) {
-      throw ShapeError(core::text("stft: a signal of ", signal.shape().back(),
-                                  " samples is too short to be reflected by ", n / 2,
-                                  " at its ends; see FrameOptions::center"));
+      core::throw_error<ShapeError>("stft: a signal of ", signal.shape().back(),
+                                    " samples is too short to be reflected by ", n / 2,
+                                    " at its ends; see FrameOptions::center");
     }
     IntList margin(signal.shape().size(), 0);
     margin[margin.size() - 1] = n / 2;
@@ -133,7 +133,7 @@ Tensor<M> stft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<Te
   }
   const std::int64_t length = signal.shape().back();
   if (length < n) {
-    throw ShapeError(core::text("stft: a signal of ", length, " samples has no frame of ", n));
+    core::throw_error<ShapeError>("stft: a signal of ", length, " samples has no frame of ", n);
   }
   const Frames frames{hop, (length - n) / hop + 1};
   const Tensor<M> cut = take(signal, Tensor<M>(positions_of(signal, frames, n)), -1);
@@ -150,14 +150,14 @@ Tensor<M> istft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<T
   const Tensor<M> spectra = core::as_complex(core::given("istft", x));
   const std::int64_t hop = hop_of("istft", n, options), frame = window.defined() ? window.size() : n;
   if (hop > frame) {
-    throw ValueError(core::text("istft: the hop ", hop, " is beyond the ", frame,
-                                window.defined() ? " elements of the window" : " samples of a frame",
-                                ", so the samples between them are unknown"));
+    core::throw_error<ValueError>("istft: the hop ", hop, " is beyond the ", frame,
+                                  window.defined() ? " elements of the window" : " samples of a frame",
+                                  ", so the samples between them are unknown");
   }
   const std::int64_t wanted = options.onesided ? n / 2 + 1 : n;
   if (spectra.ndim() < 2 || spectra.shape()[spectra.shape().size() - 2] != wanted) {
-    throw ShapeError(core::text("istft: spectra of frames of ", n, " samples have shape (..., ", wanted,
-                                ", frames), not ", spectra.shape()));
+    core::throw_error<ShapeError>("istft: spectra of frames of ", n, " samples have shape (..., ", wanted,
+                                  ", frames), not ", spectra.shape());
   }
   const AxisOptions transform{.n = n, .norm = options.normalized ? Norm::ortho : Norm::backward};
   const Tensor<M> turned = swapaxes(spectra, -1, -2);
@@ -184,7 +184,7 @@ Tensor<M> istft(const Tensor<M>& x, std::int64_t n, const std::type_identity_t<T
   const auto time = static_cast<std::size_t>(signal.ndim() - 1);
   const std::int64_t start = options.center ? n / 2 : 0;
   const std::int64_t end = options.length ? start + *options.length : total - start;
-  if (end <= start) throw ShapeError(core::text("istft: ", frames.count, " frames of ", n, " make no signal"));
+  if (end <= start) core::throw_error<ShapeError>("istft: ", frames.count, " frames of ", n, " make no signal");
   signal = core::part_along(signal, time, start, std::min(end, total) - start);
   return core::resized(signal, time, end - start);
 }

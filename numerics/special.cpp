@@ -198,7 +198,7 @@ Tensor<M> i0(const Tensor<M>& x) {
 template <class M>
 Tensor<M> bitwise_count(const Tensor<M>& x) {
   const Tensor<M> bits = core::given("bitwise_count", x);
-  if (is_inexact(bits.dtype())) throw TypeError(core::text("bitwise_count: integers are needed, not ", bits.dtype()));
+  if (is_inexact(bits.dtype())) core::throw_error<TypeError>("bitwise_count: integers are needed, not ", bits.dtype());
   return bits.dtype() == DType::boolean ? bits.astype(DType::u8) : popcount(bits).astype(DType::u8);
 }
 

@@ -66,7 +66,7 @@ T ordered_part(std::string_view op, const Value& given_value, double q, const Ax
   const std::size_t last = line.shape().size() - 1;
   const std::int64_t length = line.shape()[last];
   if (length == 0)
-    throw ShapeError(text(op, ": axes ", axes, " of shape ", x.shape(), " are empty, so nothing is there to order"));
+    throw_error<ShapeError>(op, ": axes ", axes, " of shape ", x.shape(), " are empty, so nothing is there to order");
   const double place = q * static_cast<double>(length - 1);
   const auto low = static_cast<std::int64_t>(std::floor(place));
   const double beyond = place - static_cast<double>(low);
@@ -88,7 +88,7 @@ T ordered_number(std::string_view op, const Value& given_value, double q, const 
   const T sorted = sort(joined(x, axes), -1);
   const Shape shape = reduced_shape(x.shape(), axes, keepdims);
   if (sorted.shape().back() == 0) {
-    throw ShapeError(text(op, ": axes ", axes, " of shape ", x.shape(), " are empty, so nothing is there to order"));
+    throw_error<ShapeError>(op, ": axes ", axes, " of shape ", x.shape(), " are empty, so nothing is there to order");
   }
   const T last = sum(!isnan(sorted), -1, true) - 1;
   const T place = q * cast(last, DType::f64);
@@ -114,7 +114,7 @@ template <class M>
 Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
   TYTO_ONCE(quantile, x, q, axes, keepdims);
   core::require("quantile", x);
-  if (!(q >= 0 && q <= 1)) throw ValueError(core::text("quantile: q = ", q, " is outside [0, 1]"));
+  if (!(q >= 0 && q <= 1)) core::throw_error<ValueError>("quantile: q = ", q, " is outside [0, 1]");
   return core::ordered_part("quantile", x, q, axes, keepdims).value();
 }
 template <class M>
@@ -127,7 +127,7 @@ template <class M>
 Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
   TYTO_ONCE(nanquantile, x, q, axes, keepdims);
   core::require("nanquantile", x);
-  if (!(q >= 0 && q <= 1)) throw ValueError(core::text("nanquantile: q = ", q, " is outside [0, 1]"));
+  if (!(q >= 0 && q <= 1)) core::throw_error<ValueError>("nanquantile: q = ", q, " is outside [0, 1]");
   return core::ordered_number("nanquantile", x, q, axes, keepdims).value();
 }
 
@@ -149,8 +149,8 @@ Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& wei
     const bool fits =
         along.size() == 1 && weight.ndim() == 1 && weight.size() == given.shape()[static_cast<std::size_t>(along[0])];
     if (!fits) {
-      throw ShapeError(core::text("average: weights of shape ", weight.shape(), " are neither shaped as ",
-                                  given.shape(), " nor as its axis"));
+      core::throw_error<ShapeError>("average: weights of shape ", weight.shape(), " are neither shaped as ",
+                                    given.shape(), " nor as its axis");
     }
     Shape shape(given.shape().size(), 1);
     shape[static_cast<std::size_t>(along[0])] = weight.size();
@@ -173,7 +173,7 @@ Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after
   const Tensor<M> given = core::given("moving_sum", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("moving_sum", axis, given.ndim()));
   if (before < 0 || after < 0) {
-    throw ValueError(core::text("moving_sum: before = ", before, " and after = ", after, " must be at least 0"));
+    core::throw_error<ValueError>("moving_sum: before = ", before, " and after = ", after, " must be at least 0");
   }
   // Beyond the ends there is nothing to add up, however wide the window.
   const std::int64_t length = given.shape()[along], most = std::max<std::int64_t>(length - 1, 0);

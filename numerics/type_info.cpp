@@ -15,13 +15,13 @@ int bits_of(DType dtype) { return static_cast<int>(size_of(dtype)) * 8; }
 
 FloatInfo finfo(DType dtype) {
   const DType part = real_type(dtype);
-  if (!is_floating(part)) throw TypeError(core::text("finfo: a floating or complex type is needed, not ", dtype));
+  if (!is_floating(part)) core::throw_error<TypeError>("finfo: a floating or complex type is needed, not ", dtype);
   const core::FloatingFormat format = core::format_of(part);
   return {dtype, bits_of(dtype), format.epsilon(), format.largest(), -format.largest(), format.smallest_normal()};
 }
 
 IntegerInfo iinfo(DType dtype) {
-  if (!is_integer(dtype)) throw TypeError(core::text("iinfo: an integer type is needed, not ", dtype));
+  if (!is_integer(dtype)) core::throw_error<TypeError>("iinfo: an integer type is needed, not ", dtype);
   const int bits = bits_of(dtype);
   if (is_unsigned(dtype)) return {dtype, bits, UINT64_MAX >> (64 - bits), 0};
   return {dtype, bits, static_cast<std::uint64_t>(INT64_MAX >> (64 - bits)), INT64_MIN >> (64 - bits)};

@@ -15,8 +15,8 @@ namespace {
 /// The window f at -1 to 1 along its length; a window of one element is its middle.
 template <class T, class F>
 T window(const char* function, std::int64_t count, DType dtype, const F& f) {
-  if (count < 0) throw ValueError(core::text(function, ": the count ", count, " is negative"));
-  if (!is_floating(dtype)) throw TypeError(core::text(function, ": a floating type is needed, not ", dtype));
+  if (count < 0) core::throw_error<ValueError>(function, ": the count ", count, " is negative");
+  if (!is_floating(dtype)) core::throw_error<TypeError>(function, ": a floating type is needed, not ", dtype);
   if (count <= 1) return T::ones({count}, dtype);
   // From the middle, so that both halves are the same to the last bit.
   const T place = T::arange(1 - count, count, 2, DType::f64) / static_cast<double>(count - 1);

@@ -40,13 +40,13 @@ Shape without_last(const Shape& shape) { return Shape(std::span<const std::int64
 Shape score_shape(std::string_view op, const TensorType& q, const TensorType& k, const TensorType& v,
                   const TensorType* mask) {
   const auto refuse = [&](const std::string& why) {
-    throw ShapeError(text(op, ": queries ", q.shape, ", keys ", k.shape, " and values ", v.shape, " ", why));
+    throw_error<ShapeError>(op, ": queries ", q.shape, ", keys ", k.shape, " and values ", v.shape, " ", why);
   };
   const std::size_t rank = q.shape.size();
   if (rank < 2 || k.shape.size() != rank || v.shape.size() != rank) refuse("must be (..., length, features) alike");
   if (!is_floating(q.dtype) || k.dtype != q.dtype || v.dtype != q.dtype) {
-    throw TypeError(text(op, ": queries, keys and values must be of one floating type, not ", q.dtype, ", ", k.dtype,
-                         " and ", v.dtype));
+    throw_error<TypeError>(op, ": queries, keys and values must be of one floating type, not ", q.dtype, ", ", k.dtype,
+                           " and ", v.dtype);
   }
   for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
     if (k.shape[axis] != q.shape[axis] || v.shape[axis] != q.shape[axis]) refuse("must agree in their leading axes");
@@ -55,9 +55,9 @@ Shape score_shape(std::string_view op, const TensorType& q, const TensorType& k,
   if (length_of(v.shape) != length_of(k.shape)) refuse("must have as many values as keys");
   Shape scores = with_last(q.shape, length_of(k.shape));
   if (mask == nullptr) return scores;
-  if (mask->shape != scores) throw ShapeError(text(op, ": the mask is ", mask->shape, ", not ", scores));
+  if (mask->shape != scores) throw_error<ShapeError>(op, ": the mask is ", mask->shape, ", not ", scores);
   if (mask->dtype != DType::boolean && mask->dtype != sum_type(q.dtype)) {
-    throw TypeError(text(op, ": the mask is ", mask->dtype, ", not bool or ", sum_type(q.dtype)));
+    throw_error<TypeError>(op, ": the mask is ", mask->dtype, ", not bool or ", sum_type(q.dtype));
   }
   return scores;
 }
@@ -78,7 +78,7 @@ std::vector<TensorType> infer_gradient(const Attributes& attributes, std::span<c
   const TensorType row{sum_type(inputs[0].dtype), without_last(inputs[0].shape), false};
   for (const TensorType* each : {&inputs[3], &inputs[4]}) {
     if (each->shape == row.shape && each->dtype == row.dtype) continue;
-    throw ShapeError(text(op, ": one number a query is ", row.dtype, row.shape, ", not ", each->dtype, each->shape));
+    throw_error<ShapeError>(op, ": one number a query is ", row.dtype, row.shape, ", not ", each->dtype, each->shape);
   }
   const Shape result = with_last(inputs[0].shape, inputs[2].shape.back());
   if (inputs[5].shape != result || inputs[5].dtype != inputs[0].dtype) {
@@ -242,10 +242,10 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
   core::require(core::function, q, k, v);
   for (const Tensor<Any>* each : {&q, &k, &v}) {
     if (!is_floating(each->dtype())) {
-      throw TypeError(text(core::function, ": given is ", name_of(each->dtype()), "; a floating type is expected"));
+      throw_error<TypeError>(core::function, ": given is ", name_of(each->dtype()), "; a floating type is expected");
     }
     if (each->ndim() < 2) {
-      throw ShapeError(text(core::function, ": ", each->shape(), " must be (..., length, features)"));
+      throw_error<ShapeError>(core::function, ": ", each->shape(), " must be (..., length, features)");
     }
   }
   const std::size_t kr = k.shape().size(), vr = v.shape().size();
@@ -254,24 +254,24 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
         text(core::function, ": queries ", q.shape(), " and keys ", k.shape(), " must have equally many features"));
   }
   if (k.shape()[kr - 2] != v.shape()[vr - 2]) {
-    throw ShapeError(text(core::function, ": there must be as many keys ", k.shape(), " as values ", v.shape()));
+    throw_error<ShapeError>(core::function, ": there must be as many keys ", k.shape(), " as values ", v.shape());
   }
   if (!(options.dropout >= 0 && options.dropout < 1)) {
-    throw ValueError(text(core::function, ": the dropout ", options.dropout, " must be in [0, 1)"));
+    throw_error<ValueError>(core::function, ": the dropout ", options.dropout, " must be in [0, 1)");
   }
   const Tensor<Any>& mask = options.mask;
   if (mask.defined() && mask.dtype() != DType::boolean && !is_floating(mask.dtype())) {
-    throw TypeError(text(core::function, ": the mask is ", name_of(mask.dtype()),
-                         "; bool (true: may look) or a floating type (added) is expected"));
+    throw_error<TypeError>(core::function, ": the mask is ", name_of(mask.dtype()),
+                           "; bool (true: may look) or a floating type (added) is expected");
   }
   if (!options.key_mask.defined()) return;
   if (options.key_mask.dtype() != DType::boolean) {
-    throw TypeError(text(core::function, ": the key mask is ", name_of(options.key_mask.dtype()),
-                         "; bool is expected, true where a key is no padding"));
+    throw_error<TypeError>(core::function, ": the key mask is ", name_of(options.key_mask.dtype()),
+                           "; bool is expected, true where a key is no padding");
   }
   if (options.key_mask.shape() != Shape{q.shape()[0], k.shape()[kr - 2]} || q.ndim() < 3) {
-    throw ShapeError(text(core::function, ": the key mask is ", options.key_mask.shape(),
-                          ", it must be (batch, keys) of ", "queries ", q.shape(), " and keys ", k.shape()));
+    throw_error<ShapeError>(core::function, ": the key mask is ", options.key_mask.shape(),
+                            ", it must be (batch, keys) of ", "queries ", q.shape(), " and keys ", k.shape());
   }
 }
 

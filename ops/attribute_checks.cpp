@@ -12,7 +12,7 @@ namespace tyto::core {
 
 std::size_t axis_among(std::string_view op, std::int64_t axis, const Shape& shape) {
   if (axis < 0 || axis >= shape.rank()) {
-    throw IndexError(text(op, ": axis ", axis, " is none of those of shape ", shape));
+    throw_error<IndexError>(op, ": axis ", axis, " is none of those of shape ", shape);
   }
   return static_cast<std::size_t>(axis);
 }
@@ -21,7 +21,7 @@ void check_axes(std::string_view op, const IntList& axes, const Shape& shape) {
   std::int64_t last = -1;
   for (const std::int64_t axis : axes) {
     (void)axis_among(op, axis, shape);
-    if (axis <= last) throw IndexError(text(op, ": axes ", axes, " are not ascending"));
+    if (axis <= last) throw_error<IndexError>(op, ": axes ", axes, " are not ascending");
     last = axis;
   }
 }
@@ -35,7 +35,7 @@ void check_entries(std::string_view op, std::string_view what, const IntList& li
 
 void check_lengths(std::string_view op, const Shape& shape) {
   for (const std::int64_t length : shape) {
-    if (length < 0) throw ShapeError(text(op, ": shape ", shape, " has a negative length"));
+    if (length < 0) throw_error<ShapeError>(op, ": shape ", shape, " has a negative length");
   }
   (void)element_count(shape);
 }
@@ -56,8 +56,8 @@ void check_part(std::string_view op, const SliceAttributes& part, const Shape& s
       return room / size >= count - 1;
     };
     if (!fits()) {
-      throw IndexError(text(op, ": ", count, " elements from ", start, " in steps of ", step, " reach outside axis ", i,
-                            " of length ", shape[i]));
+      throw_error<IndexError>(op, ": ", count, " elements from ", start, " in steps of ", step, " reach outside axis ",
+                              i, " of length ", shape[i]);
     }
   }
 }
@@ -66,12 +66,12 @@ void check_order(std::string_view op, const IntList& order, const Shape& shape) 
   check_entries(op, "axes", order, shape);
   IntList seen(shape.size(), 0);
   for (const std::int64_t axis : order) {
-    if (++seen[axis_among(op, axis, shape)] != 1) throw IndexError(text(op, ": axis ", axis, " is named twice"));
+    if (++seen[axis_among(op, axis, shape)] != 1) throw_error<IndexError>(op, ": axis ", axis, " is named twice");
   }
 }
 
 void check_same_type(std::string_view op, const TensorType& a, const TensorType& b) {
-  if (a.dtype != b.dtype) throw TypeError(text(op, ": operands of types ", a.dtype, " and ", b.dtype));
+  if (a.dtype != b.dtype) throw_error<TypeError>(op, ": operands of types ", a.dtype, " and ", b.dtype);
 }
 
 }  // namespace tyto::core

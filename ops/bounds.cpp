@@ -12,10 +12,10 @@ namespace {
 std::vector<TensorType> infer_check_bounds(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& bounds = get<BoundsAttributes>(attributes);
   if (!is_integer(inputs[0].dtype)) {
-    throw TypeError(text(bounds.caller, ": a ", bounds.subject, " is an integer, not ", inputs[0].dtype));
+    throw_error<TypeError>(bounds.caller, ": a ", bounds.subject, " is an integer, not ", inputs[0].dtype);
   }
   if (bounds.high < bounds.low && element_count(inputs[0].shape) > 0) {
-    throw IndexError(text(bounds.caller, ": no ", bounds.subject, " is in range; there are no ", bounds.range));
+    throw_error<IndexError>(bounds.caller, ": no ", bounds.subject, " is in range; there are no ", bounds.range);
   }
   return one(inputs[0].dtype, inputs[0].shape);
 }

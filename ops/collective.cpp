@@ -20,7 +20,7 @@ using T = AnyTensor;
 const CollectiveAttributes& checked(std::string_view op, const Attributes& attributes) {
   const auto& collective = get<CollectiveAttributes>(attributes);
   (void)reduction_named(op, collective.reduction);
-  if (collective.processes < 1) throw ValueError(text(op, ": ", collective.processes, " processes are no group"));
+  if (collective.processes < 1) throw_error<ValueError>(op, ": ", collective.processes, " processes are no group");
   // Rules remove it, whatever group there is when it runs; the graph may be from a file.
   if (collective.processes == 1) {
     (void)processes_of_call(op);
@@ -36,7 +36,7 @@ const CollectiveAttributes& checked(std::string_view op, const Attributes& attri
 // What transports add and compare.
 void check_numbers(std::string_view op, DType dtype) {
   if (is_integer(dtype) || dtype == DType::f32 || dtype == DType::f64) return;
-  throw TypeError(text(op, ": elements are integers, f32 or f64, not ", dtype));
+  throw_error<TypeError>(op, ": elements are integers, f32 or f64, not ", dtype);
 }
 
 template <OpId id>
@@ -57,10 +57,10 @@ std::vector<TensorType> infer_scattered(const Attributes& attributes, std::span<
   check_numbers("reduce_scatter", inputs[0].dtype);
   const Shape& shape = inputs[0].shape;
   if (collective.reduction != "sum") {
-    throw ValueError(text("reduce_scatter: '", collective.reduction, "' is not offered; sum is"));
+    throw_error<ValueError>("reduce_scatter: '", collective.reduction, "' is not offered; sum is");
   }
   if (shape.empty() || shape[0] != collective.processes) {
-    throw ShapeError(text("reduce_scatter: ", shape, " has no part for each of ", collective.processes, " processes"));
+    throw_error<ShapeError>("reduce_scatter: ", shape, " has no part for each of ", collective.processes, " processes");
   }
   return one(inputs[0].dtype, Shape(std::span<const std::int64_t>(shape.data() + 1, shape.size() - 1)));
 }
@@ -209,7 +209,7 @@ Value message(OpId op, const Value& x, int peer) {
   const Value known = sent(name, x);
   const ProcessGroup& group = process_group();
   if (group.size() > 1 && peer == group.rank()) {
-    throw IndexError(text(name, ": process ", peer, " has no messages for itself"));
+    throw_error<IndexError>(name, ": process ", peer, " has no messages for itself");
   }
   return on_bytes(known, [&](const Value& each) { return call(op, {.root = peer}, each); });
 }
@@ -221,7 +221,7 @@ const char* name_of(distributed::Reduce how) {
 Value reduced(const Value& x, distributed::Reduce how) {
   const bool adds = how == distributed::Reduce::sum || how == distributed::Reduce::mean;
   if (!adds && is_complex(x.dtype())) {
-    throw TypeError(text("all_reduce: complex numbers have no ", name_of(how), "; reduce their parts or magnitudes"));
+    throw_error<TypeError>("all_reduce: complex numbers have no ", name_of(how), "; reduce their parts or magnitudes");
   }
   if (how == distributed::Reduce::mean) {
     const T total = reduced(as_floating(x), distributed::Reduce::sum);
@@ -302,7 +302,7 @@ namespace {
 
 // This process's share of all samples, exchanged once for all tensors; undefined for a process alone.
 core::AnyTensor share_of(const std::vector<core::AnyTensor>& own, std::int64_t samples) {
-  if (samples < 0) throw ValueError(core::text("average: ", samples, " samples are none"));
+  if (samples < 0) core::throw_error<ValueError>("average: ", samples, " samples are none");
   for (const core::AnyTensor& each : own) {
     if (is_floating(each.dtype()) || is_complex(each.dtype())) continue;
     throw TypeError(

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<TensorType> infer_view_as_real(const Attributes&, std::span<const TensorType> inputs) {
   if (!is_complex(inputs[0].dtype)) {
-    throw TypeError(text("view_as_real: complex elements are needed, not ", inputs[0].dtype));
+    throw_error<TypeError>("view_as_real: complex elements are needed, not ", inputs[0].dtype);
   }
   Shape shape = inputs[0].shape;
   shape.push_back(2);
@@ -37,7 +37,7 @@ std::vector<Value> view_as_real_gradient(const GradientContext& c) { return {of_
 std::vector<TensorType> infer_view_as_complex(const Attributes&, std::span<const TensorType> inputs) {
   const auto& [dtype, shape, weak] = inputs[0];
   if (dtype != DType::f32 && dtype != DType::f64) {
-    throw TypeError(text("view_as_complex: parts of f32 or f64 are needed, not ", dtype));
+    throw_error<TypeError>("view_as_complex: parts of f32 or f64 are needed, not ", dtype);
   }
   if (shape.empty() || shape.back() != 2) {
     throw ShapeError(
@@ -129,7 +129,7 @@ Tensor<M> complex(const Tensor<M>& re, const std::type_identity_t<Tensor<M>>& im
                             core::as_floating(core::given("complex", im))};
   const DType type = core::common_type(operands);
   if (is_complex(type)) {
-    throw TypeError(core::text("complex: the parts must be real, not ", re.dtype(), " and ", im.dtype()));
+    core::throw_error<TypeError>("complex: the parts must be real, not ", re.dtype(), " and ", im.dtype());
   }
   const DType wide = real_type(complex_type(type));
   const Shape shape = core::broadcast("complex", re.shape(), im.shape());

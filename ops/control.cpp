@@ -32,16 +32,16 @@ std::vector<Value> pass_gradient(const GradientContext& c) { return {c.gradients
 
 std::vector<Value> custom_gradient(const GradientContext& c) {
   const CustomOperator& op = *get<CustomAttributes>(c.attributes).op;
-  if (!op.gradient) throw GraphError(text("grad: '", op.name, "' is a user's function without a gradient"));
+  if (!op.gradient) throw_error<GraphError>("grad: '", op.name, "' is a user's function without a gradient");
   std::vector<Value> gradients = op.gradient(c.inputs, c.results, c.gradients);
   if (gradients.size() != c.inputs.size()) {
-    throw GraphError(text("grad: the gradient of '", op.name, "' yields ", gradients.size(), " values for ",
-                          c.inputs.size(), " inputs"));
+    throw_error<GraphError>("grad: the gradient of '", op.name, "' yields ", gradients.size(), " values for ",
+                            c.inputs.size(), " inputs");
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i] && gradients[i].shape() != c.inputs[i].shape()) {
-      throw ShapeError(text("grad: gradient ", i, " of '", op.name, "' has shape ", gradients[i].shape(),
-                            ", its input ", c.inputs[i].shape()));
+      throw_error<ShapeError>("grad: gradient ", i, " of '", op.name, "' has shape ", gradients[i].shape(),
+                              ", its input ", c.inputs[i].shape());
     }
   }
   return gradients;
@@ -57,8 +57,8 @@ std::vector<Value> given_gradient(const GradientContext& c) {
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i] && gradients[i].shape() != c.inputs[i + 1].shape()) {
-      throw ShapeError(text("custom_gradient: gradient ", i + 1, " has shape ", gradients[i].shape(), ", its input ",
-                            c.inputs[i + 1].shape()));
+      throw_error<ShapeError>("custom_gradient: gradient ", i + 1, " has shape ", gradients[i].shape(), ", its input ",
+                              c.inputs[i + 1].shape());
     }
   }
   gradients.insert(gradients.begin(), Value());

@@ -20,8 +20,8 @@ void check_triple(std::string_view op, const WindowAttributes& window, const Sha
            checked_product(w[w.size() - 2], window.groups) == x.back() && w.back() % window.groups == 0;
   }
   if (!fits) {
-    throw ShapeError(text(op, ": image ", x, ", kernel ", w, " and result ", y, " do not belong together in ",
-                          window.groups, " groups"));
+    throw_error<ShapeError>(op, ": image ", x, ", kernel ", w, " and result ", y, " do not belong together in ",
+                            window.groups, " groups");
   }
 }
 
@@ -127,11 +127,11 @@ struct Operands {
 // Common type, channels last. Kernels in channels-first layout are (out, in, window...).
 Operands prepared(std::string_view op, const Value& x, const Value& w, Layout layout, std::size_t rank) {
   if (x.ndim() < 3 || x.ndim() > 5 || (rank != 0 && x.ndim() != static_cast<int>(rank) + 2)) {
-    throw ShapeError(text(op, ": the input must be (batch, spatial..., channels) with ",
-                          rank == 0 ? std::string("1 to 3") : std::to_string(rank), " spatial axes, not ", x.shape()));
+    throw_error<ShapeError>(op, ": the input must be (batch, spatial..., channels) with ",
+                            rank == 0 ? std::string("1 to 3") : std::to_string(rank), " spatial axes, not ", x.shape());
   }
   if (w.ndim() != x.ndim()) {
-    throw ShapeError(text(op, ": kernels ", w.shape(), " must have as many axes as the input ", x.shape()));
+    throw_error<ShapeError>(op, ": kernels ", w.shape(), " must have as many axes as the input ", x.shape());
   }
   const Value both[] = {x, w};
   const DType type = common_type(both);
@@ -162,9 +162,9 @@ T convolve(std::string_view op, const Value& input, const Value& kernels, const 
   a.groups = options.groups;
   if (options.groups < 1 || x.back() % options.groups != 0 || w.back() % options.groups != 0 ||
       w[axes] * options.groups != x.back()) {
-    throw ShapeError(text(op, ": ", x.back(), " input channels in ", options.groups, " groups need kernels with ",
-                          options.groups < 1 ? 0 : x.back() / options.groups, " input channels and a multiple of ",
-                          options.groups, " results; given kernels ", kernels.shape(), " for input ", input.shape()));
+    throw_error<ShapeError>(op, ": ", x.back(), " input channels in ", options.groups, " groups need kernels with ",
+                            options.groups < 1 ? 0 : x.back() / options.groups, " input channels and a multiple of ",
+                            options.groups, " results; given kernels ", kernels.shape(), " for input ", input.shape());
   }
   resolve_padding(op, options.padding, spatial(x), a);
   return restored(emit(OpId::convolution, std::move(a), {in.x, in.w}), options.layout);
@@ -215,8 +215,8 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
   a.dilation = core::per_axis(op, "dilation", options.dilation, axes, 1);
   a.groups = options.groups;
   if (kernels.back() != from.back() || options.groups < 1 || from.back() % options.groups != 0) {
-    throw ShapeError(core::text(op, ": kernels ", w.shape(), " must end in the input's ", from.back(),
-                                " channels, a multiple of ", options.groups, " groups; the input is ", x.shape()));
+    core::throw_error<ShapeError>(op, ": kernels ", w.shape(), " must end in the input's ", from.back(),
+                                  " channels, a multiple of ", options.groups, " groups; the input is ", x.shape());
   }
   const IntList extra = core::per_axis(op, "output_padding", options.output_padding, axes, 0);
   const bool is_same = options.padding.kind() == Padding::Kind::same;
@@ -224,8 +224,8 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
   IntList none(axes + 2, 0), beyond(axes + 2, 0), left(axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
     if (extra[i] >= std::max(a.stride[i], is_same ? 1 : a.dilation[i])) {
-      throw ValueError(core::text(op, ": output_padding ", extra, " must be below the stride ", a.stride,
-                                  is_same ? "" : core::text(" or the dilation ", a.dilation)));
+      core::throw_error<ValueError>(op, ": output_padding ", extra, " must be below the stride ", a.stride,
+                                    is_same ? "" : core::text(" or the dilation ", a.dilation));
     }
     beyond[i + (options.layout == nchw ? 2 : 1)] = extra[i] / a.stride[i];
     left[i] = extra[i] % a.stride[i];
@@ -245,7 +245,7 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
       const std::int64_t reach = a.dilation[i] * (a.window[i] - 1) + 1;
       const std::int64_t size =
           from[i + 1] == 0 ? 0 : a.stride[i] * (from[i + 1] - 1) + reach + extra[i] - a.before[i] - a.after[i];
-      if (size < 0) throw ShapeError(core::text(op, ": padding takes more than the whole result on spatial axis ", i));
+      if (size < 0) core::throw_error<ShapeError>(op, ": padding takes more than the whole result on spatial axis ", i);
       sizes.push_back(size);
     }
   }

@@ -33,17 +33,17 @@ std::vector<TensorType> infer_range(const Attributes& attributes, std::span<cons
 
 std::vector<TensorType> infer_eye(const Attributes& attributes, std::span<const TensorType> inputs) {
   const Shape& shape = get<RangeAttributes>(attributes).shape;
-  if (shape.rank() != 2) throw ShapeError(text("eye: a matrix has two axes, not shape ", shape));
+  if (shape.rank() != 2) throw_error<ShapeError>("eye: a matrix has two axes, not shape ", shape);
   return infer_range<OpId::eye>(attributes, inputs);
 }
 
 std::vector<TensorType> infer_one_hot(const Attributes& attributes, std::span<const TensorType> inputs) {
   const IntList& list = get<ListAttributes>(attributes).list;
   if (list.size() != 2 || list[0] < 0 || list[1] < 0 || list[1] >= dtype_count) {
-    throw ValueError(text("one_hot: attributes ", list, " must be a depth from 0 on and an element type"));
+    throw_error<ValueError>("one_hot: attributes ", list, " must be a depth from 0 on and an element type");
   }
   if (!is_integer(inputs[0].dtype)) {
-    throw TypeError(text("one_hot: classes must be integers, not ", inputs[0].dtype));
+    throw_error<TypeError>("one_hot: classes must be integers, not ", inputs[0].dtype);
   }
   Shape shape = inputs[0].shape;
   shape.push_back(list[0]);
@@ -99,7 +99,7 @@ Tensor<M> cast(const Tensor<M>& x, DType dtype) {
 template <class M>
 Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype) {
   core::require("one_hot", classes);
-  if (depth < 0) throw ValueError(core::text("one_hot: depth ", depth, " is negative"));
+  if (depth < 0) core::throw_error<ValueError>("one_hot: depth ", depth, " is negative");
   return core::emit(core::OpId::one_hot, core::ListAttributes{{depth, static_cast<std::int64_t>(dtype)}}, {classes});
 }
 template <class M>

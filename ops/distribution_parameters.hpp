@@ -64,7 +64,7 @@ T checked(std::string_view distribution, std::string_view name, const T& paramet
     return where(within<T>(x, allowed), x, std::numeric_limits<double>::quiet_NaN());
   }
   if (const std::optional<double> found = outside(given, allowed)) {
-    throw ValueError(text("sample: ", distribution, " needs ", name, " ", allowed.text, ", not ", *found));
+    throw_error<ValueError>("sample: ", distribution, " needs ", name, " ", allowed.text, ", not ", *found);
   }
   return parameter;
 }

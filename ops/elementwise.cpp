@@ -56,8 +56,8 @@ bool holds(DType dtype, const Scalar& number) {
 
 void check_holds(std::string_view op, DType dtype, const Scalar& number) {
   if (holds(dtype, number)) return;
-  throw ValueError(text(op, ": the number ", to_string(number), " does not fit elements of type ", dtype,
-                        "; cast to a wider type first"));
+  throw_error<ValueError>(op, ": the number ", to_string(number), " does not fit elements of type ", dtype,
+                          "; cast to a wider type first");
 }
 
 Value fitted_to(std::string_view op, const Value& value, DType dtype) {
@@ -142,7 +142,7 @@ namespace {
 DType operand_type(const OpDef& def, std::span<const Value> operands) {
   const DType type = common_type(operands);
   const auto refuse = [&](std::string_view expected) {
-    throw TypeError(text(def.name, ": operands of type ", type, " are not accepted; ", expected));
+    throw_error<TypeError>(def.name, ": operands of type ", type, " are not accepted; ", expected);
   };
   if (is_complex(type) && !def.is(Traits::takes_complex) && def.domain != Domain::logical) {
     refuse("complex numbers have no order and no such function; take real, imag or abs of them first");
@@ -183,8 +183,8 @@ Value reachable(const Value& bound, DType type) {
 void refuse_negative(const Value& exponent) {
   const Scalar* number = scalar_operand(exponent);
   if (number == nullptr || number->as_int() >= 0) return;
-  throw ValueError(text("power: integers to the power ", number->as_int(),
-                        " are no integers; write the exponent with a point, or cast the base to f32 or f64"));
+  throw_error<ValueError>("power: integers to the power ", number->as_int(),
+                          " are no integers; write the exponent with a point, or cast the base to f32 or f64");
 }
 
 // A square and a reciprocal are no powers to a processor, nor to NumPy: a number written as exponent tells them. The
@@ -244,7 +244,7 @@ Value compare_across_signs(OpId op, const Value& natural, const Value& whole) {
 Value emit_elementwise(OpId op, std::span<Value> operands) {
   const OpDef& def = definition(op);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i]) throw GraphError(text(def.name, ": operand ", i + 1, " is ", empty_tensor));
+    if (!operands[i]) throw_error<GraphError>(def.name, ": operand ", i + 1, " is ", empty_tensor);
   }
   if (op == OpId::conj && !is_complex(operands[0].dtype())) return resolve(operands[0]);
   // The usual case needs no rule: these domains take floating operands as they are.
@@ -295,7 +295,7 @@ void check_operand_types(const OpDef& def, std::span<const TensorType> inputs) {
   }
   const std::size_t first = def.domain == Domain::selection ? 1 : 0;
   for (std::size_t i = first; i < inputs.size(); ++i) accepted = accepted && inputs[i].dtype == type;
-  if (!accepted) throw TypeError(text(def.name, ": an operand of ", inputs[0].dtype, " with a last one of ", type));
+  if (!accepted) throw_error<TypeError>(def.name, ": an operand of ", inputs[0].dtype, " with a last one of ", type);
 }
 
 template <OpId id>

@@ -25,16 +25,17 @@ const TransformAttributes& transform_of(const Attributes& attributes) { return g
 std::size_t checked_axis(std::string_view op, const TransformAttributes& transform, const Shape& shape,
                          std::int64_t wanted) {
   const std::size_t axis = axis_among(op, transform.axis, shape);
-  if (transform.length < 1) throw ValueError(text(op, ": a transform of ", transform.length, " points does not exist"));
+  if (transform.length < 1)
+    throw_error<ValueError>(op, ": a transform of ", transform.length, " points does not exist");
   if (shape[axis] != wanted) {
-    throw ShapeError(text(op, ": axis ", axis, " of shape ", shape, " must have length ", wanted,
-                          " for a transform of ", transform.length, " points"));
+    throw_error<ShapeError>(op, ": axis ", axis, " of shape ", shape, " must have length ", wanted,
+                            " for a transform of ", transform.length, " points");
   }
   return axis;
 }
 
 void check_complex(std::string_view op, DType dtype) {
-  if (!is_complex(dtype)) throw TypeError(text(op, ": complex elements are needed, not ", dtype));
+  if (!is_complex(dtype)) throw_error<TypeError>(op, ": complex elements are needed, not ", dtype);
 }
 
 std::vector<TensorType> infer_fft(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -46,7 +47,7 @@ std::vector<TensorType> infer_fft(const Attributes& attributes, std::span<const 
 std::vector<TensorType> infer_rfft(const Attributes& attributes, std::span<const TensorType> inputs) {
   const TransformAttributes& transform = transform_of(attributes);
   if (inputs[0].dtype != DType::f32 && inputs[0].dtype != DType::f64) {
-    throw TypeError(text("rfft: elements of f32 or f64 are needed, not ", inputs[0].dtype));
+    throw_error<TypeError>("rfft: elements of f32 or f64 are needed, not ", inputs[0].dtype);
   }
   Shape shape = inputs[0].shape;
   shape[checked_axis("rfft", transform, shape, transform.length)] = transform.length / 2 + 1;
@@ -140,17 +141,17 @@ namespace {
 /// As real numbers that a transform takes. Throws TypeError for complex ones.
 Value as_real(std::string_view op, const Value& x) {
   if (is_complex(x.dtype())) {
-    throw TypeError(text(op, ": the input must be real, not ", x.dtype(), "; fft transforms complex numbers"));
+    throw_error<TypeError>(op, ": the input must be real, not ", x.dtype(), "; fft transforms complex numbers");
   }
   return cast_to(x, x.dtype() == DType::f64 ? DType::f64 : DType::f32);
 }
 
 std::int64_t checked_length(std::string_view op, std::int64_t length) {
-  if (length < 1) throw ValueError(text(op, ": a transform of ", length, " points does not exist"));
+  if (length < 1) throw_error<ValueError>(op, ": a transform of ", length, " points does not exist");
   // Kernels are prepared with tables as long as the transform, before there is anything to transform.
   constexpr std::int64_t longest = std::int64_t{1} << 36;
   if (length > longest)
-    throw ValueError(text(op, ": a transform of ", length, " points; at most ", longest, " are computed"));
+    throw_error<ValueError>(op, ": a transform of ", length, " points; at most ", longest, " are computed");
   return length;
 }
 
@@ -180,7 +181,7 @@ std::vector<AxisLength> lengths_of(std::string_view op, const Value& x, const In
   std::vector<AxisLength> out;
   if (axes.all()) {
     if (s.rank() > rank) {
-      throw ShapeError(text(op, ": ", s.size(), " lengths ", s, " for the ", rank, " axes of shape ", x.shape()));
+      throw_error<ShapeError>(op, ": ", s.size(), " lengths ", s, " for the ", rank, " axes of shape ", x.shape());
     }
     const int first = s.empty() ? 0 : rank - s.rank();
     for (int axis = first; axis < rank; ++axis) out.push_back({axis, {}});
@@ -188,7 +189,7 @@ std::vector<AxisLength> lengths_of(std::string_view op, const Value& x, const In
     for (const std::int64_t axis : axes.list()) out.push_back({normalise_axis(op, axis, rank), {}});
   }
   if (!s.empty() && s.size() != out.size()) {
-    throw ShapeError(text(op, ": ", s.size(), " lengths ", s, " for ", out.size(), " axes"));
+    throw_error<ShapeError>(op, ": ", s.size(), " lengths ", s, " for ", out.size(), " axes");
   }
   for (std::size_t i = 0; i < s.size(); ++i) out[i].length = s[i];
   return out;
@@ -208,7 +209,7 @@ Value transformed_axes(const Transform& t, const Value& x, const IntList& s, con
   if (t.op == OpId::fft) {
     return axes.empty() ? as_complex(given(t.name, x)) : along_all(t, x, all);
   }
-  if (axes.empty()) throw ShapeError(text(t.name, ": at least one axis is needed"));
+  if (axes.empty()) throw_error<ShapeError>(t.name, ": at least one axis is needed");
   const AxisLength last = axes.back();
   const std::span<const AxisLength> others = all.first(axes.size() - 1);
   if (t.op == OpId::rfft) return along_all(plain, transformed(t, x, last.axis, last.length), others);
@@ -285,8 +286,8 @@ Tensor<M> shifted(std::string_view op, const Tensor<M>& x, const Axes& over, boo
 }
 
 void check_samples(std::string_view op, std::int64_t n, double d) {
-  if (n < 1) throw ValueError(core::text(op, ": there are no frequencies of ", n, " samples"));
-  if (d == 0) throw ValueError(core::text(op, ": samples must be apart, not 0"));
+  if (n < 1) core::throw_error<ValueError>(op, ": there are no frequencies of ", n, " samples");
+  if (d == 0) core::throw_error<ValueError>(op, ": samples must be apart, not 0");
 }
 
 }  // namespace
@@ -316,7 +317,7 @@ Tensor<M> rfftfreq(std::int64_t n, double d, DType dtype) {
 
 std::int64_t next_fast_length(std::int64_t n) {
   constexpr std::int64_t most = std::int64_t{1} << 62;
-  if (n > most) throw ValueError(core::text("next_fast_length: the length ", n, " is above 2^62"));
+  if (n > most) core::throw_error<ValueError>("next_fast_length: the length ", n, " is above 2^62");
   std::int64_t best = 1;
   while (best < n) best *= 2;
   // Steps that would pass `best`, and may overflow, end the loops.

@@ -15,10 +15,10 @@ using T = AnyTensor;
 // An index tensor into one axis. Only the kernel sees the indices; here it is checked that they can fit at all.
 void check_index(std::string_view op, const TensorType& index, const Shape& shape, std::size_t axis) {
   if (index.dtype != DType::i32 && index.dtype != DType::i64) {
-    throw TypeError(text(op, ": indices must be i32 or i64, not ", index.dtype));
+    throw_error<TypeError>(op, ": indices must be i32 or i64, not ", index.dtype);
   }
   if (shape[axis] == 0 && element_count(index.shape) > 0) {
-    throw IndexError(text(op, ": axis ", axis, " of shape ", shape, " is empty, so no index fits it"));
+    throw_error<IndexError>(op, ": axis ", axis, " of shape ", shape, " is empty, so no index fits it");
   }
 }
 
@@ -145,8 +145,8 @@ Shape check_coordinates(std::string_view op, const Shape& x, std::span<const Ten
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     check_index(op, coordinates[i], x, i);
     if (coordinates[i].shape != coordinates[0].shape) {
-      throw ShapeError(text(op, ": index tensors of shapes ", coordinates[0].shape, " and ", coordinates[i].shape,
-                            " must have one shape"));
+      throw_error<ShapeError>(op, ": index tensors of shapes ", coordinates[0].shape, " and ", coordinates[i].shape,
+                              " must have one shape");
     }
   }
   Shape shape = coordinates[0].shape;
@@ -163,10 +163,10 @@ std::vector<TensorType> infer_scatter(const Attributes&, std::span<const TensorT
   const std::string_view op = definition(id).name;
   const Shape part = check_coordinates(op, inputs[0].shape, inputs.subspan(2));
   if (inputs[1].shape != part) {
-    throw ShapeError(text(op, ": values of shape ", inputs[1].shape, " for places of shape ", part));
+    throw_error<ShapeError>(op, ": values of shape ", inputs[1].shape, " for places of shape ", part);
   }
   if (inputs[1].dtype != inputs[0].dtype) {
-    throw TypeError(text(op, ": values of ", inputs[1].dtype, " in a tensor of ", inputs[0].dtype));
+    throw_error<TypeError>(op, ": values of ", inputs[1].dtype, " in a tensor of ", inputs[0].dtype);
   }
   return one(inputs[0].dtype, inputs[0].shape);
 }
@@ -348,13 +348,13 @@ namespace {
 Value as_indices(std::string_view op, const Value& indices) {
   const Value current = given(op, indices);
   const DType type = current.dtype();
-  if (!is_integer(type)) throw TypeError(text(op, ": indices must be integers, not ", type));
+  if (!is_integer(type)) throw_error<TypeError>(op, ": indices must be integers, not ", type);
   return cast_to(current, type == DType::i32 ? DType::i32 : DType::i64);
 }
 
 template <class M>
 std::vector<Value> as_coordinates(std::string_view op, const std::vector<Tensor<M>>& coordinates) {
-  if (coordinates.empty()) throw ValueError(text(op, ": no index tensors are given"));
+  if (coordinates.empty()) throw_error<ValueError>(op, ": no index tensors are given");
   std::vector<Value> out;
   for (const Tensor<M>& indices : coordinates) out.push_back(as_indices(op, indices));
   Shape common = out[0].shape();
@@ -372,14 +372,14 @@ Value place(OpId id, const Tensor<M>& tensor, const std::vector<Tensor<M>>& coor
   const Value x = strong(op, tensor);
   const std::vector<Value> indices = as_coordinates(op, coordinates);
   if (indices.size() > x.shape().size()) {
-    throw IndexError(text(op, ": ", indices.size(), " index tensors for a tensor of rank ", x.shape().size(),
-                          ", shape ", x.shape()));
+    throw_error<IndexError>(op, ": ", indices.size(), " index tensors for a tensor of rank ", x.shape().size(),
+                            ", shape ", x.shape());
   }
   Shape part = indices[0].shape();
   for (std::size_t i = indices.size(); i < x.shape().size(); ++i) part.push_back(x.shape()[i]);
   const T typed = fitted_to(op, given(op, values), x.dtype());
   if (!broadcastable(typed.shape(), part)) {
-    throw ShapeError(text(op, ": values of shape ", typed.shape(), " do not broadcast to the places' shape ", part));
+    throw_error<ShapeError>(op, ": values of shape ", typed.shape(), " do not broadcast to the places' shape ", part);
   }
   return at_coordinates(id, {x, broadcast_to(typed, part)}, indices);
 }
@@ -389,8 +389,8 @@ template <class M>
 Value combine(OpId id, std::string_view how, const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
               const Tensor<M>& values) {
   if (is_inexact(values.dtype()) && !is_inexact(x.dtype())) {
-    throw TypeError(text(definition(id).name, ": values of ", values.dtype(), " do not ", how, " in a tensor of ",
-                         x.dtype(), "; cast one of them"));
+    throw_error<TypeError>(definition(id).name, ": values of ", values.dtype(), " do not ", how, " in a tensor of ",
+                           x.dtype(), "; cast one of them");
   }
   return place(id, x, coordinates, values);
 }

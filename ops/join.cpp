@@ -25,7 +25,7 @@ std::vector<TensorType> infer_set_slice(const Attributes& attributes, std::span<
         text("set_slice: a value of shape ", inputs[1].shape, " cannot replace a part of shape ", part.count));
   }
   if (inputs[1].dtype != inputs[0].dtype) {
-    throw TypeError(text("set_slice: a value of ", inputs[1].dtype, " in a tensor of ", inputs[0].dtype));
+    throw_error<TypeError>("set_slice: a value of ", inputs[1].dtype, " in a tensor of ", inputs[0].dtype);
   }
   return one(inputs[0].dtype, shape);
 }
@@ -46,7 +46,7 @@ std::vector<TensorType> infer_concat(const Attributes& attributes, std::span<con
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     Shape other = inputs[i].shape;
     if (inputs[i].dtype != inputs[0].dtype) {
-      throw TypeError(text("concat: parts of types ", inputs[0].dtype, " and ", inputs[i].dtype));
+      throw_error<TypeError>("concat: parts of types ", inputs[0].dtype, " and ", inputs[i].dtype);
     }
     if (other.size() == shape.size()) {
       const std::int64_t length = other[axis];
@@ -123,7 +123,7 @@ Value join_along_new_axis(std::vector<Value> parts, std::int64_t axis) {
   const int place = normalise_axis("stack", axis, shape.rank() + 1);
   for (Value& part : parts) {
     if (part.shape() != shape) {
-      throw ShapeError(text("stack: parts of shapes ", shape, " and ", part.shape(), " must have one shape"));
+      throw_error<ShapeError>("stack: parts of shapes ", shape, " and ", part.shape(), " must have one shape");
     }
   }
   Shape wider = shape;
@@ -166,10 +166,10 @@ std::vector<Tensor<M>> split(const Tensor<M>& x, std::int64_t parts, std::int64_
   core::require("split", x);
   const auto along = static_cast<std::size_t>(core::normalise_axis("split", axis, x.ndim()));
   const std::int64_t length = x.shape()[along];
-  if (parts <= 0) throw ValueError(core::text("split: ", parts, " parts are asked for; at least one is needed"));
+  if (parts <= 0) core::throw_error<ValueError>("split: ", parts, " parts are asked for; at least one is needed");
   if (length % parts != 0) {
-    throw ShapeError(core::text("split: axis ", along, " of length ", length, " does not divide into ", parts,
-                                " equal parts; name the positions instead"));
+    core::throw_error<ShapeError>("split: axis ", along, " of length ", length, " does not divide into ", parts,
+                                  " equal parts; name the positions instead");
   }
   std::vector<Tensor<M>> out;
   for (std::int64_t i = 0; i < parts; ++i) {
@@ -202,7 +202,7 @@ std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>& axes) {
   Shape shape;
   for (const Tensor<M>& axis : axes) {
     core::require("meshgrid", axis);
-    if (axis.ndim() > 1) throw ShapeError(core::text("meshgrid: axes must be vectors, not of shape ", axis.shape()));
+    if (axis.ndim() > 1) core::throw_error<ShapeError>("meshgrid: axes must be vectors, not of shape ", axis.shape());
     shape.push_back(axis.size());
   }
   std::vector<Tensor<M>> out;

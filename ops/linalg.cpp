@@ -30,17 +30,17 @@ void for_each_nan(const Tensor<Eager>& values, const F& f) {
 
 void check_matrices(std::string_view op, const TensorType& type) {
   if (type.shape.size() < 2) {
-    throw ShapeError(text(op, ": matrices need two axes or more, not shape ", type.shape));
+    throw_error<ShapeError>(op, ": matrices need two axes or more, not shape ", type.shape);
   }
   if (real_type(type.dtype) != DType::f32 && real_type(type.dtype) != DType::f64) {
-    throw TypeError(text(op, ": matrices of ", type.dtype, " are not factorised; cast them to f32 or f64 before"));
+    throw_error<TypeError>(op, ": matrices of ", type.dtype, " are not factorised; cast them to f32 or f64 before");
   }
 }
 
 void check_square(std::string_view op, const TensorType& type) {
   check_matrices(op, type);
   if (rows_of(type.shape) != columns_of(type.shape)) {
-    throw ShapeError(text(op, ": matrices must be square, not of shape ", type.shape));
+    throw_error<ShapeError>(op, ": matrices must be square, not of shape ", type.shape);
   }
 }
 
@@ -49,7 +49,7 @@ void check_stacks(std::string_view op, const TensorType& a, const TensorType& b)
   check_matrices(op, b);
   check_same_type(op, a, b);
   if (stack_shape(a.shape) != stack_shape(b.shape)) {
-    throw ShapeError(text(op, ": stacks of shapes ", a.shape, " and ", b.shape, " do not go together"));
+    throw_error<ShapeError>(op, ": stacks of shapes ", a.shape, " and ", b.shape, " do not go together");
   }
 }
 
@@ -73,7 +73,7 @@ std::pair<Value, Value> matrix_operands(std::string_view op, const Value& a, con
   try {
     stack = broadcast(op, stack_shape(left.shape()), stack_shape(right.shape()));
   } catch (const ShapeError&) {
-    throw ShapeError(text(op, ": stacks of shapes ", left.shape(), " and ", right.shape(), " do not go together"));
+    throw_error<ShapeError>(op, ": stacks of shapes ", left.shape(), " and ", right.shape(), " do not go together");
   }
   const auto widened = [&](const T& x) {
     return broadcast_to(x, extended(stack, {rows_of(x.shape()), columns_of(x.shape())}));
@@ -87,8 +87,8 @@ void refuse_faulty(std::string_view op, const Value& info, std::string_view faul
   const std::span<const std::int64_t> found = numbers.data<std::int64_t>();
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == 0) continue;
-    if (info.shape().empty()) throw ValueError(text(op, ": the matrix ", fault, found[i]));
-    throw ValueError(text(op, ": matrix ", i, " of the stack of shape ", info.shape(), " ", fault, found[i]));
+    if (info.shape().empty()) throw_error<ValueError>(op, ": the matrix ", fault, found[i]);
+    throw_error<ValueError>(op, ": matrix ", i, " of the stack of shape ", info.shape(), " ", fault, found[i]);
   }
 }
 
@@ -101,8 +101,8 @@ void refuse_unconverged(OpId id, const Value& a, const Value& values) {
     if (id == OpId::eigh || id == OpId::eigvalsh) matrix = tril(matrix);
     if (!tyto::all(isfinite(matrix)).template item<bool>()) return;
     const std::string_view op = definition(id).name;
-    if (stack.empty()) throw ValueError(text(op, ": the iteration did not converge for the matrix"));
-    throw ValueError(text(op, ": the iteration did not converge for matrix ", i, " of the stack of shape ", stack));
+    if (stack.empty()) throw_error<ValueError>(op, ": the iteration did not converge for the matrix");
+    throw_error<ValueError>(op, ": the iteration did not converge for matrix ", i, " of the stack of shape ", stack);
   };
   switch (values.dtype()) {
     case DType::f32: return for_each_nan<float>(values, refuse);

@@ -39,7 +39,7 @@ template <class F>
 Value with_columns(std::string_view op, const Value& a, const Value& b, const F& f) {
   const AnyTensor matrix = matrix_operand(op, a);
   AnyTensor right = matrix_operand(op, b);
-  if (right.ndim() == 0) throw ShapeError(text(op, ": a right-hand side needs an axis, but it is a number"));
+  if (right.ndim() == 0) throw_error<ShapeError>(op, ": a right-hand side needs an axis, but it is a number");
   const bool vector = right.ndim() == 1;
   if (vector) right = expand_dims(right, -1);
   const auto [left, columns] = matrix_operands(op, matrix, right);

@@ -15,7 +15,7 @@ template <OpId id>
 std::vector<TensorType> infer_eigen(const Attributes&, std::span<const TensorType> inputs) {
   const std::string_view op = definition(id).name;
   const auto& [dtype, shape, weak] = inputs[0];
-  if (!is_complex(dtype)) throw TypeError(text(op, ": complex elements are needed, not ", dtype));
+  if (!is_complex(dtype)) throw_error<TypeError>(op, ": complex elements are needed, not ", dtype);
   check_square(op, TensorType{real_type(dtype), shape, false});
   const TensorType values{dtype, extended(stack_shape(shape), {rows_of(shape)}), false};
   if (id == OpId::eigvals) return {values};

@@ -76,12 +76,12 @@ Tensor<M> matrix_power(const Tensor<M>& a, std::int64_t power) {
   if (const auto found = core::in_f32(&matrix_power<M>, a, power)) return *found;
   Tensor<M> x = core::given("matrix_power", a);
   if (x.ndim() < 2 || core::rows_of(x.shape()) != core::columns_of(x.shape())) {
-    throw ShapeError(core::text("matrix_power: matrices must be square, not of shape ", x.shape()));
+    core::throw_error<ShapeError>("matrix_power: matrices must be square, not of shape ", x.shape());
   }
   if (power == 0) return Value(core::identities_like(Value(x)));
   if (power < 0) {
     if (power == std::numeric_limits<std::int64_t>::min()) {
-      throw ValueError(core::text("matrix_power: power ", power, " is too large"));
+      core::throw_error<ValueError>("matrix_power: power ", power, " is too large");
     }
     x = inv(x);
     power = -power;
@@ -114,8 +114,8 @@ Tensor<M> multi_dot(const std::vector<Tensor<M>>& factors) {
     }
     if (x.ndim() == 1) x = i == 0 ? expand_dims(x, 0) : expand_dims(x, 1);
     if (i > 0 && matrices.back().shape()[1] != x.shape()[0]) {
-      throw ShapeError(core::text("multi_dot: factors ", i - 1, " and ", i, " of shapes ", factors[i - 1].shape(),
-                                  " and ", factors[i].shape(), " do not fit each other"));
+      core::throw_error<ShapeError>("multi_dot: factors ", i - 1, " and ", i, " of shapes ", factors[i - 1].shape(),
+                                    " and ", factors[i].shape(), " do not fit each other");
     }
     lengths.push_back(static_cast<double>(x.shape()[0]));
     matrices.push_back(x);

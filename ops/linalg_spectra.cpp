@@ -22,7 +22,7 @@ std::vector<TensorType> infer_qr(const Attributes& attributes, std::span<const T
   const Shape& shape = inputs[0].shape;
   const Shape stack = stack_shape(shape);
   if (rows_of(shape) < columns_of(shape)) {
-    throw ShapeError(text("qr: matrices of shape ", shape, " have more columns than rows"));
+    throw_error<ShapeError>("qr: matrices of shape ", shape, " have more columns than rows");
   }
   const std::int64_t width = whole(attributes) ? rows_of(shape) : columns_of(shape);
   return {TensorType{inputs[0].dtype, extended(stack, {rows_of(shape), width}), false},
@@ -62,7 +62,7 @@ std::vector<TensorType> infer_pinv(const Attributes&, std::span<const TensorType
   check_matrices("pinv", inputs[0]);
   check_same_type("pinv", {real_type(inputs[0].dtype), {}, false}, inputs[1]);
   if (!inputs[1].shape.empty()) {
-    throw ShapeError(text("pinv: the tolerance must be one number, not of shape ", inputs[1].shape));
+    throw_error<ShapeError>("pinv: the tolerance must be one number, not of shape ", inputs[1].shape);
   }
   const Shape& shape = inputs[0].shape;
   const Shape stack = stack_shape(shape);
@@ -76,8 +76,8 @@ std::vector<TensorType> infer_pinv(const Attributes&, std::span<const TensorType
 std::vector<Value> qr_gradient(const GradientContext& c) {
   const Shape& shape = c.inputs[0].shape();
   if (whole(c.attributes) && rows_of(shape) > columns_of(shape)) {
-    throw ValueError(text("qr: complete factors of matrices of shape ", shape,
-                          " have no gradient, since the last columns of q are not determined; take reduced ones"));
+    throw_error<ValueError>("qr: complete factors of matrices of shape ", shape,
+                            " have no gradient, since the last columns of q are not determined; take reduced ones");
   }
   const T q = c.results[0], r = c.results[1];
   Value inner;
@@ -121,8 +121,8 @@ std::vector<Value> svd_gradient(const GradientContext& c) {
   const Shape& shape = c.inputs[0].shape();
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape), least = std::min(rows, columns);
   if (whole(c.attributes) && rows != columns && (c.gradients[0] || c.gradients[2])) {
-    throw ValueError(text("svd: complete factors of matrices of shape ", shape,
-                          " have no gradient, since the last vectors are not determined; take reduced ones"));
+    throw_error<ValueError>("svd: complete factors of matrices of shape ", shape,
+                            " have no gradient, since the last vectors are not determined; take reduced ones");
   }
   // By the values alone; with reduced factors, since the others have no gradient and this one shall.
   if (!c.gradients[0] && !c.gradients[2]) {

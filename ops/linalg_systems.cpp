@@ -26,7 +26,7 @@ void check_right_side(std::string_view op, const TensorType& a, const TensorType
   check_square(op, a);
   check_stacks(op, a, b);
   if (rows_of(b.shape) != rows_of(a.shape)) {
-    throw ShapeError(text(op, ": a right-hand side of shape ", b.shape, " does not have the rows of ", a.shape));
+    throw_error<ShapeError>(op, ": a right-hand side of shape ", b.shape, " does not have the rows of ", a.shape);
   }
 }
 
@@ -34,8 +34,8 @@ std::vector<TensorType> infer_lu_solve(const Attributes&, std::span<const Tensor
   check_right_side("lu_solve", inputs[0], inputs[2]);
   const Shape order = extended(stack_shape(inputs[0].shape), {rows_of(inputs[0].shape)});
   if (inputs[1].dtype != DType::i64 || inputs[1].shape != order) {
-    throw ShapeError(text("lu_solve: a permutation of shape ", inputs[1].shape, " in ", inputs[1].dtype,
-                          "; it must be of shape ", order, " in i64"));
+    throw_error<ShapeError>("lu_solve: a permutation of shape ", inputs[1].shape, " in ", inputs[1].dtype,
+                            "; it must be of shape ", order, " in i64");
   }
   return one(inputs[2].dtype, inputs[2].shape);
 }

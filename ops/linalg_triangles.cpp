@@ -20,8 +20,8 @@ std::vector<TensorType> infer_triangular_solve(const Attributes&, std::span<cons
   check_square("triangular_solve", inputs[0]);
   check_stacks("triangular_solve", inputs[0], inputs[1]);
   if (rows_of(inputs[0].shape) != rows_of(inputs[1].shape)) {
-    throw ShapeError(text("triangular_solve: a right-hand side of shape ", inputs[1].shape,
-                          " does not have the rows of ", inputs[0].shape));
+    throw_error<ShapeError>("triangular_solve: a right-hand side of shape ", inputs[1].shape,
+                            " does not have the rows of ", inputs[0].shape);
   }
   return one(inputs[1].dtype, inputs[1].shape);
 }

@@ -20,7 +20,7 @@ std::vector<TensorType> infer_matmul(const Attributes&, std::span<const TensorTy
   const std::size_t rank = shape.size();
   bool fits = rank >= 2 && right.size() == rank && shape[rank - 1] == right[rank - 2];
   for (std::size_t i = 0; fits && i + 2 < rank; ++i) fits = shape[i] == right[i];
-  if (!fits) throw ShapeError(text("matmul: ", shape, " x ", right, " are no stacks of matrices that fit each other"));
+  if (!fits) throw_error<ShapeError>("matmul: ", shape, " x ", right, " are no stacks of matrices that fit each other");
   shape[rank - 1] = right.back();
   return one(inputs[0].dtype, shape);
 }
@@ -111,7 +111,7 @@ Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   const auto rows = left.shape()[left.shape().size() - 2];
   const auto columns = right.shape().back();
   if (left.shape().back() != right.shape()[right.shape().size() - 2]) {
-    throw ShapeError(core::text("matmul: inner sizes differ: ", a.shape(), " x ", b.shape()));
+    core::throw_error<ShapeError>("matmul: inner sizes differ: ", a.shape(), " x ", b.shape());
   }
   const auto batch_of = [](const Shape& shape) {
     return Shape(std::span<const std::int64_t>(shape.data(), shape.size() - 2));
@@ -129,7 +129,7 @@ Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   try {
     batch = core::broadcast("matmul", batch_of(left.shape()), batch_of(right.shape()));
   } catch (const ShapeError&) {
-    throw ShapeError(core::text("matmul: batch axes do not broadcast: ", a.shape(), " x ", b.shape()));
+    core::throw_error<ShapeError>("matmul: batch axes do not broadcast: ", a.shape(), " x ", b.shape());
   }
   if (right.ndim() == 2 && left.ndim() > 2) {
     const Tensor<M> tall = reshape(left, {element_count(batch) * rows, inner});

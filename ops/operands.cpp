@@ -7,7 +7,7 @@
 namespace tyto::core {
 
 void require(std::string_view function, const Value& operand) {
-  if (!operand) throw GraphError(text(function, ": an operand is ", empty_tensor));
+  if (!operand) throw_error<GraphError>(function, ": an operand is ", empty_tensor);
 }
 
 Value given(std::string_view op, const Value& operand) {
@@ -55,7 +55,7 @@ std::vector<Value> in_f32(GradientRule rule, const GradientContext& context) {
 
 std::int64_t checked_sum(std::string_view op, std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw ShapeError(text(op, ": a length of ", a, " + ", b, " is too large"));
+  if (__builtin_add_overflow(a, b, &sum)) throw_error<ShapeError>(op, ": a length of ", a, " + ", b, " is too large");
   return sum;
 }
 

@@ -21,11 +21,11 @@ std::vector<TensorType> infer_pad(const Attributes& attributes, std::span<const 
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t before = padding.before[i], after = padding.after[i];
     if (before < 0 || after < 0) {
-      throw ValueError(text("pad: widths ", before, " and ", after, " of axis ", i, " must not be negative"));
+      throw_error<ValueError>("pad: widths ", before, " and ", after, " of axis ", i, " must not be negative");
     }
     if (padding.mode != PadMode::constant && shape[i] == 0 && (before > 0 || after > 0)) {
-      throw ShapeError(text("pad: axis ", i, " of shape ", shape, " is empty, so there is nothing to repeat; ",
-                            "only a constant can fill it"));
+      throw_error<ShapeError>("pad: axis ", i, " of shape ", shape, " is empty, so there is nothing to repeat; ",
+                              "only a constant can fill it");
     }
     shape[i] = checked_sum("pad", checked_sum("pad", before, shape[i]), after);
   }

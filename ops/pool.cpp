@@ -23,14 +23,14 @@ Shape pooled(std::string_view op, const WindowAttributes& window, const Shape& x
 // Kernels have two spatial axes.
 Shape upsampled(std::string_view op, const WindowAttributes& window, const Shape& x) {
   check_image(op, x);
-  if (x.rank() != 4) throw ShapeError(text(op, ": (batch, height, width, channels) are needed, not shape ", x));
+  if (x.rank() != 4) throw_error<ShapeError>(op, ": (batch, height, width, channels) are needed, not shape ", x);
   const IntList& scale = window.window;
   if (scale.size() + 2 != x.size()) {
-    throw ShapeError(text(op, ": ", scale.size(), " factors for the spatial axes of shape ", x));
+    throw_error<ShapeError>(op, ": ", scale.size(), " factors for the spatial axes of shape ", x);
   }
   Shape shape = x;
   for (std::size_t i = 0; i < scale.size(); ++i) {
-    if (scale[i] < 1) throw ValueError(text(op, ": the factor ", scale[i], " is below 1"));
+    if (scale[i] < 1) throw_error<ValueError>(op, ": the factor ", scale[i], " is below 1");
     shape[i + 1] = checked_product(shape[i + 1], scale[i]);
   }
   return shape;
@@ -42,7 +42,7 @@ std::vector<TensorType> infer_pool(const Attributes& attributes, std::span<const
   if (inputs.size() == 2) {
     check_same_type("max_pool_pick", inputs[0], inputs[1]);
     if (inputs[0].shape != inputs[1].shape) {
-      throw ShapeError(text("max_pool_pick: shapes ", inputs[0].shape, " and ", inputs[1].shape, " differ"));
+      throw_error<ShapeError>("max_pool_pick: shapes ", inputs[0].shape, " and ", inputs[1].shape, " differ");
     }
   }
   return one(inputs[0].dtype, pooled(definition(id).name, get<WindowAttributes>(attributes), inputs[0].shape));
@@ -59,8 +59,8 @@ std::vector<TensorType> infer_stated(const Attributes& attributes, std::span<con
   const Shape expected = forward("gradient of a window operator", window, window.shape);
   const bool fits = inputs.back().shape == expected && (inputs.size() == 1 || inputs[0].shape == window.shape);
   if (!fits) {
-    throw ShapeError(text("gradient of a window operator: for an input of shape ", window.shape,
-                          " the gradient of the result has shape ", expected, ", not ", inputs.back().shape));
+    throw_error<ShapeError>("gradient of a window operator: for an input of shape ", window.shape,
+                            " the gradient of the result has shape ", expected, ", not ", inputs.back().shape);
   }
   check_same_type("gradient of a window operator", inputs[0], inputs.back());
   return one(inputs[0].dtype, window.shape);
@@ -197,8 +197,8 @@ T pool(OpId id, const Value& input, const PerAxis& window, const PoolOptions& op
   }
   for (std::size_t i = 0; i < axes; ++i) {
     if (a.before[i] >= (a.window[i] - 1) * a.dilation[i] + 1 || a.after[i] >= (a.window[i] - 1) * a.dilation[i] + 1) {
-      throw ValueError(text(op, ": padding ", std::max(a.before[i], a.after[i]), " leaves windows of ", a.window[i],
-                            " without an element"));
+      throw_error<ValueError>(op, ": padding ", std::max(a.before[i], a.after[i]), " leaves windows of ", a.window[i],
+                              " without an element");
     }
   }
   const T y = emit(id, std::move(a), {x});
@@ -246,7 +246,7 @@ T adaptive_pool(const Value& input, const PerAxis& wanted, Layout layout) {
     const std::int64_t length = input.shape()[i];
     const bool in_space = i >= first && i < first + axes;
     if (in_space && length == 0)
-      throw ShapeError(text(op, ": no elements along axis ", i, " of shape ", input.shape()));
+      throw_error<ShapeError>(op, ": no elements along axis ", i, " of shape ", input.shape());
     const std::int64_t results = in_space ? size[i - first] : length;
     const bool divided = results != length && length % results == 0;
     cut.push_back(divided ? results : length);
@@ -282,7 +282,7 @@ template <class M>
 Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) {
   TYTO_ONCE(global_average_pool, x, keepdims, layout);
   core::require("global_average_pool", x);
-  if (x.ndim() < 3) throw ShapeError(core::text("global_average_pool: no spatial axes in shape ", x.shape()));
+  if (x.ndim() < 3) core::throw_error<ShapeError>("global_average_pool: no spatial axes in shape ", x.shape());
   IntList axes;
   const std::int64_t first = layout == Layout::nhwc ? 1 : 2;
   for (std::int64_t i = first; i < first + x.ndim() - 2; ++i) axes.push_back(i);
@@ -298,8 +298,8 @@ Tensor<M> upsample(const Tensor<M>& x, const PerAxis& scale, Resampling how, Lay
   TYTO_ONCE(upsample, x, scale, how, layout);
   core::require("upsample", x);
   if (x.ndim() < 3 || (how == Resampling::bilinear && x.ndim() != 4)) {
-    throw ShapeError(core::text("upsample: the input must be (batch, spatial..., channels)",
-                                how == Resampling::bilinear ? " with 2 spatial axes, not " : ", not ", x.shape()));
+    core::throw_error<ShapeError>("upsample: the input must be (batch, spatial..., channels)",
+                                  how == Resampling::bilinear ? " with 2 spatial axes, not " : ", not ", x.shape());
   }
   if (layout == Layout::nchw) {
     const Tensor<M> y = upsample(transpose(x, core::channels_last(x.ndim())), scale, how);

@@ -23,12 +23,12 @@ constexpr std::string_view product_name = "quantised_matmul";
 constexpr std::int64_t least_block = least_quantised_block, largest_block = largest_quantised_block;
 
 void check_bits(std::string_view op, std::int64_t bits) {
-  if (bits != 2 && bits != 4 && bits != 8) throw ValueError(text(op, ": ", bits, " bits; 2, 4 or 8 are expected"));
+  if (bits != 2 && bits != 4 && bits != 8) throw_error<ValueError>(op, ": ", bits, " bits; 2, 4 or 8 are expected");
 }
 void check_block(std::string_view op, std::int64_t block) {
   if (block >= least_block && block <= largest_block && std::has_single_bit(static_cast<std::uint64_t>(block))) return;
-  throw ValueError(text(op, ": blocks of ", block, " numbers; a power of two from ", least_block, " to ", largest_block,
-                        " is expected"));
+  throw_error<ValueError>(op, ": blocks of ", block, " numbers; a power of two from ", least_block, " to ",
+                          largest_block, " is expected");
 }
 std::int64_t blocks_of(std::int64_t columns, std::int64_t block) {
   return columns / block + (columns % block != 0 ? 1 : 0);
@@ -39,36 +39,37 @@ void check_weights(std::string_view op, std::int64_t bits, std::int64_t columns,
                    const TensorType& scales, const TensorType* zero) {
   check_bits(op, bits);
   if (numbers.dtype != DType::u8) {
-    throw TypeError(text(op, ": the weights' numbers are ", numbers.dtype, "; u8 is expected"));
+    throw_error<TypeError>(op, ": the weights' numbers are ", numbers.dtype, "; u8 is expected");
   }
   if (numbers.shape.size() != 3) {
-    throw ShapeError(text(op, ": the weights' numbers are ", numbers.shape, "; (n, blocks, bytes) is expected"));
+    throw_error<ShapeError>(op, ": the weights' numbers are ", numbers.shape, "; (n, blocks, bytes) is expected");
   }
   const std::int64_t rows = numbers.shape[0], blocks = numbers.shape[1];
   const std::int64_t bytes = numbers.shape[2];
   if (bytes > largest_block) {
-    throw ValueError(text(op, ": blocks of ", bytes, " bytes; at most ", largest_block, " numbers are expected"));
+    throw_error<ValueError>(op, ": blocks of ", bytes, " bytes; at most ", largest_block, " numbers are expected");
   }
   const std::int64_t block = bytes * (8 / bits);
   check_block(op, block);
   if (blocks != blocks_of(columns, block)) {
-    throw ShapeError(text(op, ": ", columns, " columns are ", blocks_of(columns, block), " blocks of ", block,
-                          " numbers; given are ", blocks));
+    throw_error<ShapeError>(op, ": ", columns, " columns are ", blocks_of(columns, block), " blocks of ", block,
+                            " numbers; given are ", blocks);
   }
   const Shape by_block{rows, blocks};
   if (!is_floating(scales.dtype)) {
-    throw TypeError(text(op, ": the scales are ", scales.dtype, "; a floating type is expected"));
+    throw_error<TypeError>(op, ": the scales are ", scales.dtype, "; a floating type is expected");
   }
   if (scales.shape != by_block) {
-    throw ShapeError(text(op, ": the scales are ", scales.shape, "; ", by_block, " is expected"));
+    throw_error<ShapeError>(op, ": the scales are ", scales.shape, "; ", by_block, " is expected");
   }
   if (zero == nullptr) return;
   if (zero->dtype != DType::u8 && zero->dtype != scales.dtype) {
-    throw TypeError(text(op, ": the zero points are ", zero->dtype, "; u8 or ", scales.dtype, " is expected"));
+    throw_error<TypeError>(op, ": the zero points are ", zero->dtype, "; u8 or ", scales.dtype, " is expected");
   }
   const Shape expected = zero->dtype == DType::u8 ? Shape{rows, blocks_of(blocks, 8 / bits)} : by_block;
   if (zero->shape != expected) {
-    throw ShapeError(text(op, ": the ", zero->dtype, " zero points are ", zero->shape, "; ", expected, " is expected"));
+    throw_error<ShapeError>(op, ": the ", zero->dtype, " zero points are ", zero->shape, "; ", expected,
+                            " is expected");
   }
 }
 
@@ -78,7 +79,7 @@ std::vector<TensorType> infer_product(const Attributes& attributes, std::span<co
     throw TypeError(
         text(product_name, ": rows and scales must be of one floating type, not ", a.dtype, " and ", inputs[2].dtype));
   }
-  if (a.shape.size() != 2) throw ShapeError(text(product_name, ": ", a.shape, " is no matrix of rows"));
+  if (a.shape.size() != 2) throw_error<ShapeError>(product_name, ": ", a.shape, " is no matrix of rows");
   check_weights(product_name, get<QuantisationAttributes>(attributes).bits, a.shape[1], inputs[1], inputs[2],
                 inputs.size() > 3 ? &inputs[3] : nullptr);
   return one(a.dtype, {a.shape[0], inputs[1].shape[0]});
@@ -201,9 +202,9 @@ QuantisedWeights<Any> quantise(const Tensor<Any>& given, const QuantisationOptio
   core::check_bits(function, options.bits);
   core::check_block(function, options.block);
   if (!is_floating(given.dtype())) {
-    throw TypeError(text(function, ": the weights are ", given.dtype(), "; a floating type is expected"));
+    throw_error<TypeError>(function, ": the weights are ", given.dtype(), "; a floating type is expected");
   }
-  if (given.ndim() != 2) throw ShapeError(text(function, ": the weights are ", given.shape(), "; (n, k) is expected"));
+  if (given.ndim() != 2) throw_error<ShapeError>(function, ": the weights are ", given.shape(), "; (n, k) is expected");
   const std::int64_t rows = given.shape()[0], columns = given.shape()[1], block = options.block;
   const std::int64_t blocks = core::blocks_of(columns, block);
   const double middle = static_cast<double>(std::int64_t{1} << (options.bits - 1));
@@ -228,7 +229,7 @@ QuantisedWeights<Any> quantise(const Tensor<Any>& given, const QuantisationOptio
 
 Tensor<Any> dequantise(const QuantisedWeights<Any>& weights, std::int64_t columns) {
   constexpr const char* function = "dequantise";
-  if (columns < 0) throw ValueError(text(function, ": ", columns, " columns"));
+  if (columns < 0) throw_error<ValueError>(function, ": ", columns, " columns");
   check_given(function, weights, columns);
   const core::Parts parts(weights.bits, weights.numbers, weights.scales, weights.zero_points);
   return core::cast_to(parts.weights(columns), weights.scales.dtype());
@@ -238,9 +239,9 @@ Tensor<Any> quantised_matmul(const Tensor<Any>& a, const QuantisedWeights<Any>& 
   constexpr std::string_view function = core::product_name;
   core::require(function, a);
   if (!is_floating(a.dtype())) {
-    throw TypeError(text(function, ": the rows are ", a.dtype(), "; a floating type is expected"));
+    throw_error<TypeError>(function, ": the rows are ", a.dtype(), "; a floating type is expected");
   }
-  if (a.ndim() == 0) throw ShapeError(text(function, ": the left operand needs at least one axis"));
+  if (a.ndim() == 0) throw_error<ShapeError>(function, ": the left operand needs at least one axis");
   const std::int64_t columns = a.shape().back();
   check_given(function, weights, columns);
   const Value floating[] = {a.value(), weights.scales.value()};

@@ -63,10 +63,10 @@ std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const
   check_parameters(id, draw_of);
   constexpr bool whole = id == OpId::random_integers || id == OpId::random_permutation;
   if (whole ? !is_integer(draw_of.dtype) : id != OpId::random_bernoulli && !is_floating(draw_of.dtype)) {
-    throw TypeError(text(op, ": ", whole ? "an integer" : "a floating", " type is needed, not ", draw_of.dtype));
+    throw_error<TypeError>(op, ": ", whole ? "an integer" : "a floating", " type is needed, not ", draw_of.dtype);
   }
   if (id == OpId::random_permutation && (draw_of.shape.rank() != 1 || draw_of.dtype != DType::i64)) {
-    throw ShapeError(text(op, ": the result is an i64 vector, not ", draw_of.dtype, " of shape ", draw_of.shape));
+    throw_error<ShapeError>(op, ": the result is an i64 vector, not ", draw_of.dtype, " of shape ", draw_of.shape);
   }
   return one(draw_of.dtype, draw_of.shape);
 }
@@ -149,8 +149,8 @@ void check_weights(const T& rates, const T& sound, std::int64_t count, bool repl
   if (replace) return;
   const std::int64_t possible = sum(greater(rates, 0)).item<std::int64_t>();
   if (possible >= count) return;
-  throw ValueError(text("choice: ", count, " elements cannot be drawn without putting back, as ", possible,
-                        " have a weight above 0"));
+  throw_error<ValueError>("choice: ", count, " elements cannot be drawn without putting back, as ", possible,
+                          " have a weight above 0");
 }
 
 // Without putting back: everyone waits an exponential time with its weight as rate, and the first `count` to come are
@@ -175,33 +175,33 @@ T chosen_by_weight(Mode mode, const T& weights, std::int64_t count, bool replace
 T choice(Mode mode, const T& x, std::int64_t count, bool replace, const T& weights, const DrawOptions& options) {
   if (x.ndim() < 1) throw ShapeError("choice: a 0-d tensor has no elements to choose from");
   const std::int64_t length = x.shape()[0];
-  if (count < 0) throw ValueError(text("choice: count ", count, " is negative"));
+  if (count < 0) throw_error<ValueError>("choice: count ", count, " is negative");
   if (count > 0 && length == 0) {
-    throw ValueError(text("choice: nothing to choose from, the first axis of shape ", x.shape(), " is empty"));
+    throw_error<ValueError>("choice: nothing to choose from, the first axis of shape ", x.shape(), " is empty");
   }
   if (!replace && count > length) {
-    throw ValueError(text("choice: ", count, " of ", length, " elements cannot be drawn without putting back"));
+    throw_error<ValueError>("choice: ", count, " of ", length, " elements cannot be drawn without putting back");
   }
   if (!weights.defined()) {
     return take(x, chosen(mode, length, count, replace, options), 0);
   }
   if (weights.shape() != Shape{length}) {
-    throw ShapeError(text("choice: weights of shape ", weights.shape(), " for ", length, " elements must have shape ",
-                          Shape{length}));
+    throw_error<ShapeError>("choice: weights of shape ", weights.shape(), " for ", length, " elements must have shape ",
+                            Shape{length});
   }
   return take(x, chosen_by_weight(mode, weights, count, replace, options), 0);
 }
 
 T categorical(Mode mode, const T& logits, std::int64_t count, const DrawOptions& options) {
   if (logits.ndim() < 1) throw ShapeError("categorical: logits need a class axis, given a 0-d tensor");
-  if (count < 0) throw ValueError(text("categorical: count ", count, " is negative"));
+  if (count < 0) throw_error<ValueError>("categorical: count ", count, " is negative");
   const std::int64_t classes = logits.shape().back();
-  if (classes == 0) throw ShapeError(text("categorical: no classes, the last axis of ", logits.shape(), " is empty"));
+  if (classes == 0) throw_error<ShapeError>("categorical: no classes, the last axis of ", logits.shape(), " is empty");
   // NaN where a logit is.
   const T most = max(logits, -1);
   const bool known = is_seen(most);
   if (const auto found = known ? outside(most, limits::finite) : std::nullopt) {
-    throw ValueError(text("categorical: the largest logit of a row must be finite, not ", *found));
+    throw_error<ValueError>("categorical: the largest logit of a row must be finite, not ", *found);
   }
   const T sums = distribution(softmax(cast(logits, DType::f64), -1));
   Shape shape = logits.shape();
@@ -235,9 +235,9 @@ Tensor<M> categorical(const Tensor<M>& logits, std::int64_t count, const DrawOpt
 template <class M>
 Tensor<M> dropout_mask(const Tensor<M>& x, double rate, const DrawOptions& options) {
   core::require("dropout_mask", x);
-  if (!(rate >= 0 && rate <= 1)) throw ValueError(core::text("dropout_mask: rate ", rate, " is outside [0, 1]"));
+  if (!(rate >= 0 && rate <= 1)) core::throw_error<ValueError>("dropout_mask: rate ", rate, " is outside [0, 1]");
   if (!is_floating(x.dtype())) {
-    throw TypeError(core::text("dropout_mask: a floating type is needed, not ", x.dtype()));
+    core::throw_error<TypeError>("dropout_mask: a floating type is needed, not ", x.dtype());
   }
   if (rate == 0) return ones_like(x);
   if (rate == 1) return zeros_like(x);

@@ -34,7 +34,7 @@ std::vector<TensorType> infer_reduction(const Attributes& attributes, std::span<
 template <OpId id>
 std::vector<TensorType> infer_truth(const Attributes& attributes, std::span<const TensorType> inputs) {
   if (inputs[0].dtype != DType::boolean) {
-    throw TypeError(text(definition(id).name, ": truths are needed, not ", inputs[0].dtype));
+    throw_error<TypeError>(definition(id).name, ": truths are needed, not ", inputs[0].dtype);
   }
   return infer_reduction(attributes, inputs);
 }
@@ -66,8 +66,8 @@ template <OpId id>
 std::vector<TensorType> infer_position(const Attributes& attributes, std::span<const TensorType> inputs) {
   const auto& position = get<ArgAttributes>(attributes);
   if (inputs[0].shape[axis_among(definition(id).name, position.axis, inputs[0].shape)] == 0) {
-    throw ShapeError(text(definition(id).name, ": axis ", position.axis, " of shape ", inputs[0].shape,
-                          " is empty, so it has no extreme"));
+    throw_error<ShapeError>(definition(id).name, ": axis ", position.axis, " of shape ", inputs[0].shape,
+                            " is empty, so it has no extreme");
   }
   return one(DType::i64, reduced_shape(inputs[0].shape, {position.axis}, position.keepdims));
 }

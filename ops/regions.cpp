@@ -11,7 +11,7 @@ namespace {
 
 void require_type(std::string_view what, const TensorType& type, DType dtype, const Shape& shape) {
   if (type.dtype == dtype && type.shape == shape) return;
-  throw TypeError(text(what, " must be ", dtype, shape, ", not ", type.dtype, type.shape));
+  throw_error<TypeError>(what, " must be ", dtype, shape, ", not ", type.dtype, type.shape);
 }
 
 bool same_type(const TensorType& a, const TensorType& b) { return a.dtype == b.dtype && a.shape == b.shape; }
@@ -19,17 +19,17 @@ bool same_type(const TensorType& a, const TensorType& b) { return a.dtype == b.d
 /// Throws where the region takes other tensors than those it is given.
 void check_taken(std::string_view op, const Graph& region, std::span<const TensorType> given) {
   if (region.inputs().size() != given.size()) {
-    throw GraphError(text(op, ": a region takes ", region.inputs().size(), " tensors and is given ", given.size()));
+    throw_error<GraphError>(op, ": a region takes ", region.inputs().size(), " tensors and is given ", given.size());
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     const GraphInput& input = region.inputs()[i];
     if (input.state != nullptr || input.generator) {
-      throw GraphError(text(op, ": a region reads the state '", input.name, "' otherwise than as an operand"));
+      throw_error<GraphError>(op, ": a region reads the state '", input.name, "' otherwise than as an operand");
     }
     const TensorType& taken = region.type(input.port);
     if (same_type(taken, given[i])) continue;
-    throw TypeError(text(op, ": input ", i, " of a region is ", taken.dtype, taken.shape, ", given ", given[i].dtype,
-                         given[i].shape));
+    throw_error<TypeError>(op, ": input ", i, " of a region is ", taken.dtype, taken.shape, ", given ", given[i].dtype,
+                           given[i].shape);
   }
 }
 
@@ -46,7 +46,7 @@ std::vector<TensorType> infer_branch(const Attributes& attributes, std::span<con
   }
   std::vector<TensorType> results;
   for (std::size_t arm = 0; arm < branch.arms.size(); ++arm) {
-    if (!branch.arms[arm]) throw GraphError(text("branch: arm ", arm, " is missing"));
+    if (!branch.arms[arm]) throw_error<GraphError>("branch: arm ", arm, " is missing");
     const Graph& graph = branch.arms[arm].graph();
     check_taken("branch", graph, inputs.subspan(1));
     if (!graph.updates().empty()) throw GraphError("branch: an arm updates its inputs");
@@ -56,14 +56,14 @@ std::vector<TensorType> infer_branch(const Attributes& attributes, std::span<con
       continue;
     }
     if (graph.outputs().size() != results.size()) {
-      throw GraphError(text("branch: the first arm has ", results.size(), " results and arm ", arm, " has ",
-                            graph.outputs().size()));
+      throw_error<GraphError>("branch: the first arm has ", results.size(), " results and arm ", arm, " has ",
+                              graph.outputs().size());
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       const TensorType& type = graph.type(graph.outputs()[i]);
       if (same_type(type, results[i])) continue;
-      throw TypeError(text("branch: result ", i, " is ", results[i].dtype, results[i].shape, " in the first arm and ",
-                           type.dtype, type.shape, " in arm ", arm));
+      throw_error<TypeError>("branch: result ", i, " is ", results[i].dtype, results[i].shape, " in the first arm and ",
+                             type.dtype, type.shape, " in arm ", arm);
     }
   }
   if (results.empty()) throw GraphError("branch: it has no results");
@@ -81,7 +81,7 @@ TensorType stack_of(const TensorType& row, std::int64_t rows) {
     if (length != 0 && __builtin_mul_overflow(elements, length, &elements)) elements = INT64_MAX;
   }
   if (!empty && elements > INT64_MAX / 16) {
-    throw ShapeError(text("loop: a stack of shape ", stack.shape, " is larger than memory can be"));
+    throw_error<ShapeError>("loop: a stack of shape ", stack.shape, " is larger than memory can be");
   }
   return stack;
 }
@@ -100,8 +100,8 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
   const std::int64_t leading = std::int64_t{loop.counted} + loop.tested + loop.keyed;
   if (loop.carries < 0 || loop.rows < 0 || loop.stacked < 0 || loop.histories < 0 || loop.histories > loop.stacked ||
       loop.trips < -1 || loop.carries > count || loop.rows > count || leading + loop.carries + loop.rows > count) {
-    throw GraphError(text("loop: ", loop.carries, " carries, ", loop.rows, " stacks of rows and ", loop.stacked,
-                          " stacks of results do not go with ", count, " operands"));
+    throw_error<GraphError>("loop: ", loop.carries, " carries, ", loop.rows, " stacks of rows and ", loop.stacked,
+                            " stacks of results do not go with ", count, " operands");
   }
   if (loop.trips < 0 && !loop.counted && !loop.tested) throw GraphError("loop: nothing ends it");
   if (loop.trips < 0 && (loop.rows != 0 || loop.stacked != 0)) {
@@ -130,7 +130,7 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
   given.insert(given.end(), inputs.begin() + static_cast<std::ptrdiff_t>(next), inputs.end());
   check_taken("loop", body, given);
   if (static_cast<std::int64_t>(body.updates().size()) != loop.carries) {
-    throw GraphError(text("loop: the body updates ", body.updates().size(), " of ", loop.carries, " carries"));
+    throw_error<GraphError>("loop: the body updates ", body.updates().size(), " of ", loop.carries, " carries");
   }
   for (std::int64_t i = 0; i < loop.carries; ++i) {
     const GraphUpdate& update = body.updates()[static_cast<std::size_t>(i)];
@@ -138,12 +138,12 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
     const TensorType& carry = given[static_cast<std::size_t>(i)];
     if (static_cast<std::int64_t>(update.input) != i) throw GraphError("loop: carries are updated out of order");
     if (same_type(next_type, carry)) continue;
-    throw TypeError(text("loop: carry ", i, " is ", carry.dtype, carry.shape, ", the body yields ", next_type.dtype,
-                         next_type.shape));
+    throw_error<TypeError>("loop: carry ", i, " is ", carry.dtype, carry.shape, ", the body yields ", next_type.dtype,
+                           next_type.shape);
   }
   if (static_cast<std::int64_t>(body.outputs().size()) - std::int64_t{loop.tested} != loop.stacked) {
-    throw GraphError(text("loop: the body has ", body.outputs().size(), " outputs beside its carries for ",
-                          loop.stacked, " stacks"));
+    throw_error<GraphError>("loop: the body has ", body.outputs().size(), " outputs beside its carries for ",
+                            loop.stacked, " stacks");
   }
   if (loop.tested) require_type("loop: whether to go on", body.type(body.outputs()[0]), DType::boolean, {});
   for (const Port row : body.outputs().subspan(loop.tested ? 1 : 0)) {

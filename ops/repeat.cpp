@@ -22,7 +22,7 @@ std::vector<TensorType> infer_tile(const Attributes& attributes, std::span<const
   Shape shape = inputs[0].shape;
   check_entries("tile", "counts", counts, shape);
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (counts[i] < 0) throw ValueError(text("tile: counts ", counts, " hold a negative one"));
+    if (counts[i] < 0) throw_error<ValueError>("tile: counts ", counts, " hold a negative one");
     shape[i] = checked_product(shape[i], counts[i]);
   }
   return one(inputs[0].dtype, shape);
@@ -61,9 +61,9 @@ std::vector<Value> lower_tile(const Attributes& attributes, std::span<const Valu
 std::vector<TensorType> infer_repeat(const Attributes& attributes, std::span<const TensorType> inputs) {
   const IntList& list = get<ListAttributes>(attributes).list;
   Shape shape = inputs[0].shape;
-  if (list.size() != 2) throw ShapeError(text("repeat: attributes ", list, " must be a count and an axis"));
+  if (list.size() != 2) throw_error<ShapeError>("repeat: attributes ", list, " must be a count and an axis");
   const std::size_t axis = axis_among("repeat", list[1], shape);
-  if (list[0] < 0) throw ValueError(text("repeat: count ", list[0], " is negative"));
+  if (list[0] < 0) throw_error<ValueError>("repeat: count ", list[0], " is negative");
   shape[axis] = checked_product(shape[axis], list[0]);
   return one(inputs[0].dtype, shape);
 }
@@ -152,7 +152,7 @@ namespace {
 
 Value shifted_round(const Value& x, const IntList& shift, const Axes& axes) {
   if (axes.all()) {
-    if (shift.size() != 1) throw ValueError(text("roll: shifts ", shift, " need as many axes, none are given"));
+    if (shift.size() != 1) throw_error<ValueError>("roll: shifts ", shift, " need as many axes, none are given");
     const T flat = ravel(T(x));
     return reshape(T(emit(OpId::roll, ListAttributes{{wrapped(shift[0], flat.size())}}, {flat})), x.shape());
   }

@@ -112,7 +112,7 @@ T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& opti
   const std::size_t axes = input.shape().size() - 2, first = options.layout == Layout::nhwc ? 1 : 2;
   const IntList size = per_axis(op, "size", wanted, axes, 1);
   if (!options.scales.empty() && options.scales.size() != axes) {
-    throw ShapeError(text(op, ": ", options.scales.size(), " scales for ", axes, " spatial axes"));
+    throw_error<ShapeError>(op, ": ", options.scales.size(), " scales for ", axes, " spatial axes");
   }
   const bool nearest = options.method == Interpolation::nearest;
   if (!nearest) {
@@ -122,10 +122,10 @@ T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& opti
   T x = nearest ? input : as_floating(input);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t length = input.shape()[first + i];
-    if (length == 0) throw ShapeError(text(op, ": no elements along axis ", first + i, " of shape ", input.shape()));
+    if (length == 0) throw_error<ShapeError>(op, ": no elements along axis ", first + i, " of shape ", input.shape());
     const double natural = static_cast<double>(size[i]) / static_cast<double>(length);
     const double scale = options.scales.empty() ? natural : options.scales[i];
-    if (!(scale > 0)) throw ValueError(text(op, ": the scale ", scale, " is not above 0"));
+    if (!(scale > 0)) throw_error<ValueError>(op, ": the scale ", scale, " is not above 0");
     if (length == size[i] && scale == 1) continue;
     x = resized_axis(x, static_cast<std::int64_t>(first + i), size[i], scale, options.method, options.coordinates,
                      options.nearest, options.cubic);
@@ -220,11 +220,11 @@ T sampled(const Value& input, const Value& places, const GridSampleOptions& opti
   const std::size_t axes = x.shape().size() - 2;
   const Shape& shape = places.shape();
   if (shape.size() < 2 || shape[0] != x.shape()[0] || shape.back() != static_cast<std::int64_t>(axes)) {
-    throw ShapeError(text(op, ": a grid (", x.shape()[0], ", places..., ", axes, ") is needed for images of shape ",
-                          input.shape(), ", not ", shape));
+    throw_error<ShapeError>(op, ": a grid (", x.shape()[0], ", places..., ", axes, ") is needed for images of shape ",
+                            input.shape(), ", not ", shape);
   }
   for (const std::int64_t length : spatial(x.shape())) {
-    if (length == 0) throw ShapeError(text(op, ": images of shape ", input.shape(), " have no elements"));
+    if (length == 0) throw_error<ShapeError>(op, ": images of shape ", input.shape(), " have no elements");
   }
   T grid = cast_to(as_floating(places), x.dtype());
   grid = where(isnan(grid), -1.0, grid);  // as PyTorch takes them
@@ -263,40 +263,40 @@ std::vector<Tap> neighbours(const T& place, const T& length) {
 
 void check_regions(std::string_view op, const std::vector<T>& pyramid, const T& boxes, const T& images, const T& levels,
                    const RoiAlignOptions& options) {
-  if (pyramid.empty()) throw ShapeError(text(op, ": a pyramid of no levels"));
+  if (pyramid.empty()) throw_error<ShapeError>(op, ": a pyramid of no levels");
   for (const T& x : pyramid) {
     if (x.ndim() != 4) {
-      throw ShapeError(text(op, ": images (batch, height, width, channels) are needed, not ", x.shape()));
+      throw_error<ShapeError>(op, ": images (batch, height, width, channels) are needed, not ", x.shape());
     }
     if (x.shape()[0] != pyramid[0].shape()[0] || x.shape()[3] != pyramid[0].shape()[3]) {
-      throw ShapeError(text(op, ": levels of one batch and as many channels are needed, not ", pyramid[0].shape(),
-                            " and ", x.shape()));
+      throw_error<ShapeError>(op, ": levels of one batch and as many channels are needed, not ", pyramid[0].shape(),
+                              " and ", x.shape());
     }
     if (x.shape()[1] == 0 || x.shape()[2] == 0) {
-      throw ShapeError(text(op, ": images of shape ", x.shape(), " have no elements"));
+      throw_error<ShapeError>(op, ": images of shape ", x.shape(), " have no elements");
     }
   }
   if (boxes.ndim() != 2 || boxes.shape()[1] != 4) {
-    throw ShapeError(text(op, ": boxes (count, 4) are needed, not ", boxes.shape()));
+    throw_error<ShapeError>(op, ": boxes (count, 4) are needed, not ", boxes.shape());
   }
   const std::int64_t count = boxes.shape()[0];
   if (images.shape() != Shape{count}) {
-    throw ShapeError(text(op, ": ", count, " numbers of images are needed, not shape ", images.shape()));
+    throw_error<ShapeError>(op, ": ", count, " numbers of images are needed, not shape ", images.shape());
   }
   if (levels.defined() && levels.shape() != Shape{count}) {
-    throw ShapeError(text(op, ": ", count, " numbers of levels are needed, not shape ", levels.shape()));
+    throw_error<ShapeError>(op, ": ", count, " numbers of levels are needed, not shape ", levels.shape());
   }
   if (options.scales.size() != (levels.defined() ? pyramid.size() : 0)) {
-    throw ShapeError(text(op, ": ", options.scales.size(), " scales for ", pyramid.size(), " levels",
-                          levels.defined() ? "" : "; a single image has one, named scale"));
+    throw_error<ShapeError>(op, ": ", options.scales.size(), " scales for ", pyramid.size(), " levels",
+                            levels.defined() ? "" : "; a single image has one, named scale");
   }
   if (levels.defined() && options.scale != 1) {
-    throw ValueError(text(op, ": scale = ", options.scale, " is that of a single image; a pyramid has scales alone"));
+    throw_error<ValueError>(op, ": scale = ", options.scale, " is that of a single image; a pyramid has scales alone");
   }
-  if (options.size.size() != 2) throw ShapeError(text(op, ": a size (height, width) is needed, not ", options.size));
+  if (options.size.size() != 2) throw_error<ShapeError>(op, ": a size (height, width) is needed, not ", options.size);
   if (options.samples < 1 || options.size[0] < 1 || options.size[1] < 1) {
-    throw ValueError(text(op, ": size ", options.size, " and samples ", options.samples,
-                          " must be at least 1; a count of samples that hangs on the boxes has no fixed shape"));
+    throw_error<ValueError>(op, ": size ", options.size, " and samples ", options.samples,
+                            " must be at least 1; a count of samples that hangs on the boxes has no fixed shape");
   }
 }
 
@@ -389,16 +389,16 @@ std::vector<TensorType> infer_nms(const Attributes& attributes, std::span<const 
   const auto& wanted = get<NmsAttributes>(attributes);
   const TensorType &boxes = inputs[0], &scores = inputs[1];
   if (boxes.shape.rank() != 2 || boxes.shape[1] != 4) {
-    throw ShapeError(text("nms: boxes (count, 4) are needed, not ", boxes.shape));
+    throw_error<ShapeError>("nms: boxes (count, 4) are needed, not ", boxes.shape);
   }
   if (scores.shape != Shape{boxes.shape[0]}) {
-    throw ShapeError(text("nms: ", boxes.shape[0], " scores are needed, not shape ", scores.shape));
+    throw_error<ShapeError>("nms: ", boxes.shape[0], " scores are needed, not shape ", scores.shape);
   }
   check_same_type("nms", boxes, scores);
   if (boxes.dtype != DType::f32 && boxes.dtype != DType::f64) {
-    throw TypeError(text("nms: boxes of f32 or f64 are needed, not ", boxes.dtype));
+    throw_error<TypeError>("nms: boxes of f32 or f64 are needed, not ", boxes.dtype);
   }
-  if (wanted.count < 0) throw ValueError(text("nms: the count ", wanted.count, " is negative"));
+  if (wanted.count < 0) throw_error<ValueError>("nms: the count ", wanted.count, " is negative");
   check_lengths("nms", {wanted.count});
   return {{DType::i64, {wanted.count}, false}, {DType::i64, {}, false}};
 }
@@ -457,7 +457,7 @@ template <class M>
 Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& scores, const NmsOptions& options) {
   TYTO_ONCE(nms, boxes, scores, options);
   const Value given[] = {core::given("nms", boxes), core::given("nms", scores)};
-  if (options.count < 0) throw ValueError(core::text("nms: the count ", options.count, " is negative"));
+  if (options.count < 0) core::throw_error<ValueError>("nms: the count ", options.count, " is negative");
   const std::size_t rank = boxes.shape().size();
   if (rank > 2) {
     const Shape batch(std::span(boxes.shape().data(), rank - 2));
@@ -466,7 +466,7 @@ Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& score
           core::text("nms: a score for each of the boxes ", boxes.shape(), " is needed, not shape ", scores.shape()));
     }
     if (boxes.shape()[rank - 1] != 4) {
-      throw ShapeError(core::text("nms: boxes (..., count, 4) are needed, not ", boxes.shape()));
+      core::throw_error<ShapeError>("nms: boxes (..., count, 4) are needed, not ", boxes.shape());
     }
     const std::int64_t count = boxes.shape()[rank - 2];
     const std::int64_t sets = std::accumulate(batch.begin(), batch.end(), std::int64_t{1}, std::multiplies<>());

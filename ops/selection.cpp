@@ -92,7 +92,7 @@ void add_range(Selected& out, const Slice& slice, std::int64_t length) {
 std::int64_t position_of(std::int64_t index, const Shape& shape, std::size_t axis) {
   const std::int64_t length = shape[axis];
   if (index < -length || index >= length) {
-    throw IndexError(text("index: ", index, " is outside axis ", axis, " of length ", length));
+    throw_error<IndexError>("index: ", index, " is outside axis ", axis, " of length ", length);
   }
   return index < 0 ? index + length : index;
 }
@@ -101,7 +101,7 @@ std::int64_t position_of(std::int64_t index, const Shape& shape, std::size_t axi
 void add_mask(Selected& out, const Value& mask, const Shape& shape, std::size_t axis) {
   for (int i = 0; i < mask.ndim(); ++i) {
     if (mask.shape()[static_cast<std::size_t>(i)] != shape[axis + static_cast<std::size_t>(i)]) {
-      throw IndexError(text("index: mask ", mask.shape(), " does not match axes from ", axis, " of shape ", shape));
+      throw_error<IndexError>("index: mask ", mask.shape(), " does not match axes from ", axis, " of shape ", shape);
     }
   }
   if (core::mode_like(mask) == core::Mode::lazy) refuse_mask();
@@ -125,7 +125,7 @@ std::int64_t axes_used(std::span<const Index> entries, const Shape& shape) {
   }
   const std::int64_t rank = shape.rank();
   if (ellipses > 1) throw IndexError("index: more than one ellipsis");
-  if (used > rank) throw IndexError(text("index: ", used, " indices for a tensor of rank ", rank, ", shape ", shape));
+  if (used > rank) throw_error<IndexError>("index: ", used, " indices for a tensor of rank ", rank, ", shape ", shape);
   return used;
 }
 
@@ -196,7 +196,7 @@ Selected select(const Shape& shape, std::span<const Index> entries) {
         out.tensor_axes.push_back(out.shape.rank());
         whole();
       } else {
-        throw TypeError(text("index: a tensor of ", tensor.dtype(), " cannot index; integers or a mask can"));
+        throw_error<TypeError>("index: a tensor of ", tensor.dtype(), " cannot index; integers or a mask can");
       }
     }
   }
@@ -288,7 +288,7 @@ T fitted(const T& v, const Shape& shape, DType dtype) {
     T trimmed = typed;
     while (trimmed.ndim() > shape.rank() && trimmed.shape()[0] == 1) trimmed = squeeze(trimmed, 0);
     if (!core::broadcastable(trimmed.shape(), shape)) {
-      throw ShapeError(text("set: a value of shape ", v.shape(), " does not broadcast to the part's shape ", shape));
+      throw_error<ShapeError>("set: a value of shape ", v.shape(), " does not broadcast to the part's shape ", shape);
     }
     return broadcast_to(trimmed, shape);
   }

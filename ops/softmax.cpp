@@ -15,7 +15,8 @@ using T = AnyTensor;
 
 std::vector<TensorType> infer_softmax(const Attributes& attributes, std::span<const TensorType> inputs) {
   (void)axis_among("softmax", get<AxisAttributes>(attributes).axis, inputs[0].shape);
-  if (!is_floating(inputs[0].dtype)) throw TypeError(text("softmax: a floating type is needed, not ", inputs[0].dtype));
+  if (!is_floating(inputs[0].dtype))
+    throw_error<TypeError>("softmax: a floating type is needed, not ", inputs[0].dtype);
   return one(inputs[0].dtype, inputs[0].shape);
 }
 
@@ -102,8 +103,8 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
     return negate(mean(sum(scores * labels, -1)));
   }
   if (labels.shape() != rows) {
-    throw ShapeError(core::text("cross_entropy: labels ", labels.shape(), " for logits ", logits.shape(),
-                                " must have shape ", rows));
+    core::throw_error<ShapeError>("cross_entropy: labels ", labels.shape(), " for logits ", logits.shape(),
+                                  " must have shape ", rows);
   }
   return negate(mean(detail::at_labels("cross_entropy", scores, labels)));
 }
@@ -113,8 +114,8 @@ Tensor<M> mean_squared_error(const Tensor<M>& prediction, const std::type_identi
   TYTO_ONCE(mean_squared_error, prediction, target);
   core::require("mean_squared_error", prediction, target);
   if (prediction.shape() != target.shape()) {
-    throw ShapeError(core::text("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),
-                                " differ in shape"));
+    core::throw_error<ShapeError>("mean_squared_error: prediction ", prediction.shape(), " and target ", target.shape(),
+                                  " differ in shape");
   }
   if (const auto found = core::in_f32(&mean_squared_error<M>, prediction, target)) return *found;
   return mean(square(Tensor<M>(core::as_floating(prediction)) - Tensor<M>(core::as_floating(target))));

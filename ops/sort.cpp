@@ -29,8 +29,8 @@ std::vector<TensorType> infer_topk(const Attributes& attributes, std::span<const
   Shape shape = inputs[0].shape;
   const std::size_t axis = axis_among("topk", top.axis, shape);
   if (top.k < 0 || top.k > shape[axis]) {
-    throw ValueError(text("topk: k = ", top.k, " is outside [0, ", shape[axis], "], the length of axis ", axis,
-                          " of shape ", shape));
+    throw_error<ValueError>("topk: k = ", top.k, " is outside [0, ", shape[axis], "], the length of axis ", axis,
+                            " of shape ", shape);
   }
   shape[axis] = top.k;
   return {TensorType{inputs[0].dtype, shape, false}, TensorType{DType::i64, shape, false}};
@@ -40,7 +40,7 @@ const TopkAttributes& partition_of(std::string_view op, const Attributes& attrib
   const auto& around = get<TopkAttributes>(attributes);
   const std::int64_t length = shape[axis_among(op, around.axis, shape)];
   if (around.k < 0 || around.k >= length) {
-    throw IndexError(text(op, ": element ", around.k, " is outside axis ", around.axis, " of length ", length));
+    throw_error<IndexError>(op, ": element ", around.k, " is outside axis ", around.axis, " of length ", length);
   }
   return around;
 }
@@ -60,7 +60,7 @@ std::vector<TensorType> infer_order_statistics(const Attributes& attributes, std
   const std::size_t axis = axis_among("order_statistics", shape.rank() - 1, shape);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] < (i == 0 ? 0 : ranks[i - 1]) || ranks[i] >= shape[axis]) {
-      throw ValueError(text("order_statistics: ranks ", ranks, " must ascend within the last axis of shape ", shape));
+      throw_error<ValueError>("order_statistics: ranks ", ranks, " must ascend within the last axis of shape ", shape);
     }
   }
   shape[axis] = static_cast<std::int64_t>(ranks.size());
@@ -69,14 +69,14 @@ std::vector<TensorType> infer_order_statistics(const Attributes& attributes, std
 
 void check_same_type(std::string_view op, std::span<const TensorType> inputs) {
   if (inputs[0].dtype != inputs[1].dtype) {
-    throw TypeError(text(op, ": inputs of types ", inputs[0].dtype, " and ", inputs[1].dtype, " must have one type"));
+    throw_error<TypeError>(op, ": inputs of types ", inputs[0].dtype, " and ", inputs[1].dtype, " must have one type");
   }
 }
 
 std::vector<TensorType> infer_searchsorted(const Attributes&, std::span<const TensorType> inputs) {
   check_same_type("searchsorted", inputs);
   if (inputs[0].shape.rank() != 1) {
-    throw ShapeError(text("searchsorted: what is searched must be a vector, not of shape ", inputs[0].shape));
+    throw_error<ShapeError>("searchsorted: what is searched must be a vector, not of shape ", inputs[0].shape);
   }
   return one(DType::i64, inputs[1].shape);
 }
@@ -84,7 +84,7 @@ std::vector<TensorType> infer_searchsorted(const Attributes&, std::span<const Te
 std::vector<TensorType> infer_histogram(const Attributes&, std::span<const TensorType> inputs) {
   check_same_type("histogram", inputs);
   if (inputs[1].shape.rank() != 1 || inputs[1].shape[0] < 2) {
-    throw ShapeError(text("histogram: edges must be a vector of two or more, not of shape ", inputs[1].shape));
+    throw_error<ShapeError>("histogram: edges must be a vector of two or more, not of shape ", inputs[1].shape);
   }
   return one(DType::i64, {inputs[1].shape[0] - 1});
 }

@@ -43,7 +43,7 @@ std::array<OpDef, op_count> assemble() {
     for (const OpDef& def : family()) table[static_cast<std::size_t>(def.id)] = def;
   }
   for (std::size_t i = 0; i < op_count; ++i) {
-    if (table[i].id != static_cast<OpId>(i)) throw GraphError(text("operator ", i, " of the lists has no definition"));
+    if (table[i].id != static_cast<OpId>(i)) throw_error<GraphError>("operator ", i, " of the lists has no definition");
     if (i < elementwise_count) continue;
     table[i].name = listed[i - elementwise_count].name;
     table[i].attributes = listed[i - elementwise_count].attributes;
@@ -60,7 +60,7 @@ std::span<const OpDef> op_table() {
 }
 
 void refuse_operator(std::string_view where, OpId op) {
-  throw DeviceError(text(where, " do not know ", definition(op).name));
+  throw_error<DeviceError>(where, " do not know ", definition(op).name);
 }
 
 const OpDef* find_operator(std::string_view name) {

@@ -22,7 +22,7 @@ std::vector<TensorType> infer_diag_embed(const Attributes& attributes, std::span
   Shape shape = inputs[0].shape;
   if (shape.empty()) throw ShapeError("diag: a 0-d tensor has no axis to be a diagonal");
   if (offset < -largest_offset || offset > largest_offset) {
-    throw ValueError(text("diag: diagonal ", offset, " is farther out than any matrix reaches"));
+    throw_error<ValueError>("diag: diagonal ", offset, " is farther out than any matrix reaches");
   }
   const std::int64_t side = shape.back() + std::abs(offset);
   shape.pop_back();
@@ -51,7 +51,7 @@ std::vector<Value> lower_diag_embed(const Attributes& attributes, std::span<cons
 std::vector<TensorType> infer_triangle(const Attributes& attributes, std::span<const TensorType> inputs) {
   if (get<ListAttributes>(attributes).list.size() != 1) throw ShapeError("tril/triu: one diagonal is needed");
   if (inputs[0].shape.size() < 2) {
-    throw ShapeError(text("tril/triu: a triangle needs rank 2 or more, not shape ", inputs[0].shape));
+    throw_error<ShapeError>("tril/triu: a triangle needs rank 2 or more, not shape ", inputs[0].shape);
   }
   return one(inputs[0].dtype, inputs[0].shape);
 }
@@ -131,7 +131,7 @@ Tensor<M> diag(const Tensor<M>& x, std::int64_t k) {
   core::require("diag", x);
   if (x.ndim() == 1) return emit(OpId::diag_embed, core::ListAttributes{{k}}, {x});
   if (x.ndim() == 2) return diagonal(x, k, 0, 1);
-  throw ShapeError(core::text("diag: a vector or a matrix is needed, not shape ", x.shape()));
+  core::throw_error<ShapeError>("diag: a vector or a matrix is needed, not shape ", x.shape());
 }
 
 template <class M>

@@ -19,8 +19,8 @@ const IntList& list_of(const Attributes& attributes) { return get<ListAttributes
 std::vector<TensorType> infer_reshape(const Attributes& attributes, std::span<const TensorType> inputs) {
   check_lengths("reshape", list_of(attributes));
   if (element_count(list_of(attributes)) != element_count(inputs[0].shape)) {
-    throw ShapeError(text("reshape: ", inputs[0].shape, " has ", element_count(inputs[0].shape), " elements, ",
-                          list_of(attributes), " would have ", element_count(list_of(attributes))));
+    throw_error<ShapeError>("reshape: ", inputs[0].shape, " has ", element_count(inputs[0].shape), " elements, ",
+                            list_of(attributes), " would have ", element_count(list_of(attributes)));
   }
   return one(inputs[0].dtype, list_of(attributes));
 }
@@ -51,7 +51,7 @@ std::vector<Value> transpose_gradient(const GradientContext& c) {
 std::vector<TensorType> infer_broadcast(const Attributes& attributes, std::span<const TensorType> inputs) {
   check_lengths("broadcast_to", list_of(attributes));
   if (!broadcastable(inputs[0].shape, list_of(attributes))) {
-    throw ShapeError(text("broadcast_to: ", inputs[0].shape, " does not stretch to ", list_of(attributes)));
+    throw_error<ShapeError>("broadcast_to: ", inputs[0].shape, " does not stretch to ", list_of(attributes));
   }
   return one(inputs[0].dtype, list_of(attributes));
 }
@@ -120,12 +120,12 @@ std::vector<TensorType> infer_diagonal(const Attributes& attributes, std::span<c
   const IntList& list = list_of(attributes);
   if (list.size() != 3 ||
       axis_among("diagonal", list[1], inputs[0].shape) == axis_among("diagonal", list[2], inputs[0].shape)) {
-    throw ShapeError(text("diagonal: attributes ", list, " must be an offset and two different axes"));
+    throw_error<ShapeError>("diagonal: attributes ", list, " must be an offset and two different axes");
   }
   const std::int64_t rows = inputs[0].shape[static_cast<std::size_t>(list[1])];
   const std::int64_t columns = inputs[0].shape[static_cast<std::size_t>(list[2])];
   if (list[0] < -rows || list[0] > columns) {
-    throw IndexError(text("diagonal: offset ", list[0], " is outside [", -rows, ", ", columns, "]"));
+    throw_error<IndexError>("diagonal: offset ", list[0], " is outside [", -rows, ", ", columns, "]");
   }
   return one(inputs[0].dtype, diagonal_of(list_of(attributes), View::dense(inputs[0].shape)).shape);
 }
@@ -216,13 +216,13 @@ Value reshaped(const Value& x, const Shape& shape) {
       throw ShapeError(
           core::text("reshape: ", shape, " has ", target[i] == -1 ? "more than one -1" : "a negative length"));
     } else if (__builtin_mul_overflow(known, target[i], &known)) {
-      throw ShapeError(core::text("reshape: ", x.shape(), " has ", size, " elements, ", shape,
-                                  " would have more than 63 bits can count"));
+      core::throw_error<ShapeError>("reshape: ", x.shape(), " has ", size, " elements, ", shape,
+                                    " would have more than 63 bits can count");
     }
   }
   if (open) {
     if (known == 0 || size % known != 0) {
-      throw ShapeError(core::text("reshape: ", x.shape(), " with ", size, " elements does not fit ", shape));
+      core::throw_error<ShapeError>("reshape: ", x.shape(), " with ", size, " elements does not fit ", shape);
     }
     target[*open] = size / known;
   }
@@ -241,8 +241,8 @@ Value transposed(const Value& x, const IntList& order) {
     for (int i = rank; i-- > 0;) axes.push_back(i);
   } else {
     if (order.rank() != rank) {
-      throw ShapeError(core::text("transpose: order ", order, " names ", order.size(), " of the ", rank,
-                                  " axes of shape ", x.shape()));
+      core::throw_error<ShapeError>("transpose: order ", order, " names ", order.size(), " of the ", rank,
+                                    " axes of shape ", x.shape());
     }
     for (const std::int64_t axis : order) axes.push_back(core::normalise_axis("transpose", axis, rank));
     (void)core::normalise_axes("transpose", axes, rank);  // throws when an axis is named twice
@@ -260,7 +260,7 @@ Value squeezed(const Value& x, const Axes& axes) {
     const std::int64_t length = x.shape()[static_cast<std::size_t>(i)];
     const bool chosen = std::find(named.begin(), named.end(), i) != named.end();
     if (chosen && length != 1 && !axes.all()) {
-      throw ShapeError(core::text("squeeze: axis ", i, " of shape ", x.shape(), " has length ", length, ", not 1"));
+      core::throw_error<ShapeError>("squeeze: axis ", i, " of shape ", x.shape(), " has length ", length, ", not 1");
     }
     if (!chosen || length != 1) shape.push_back(length);
   }
@@ -305,7 +305,7 @@ Tensor<M> transpose(const Tensor<M>& x, const IntList& order) {
 template <class M>
 Tensor<M> matrix_transpose(const Tensor<M>& x) {
   core::require("matrix_transpose", x);
-  if (x.ndim() < 2) throw ShapeError(core::text("matrix_transpose: needs rank 2 or more, not shape ", x.shape()));
+  if (x.ndim() < 2) core::throw_error<ShapeError>("matrix_transpose: needs rank 2 or more, not shape ", x.shape());
   return swapaxes(x, -1, -2);
 }
 
@@ -374,7 +374,7 @@ Tensor<M> diagonal(const Tensor<M>& x, std::int64_t k, std::int64_t axis1, std::
   core::require("diagonal", x);
   const int first = core::normalise_axis("diagonal", axis1, x.ndim());
   const int second = core::normalise_axis("diagonal", axis2, x.ndim());
-  if (first == second) throw ValueError(core::text("diagonal: both axes are axis ", first));
+  if (first == second) core::throw_error<ValueError>("diagonal: both axes are axis ", first);
   // Diagonals beyond the corners are all empty; the nearest one stands for them, so that no offset overflows.
   k = std::clamp(k, -x.shape()[static_cast<std::size_t>(first)], x.shape()[static_cast<std::size_t>(second)]);
   return emit(OpId::diagonal, core::ListAttributes{{k, first, second}}, {x});

@@ -12,13 +12,13 @@ constexpr std::int64_t largest = std::int64_t{1} << 30;
 IntList per_axis(std::string_view op, std::string_view what, const IntList& given, std::size_t rank,
                  std::int64_t least) {
   if (given.size() != 1 && given.size() != rank) {
-    throw ShapeError(text(op, ": ", what, " ", given, " has ", given.size(), " entries for ", rank, " spatial axes"));
+    throw_error<ShapeError>(op, ": ", what, " ", given, " has ", given.size(), " entries for ", rank, " spatial axes");
   }
   IntList out(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     out[i] = given.size() == 1 ? given[0] : given[i];
-    if (out[i] < least) throw ValueError(text(op, ": ", what, " ", given, " must be at least ", least));
-    if (out[i] > largest) throw ValueError(text(op, ": ", what, " ", given, " must be at most ", largest));
+    if (out[i] < least) throw_error<ValueError>(op, ": ", what, " ", given, " must be at least ", least);
+    if (out[i] > largest) throw_error<ValueError>(op, ": ", what, " ", given, " must be at most ", largest);
   }
   return out;
 }
@@ -52,15 +52,16 @@ void check_window(std::string_view op, std::size_t rank, const WindowAttributes&
   for (const Row row :
        {Row{&a.window, 1}, Row{&a.stride, 1}, Row{&a.dilation, 1}, Row{&a.before, 0}, Row{&a.after, 0}}) {
     if (row.list->size() != rank) {
-      throw ShapeError(text(op, ": windows of ", row.list->size(), " axes over ", rank, " spatial axes"));
+      throw_error<ShapeError>(op, ": windows of ", row.list->size(), " axes over ", rank, " spatial axes");
     }
     for (const std::int64_t number : *row.list) {
       if (number < row.least || number > largest) {
-        throw ValueError(text(op, ": the number ", number, " of a window is outside [", row.least, ", ", largest, "]"));
+        throw_error<ValueError>(op, ": the number ", number, " of a window is outside [", row.least, ", ", largest,
+                                "]");
       }
     }
   }
-  if (a.groups < 1) throw ValueError(text(op, ": ", a.groups, " groups; at least one is needed"));
+  if (a.groups < 1) throw_error<ValueError>(op, ": ", a.groups, " groups; at least one is needed");
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ void check_window(std::string_view op, std::size_t rank, const WindowAttributes&
 void check_image(std::string_view op, const Shape& shape) {
   check_lengths(op, shape);
   if (shape.rank() < 3 || shape.rank() > 5) {
-    throw ShapeError(text(op, ": (batch, 1 to 3 spatial axes, channels) are needed, not shape ", shape));
+    throw_error<ShapeError>(op, ": (batch, 1 to 3 spatial axes, channels) are needed, not shape ", shape);
   }
 }
 

@@ -7,11 +7,13 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "core/device/agreements.hpp"
 #include "core/value/copy_bytes.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"
 
@@ -73,7 +75,7 @@ Reduction reduction_named(std::string_view op, std::string_view name) {
   if (name == "sum") return Reduction::sum;
   if (name == "min") return Reduction::min;
   if (name == "max") return Reduction::max;
-  throw ValueError(text(op, ": '", name, "' is no reduction; there are sum, min and max"));
+  throw_error<ValueError>(op, ": '", name, "' is no reduction; there are sum, min and max");
 }
 
 CollectiveCalls::With& CollectiveCalls::with(Party party) {
@@ -82,7 +84,6 @@ CollectiveCalls::With& CollectiveCalls::with(Party party) {
 }
 
 void CollectiveCalls::add(std::string call, Party party, std::string seen) {
-  constexpr std::uint64_t prime = 0x100000001b3u;
   if (seen.empty()) seen = call;
   if (party.peer != Party::everyone) {
     // A message comes after as many calls of all on both of its ends.
@@ -90,8 +91,8 @@ void CollectiveCalls::add(std::string call, Party party, std::string seen) {
     if (before != 0) seen += text(", after ", before, before == 1 ? " call" : " calls", " of all");
   }
   With& list = with(party);
-  for (const char letter : seen) list.hash = (list.hash ^ static_cast<unsigned char>(letter)) * prime;
-  list.hash = (list.hash ^ '\n') * prime;
+  const std::string line = seen + '\n';
+  list.hash = fnv1a(std::as_bytes(std::span(line)), list.hash);
   list.calls.push_back(std::move(seen));
   calls_.push_back(std::move(call));
 }
@@ -103,7 +104,7 @@ ProcessGroup& process_group(std::int64_t number) {
   if (number == 0) return *everyone();
   const auto place = parts().find(number);
   if (place == parts().end())
-    throw GraphError(text("distributed: there is no group number ", number, ", or it has ended"));
+    throw_error<GraphError>("distributed: there is no group number ", number, ", or it has ended");
   return *place->second;
 }
 
@@ -164,7 +165,7 @@ std::int64_t enter_process_group(std::int64_t number) { return current.exchange(
 
 int processes_of_call(std::string_view call) {
   if (is_barred())
-    throw GraphError(text("vmap: ", call, " works on what processes have as a whole; call it outside of vmap"));
+    throw_error<GraphError>("vmap: ", call, " works on what processes have as a whole; call it outside of vmap");
   const int processes = process_group().size();
   if (processes == 1 && !called_alone.load(std::memory_order_acquire)) {
     std::call_once(first_is_noted, [&] {
@@ -183,8 +184,8 @@ ProcessGroup& require_group_of(std::int64_t processes, std::string_view call, st
   ProcessGroup& group = process_group(number);
   const int size = group.size();
   if (processes == size) return group;
-  throw GraphError(text(call, ": recorded for a group of ", processes, ", but this group has ", size,
-                        size == 1 ? " process" : " processes", "; record it again"));
+  throw_error<GraphError>(call, ": recorded for a group of ", processes, ", but this group has ", size,
+                          size == 1 ? " process" : " processes", "; record it again");
 }
 
 CollectivesBarred::CollectivesBarred() {

@@ -19,7 +19,7 @@ std::shared_ptr<const Attributes> share(Attributes attributes) {
 }  // namespace
 
 void check_attributes(const OpDef& def, const Attributes& attributes) {
-  if (attributes.index() != def.attributes) throw GraphError(text(def.name, ": attributes of another operator"));
+  if (attributes.index() != def.attributes) throw_error<GraphError>(def.name, ": attributes of another operator");
 }
 
 TensorType elementwise_type(const OpDef& def, std::span<const TensorType* const> inputs) {
@@ -95,14 +95,14 @@ Value record(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, s
 }
 
 Value resolve(const Value& value) {
-  if (!value) throw GraphError(text(empty_tensor, " is used"));
+  if (!value) throw_error<GraphError>(empty_tensor, " is used");
   if (value.node()->op() != OpId::state) return value;
   const auto& state = std::get<StateAttributes>(attributes_of(value)).state;
   touch(state);
   Value current = state->current();
   if (!current) {
-    throw GraphError(text("input '", state->name(), "' of shape ", state->type().shape,
-                          " is read before a value was assigned to it"));
+    throw_error<GraphError>("input '", state->name(), "' of shape ", state->type().shape,
+                            " is read before a value was assigned to it");
   }
   return current;
 }
@@ -155,7 +155,7 @@ Value emit_given(Mode mode, OpId op, Attributes attributes, std::span<const Valu
   if (inputs.size() > usual) many.resize(inputs.size());
   Value* resolved = inputs.size() > usual ? many.data() : few.data();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) throw GraphError(text(definition(op).name, ": input ", i, " is an undefined tensor"));
+    if (!inputs[i]) throw_error<GraphError>(definition(op).name, ": input ", i, " is an undefined tensor");
     resolved[i] = resolve(inputs[i]);
   }
   const std::span<Value> operands(resolved, inputs.size());

@@ -109,7 +109,7 @@ void warn_of_misspelt_names() {
 
 void require_accepted(const EnvironmentVariable& variable, std::string_view value) {
   if (variable.accepts(value)) return;
-  throw ValueError(text("the environment has ", variable.name, "=", value, "; it takes ", variable.values));
+  throw_error<ValueError>("the environment has ", variable.name, "=", value, "; it takes ", variable.values);
 }
 
 }  // namespace

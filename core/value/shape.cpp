@@ -74,8 +74,8 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
     const std::int64_t x = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
     const std::int64_t y = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
     if (x != y && x != 1 && y != 1) {
-      throw ShapeError(text(op, ": shapes ", a, " and ", b, " do not broadcast: axis lengths ", x, " and ", y,
-                            " differ and neither is 1"));
+      throw_error<ShapeError>(op, ": shapes ", a, " and ", b, " do not broadcast: axis lengths ", x, " and ", y,
+                              " differ and neither is 1");
     }
     out[i] = x == 1 ? y : x;
   }
@@ -109,7 +109,7 @@ IntList normalise_axes(std::string_view op, const Axes& axes, int rank) {
   for (const std::int64_t axis : axes.list()) out.push_back(normalise_axis(op, axis, rank));
   std::sort(out.begin(), out.end());
   if (const auto twice = std::adjacent_find(out.begin(), out.end()); twice != out.end()) {
-    throw ValueError(text(op, ": axis ", *twice, " is named twice in ", axes.list()));
+    throw_error<ValueError>(op, ": axis ", *twice, " is named twice in ", axes.list());
   }
   return out;
 }
@@ -132,7 +132,7 @@ Shape reduced_shape(const Shape& shape, const IntList& axes, bool keep) {
 std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {
-    throw ShapeError(text("a tensor of ", a, " x ", b, " elements is larger than 63 bits can count"));
+    throw_error<ShapeError>("a tensor of ", a, " x ", b, " elements is larger than 63 bits can count");
   }
   return product;
 }

@@ -180,8 +180,8 @@ Value Tape::track_beside(const Value& value, const std::vector<Value>& beside) {
   core::require("grad", value);
   const Value current = core::resolve(value);
   if (!is_inexact(current.dtype())) {
-    throw TypeError(core::text("grad: a gradient with respect to a tensor of ", current.dtype(),
-                               " does not exist; {1.0, 2.0} makes one of f32, {1, 2} one of integers"));
+    core::throw_error<TypeError>("grad: a gradient with respect to a tensor of ", current.dtype(),
+                                 " does not exist; {1.0, 2.0} makes one of f32, {1, 2} one of integers");
   }
   // The same thing listed twice has the whole gradient both times.
   for (const Value& target : targets_) {
@@ -275,23 +275,23 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
 void check_scalar(const char* function, const Value& loss) {
   core::require(function, loss);
   if (element_count(loss.shape()) != 1) {
-    throw ShapeError(core::text(function, ": the loss must be one number, not of shape ", loss.shape(),
-                                "; take sum or mean, or use jacobian"));
+    core::throw_error<ShapeError>(function, ": the loss must be one number, not of shape ", loss.shape(),
+                                  "; take sum or mean, or use jacobian");
   }
   if (!is_floating(loss.dtype())) {
-    throw TypeError(core::text(function, ": the loss must be floating, not ", loss.dtype()));
+    core::throw_error<TypeError>(function, ": the loss must be floating, not ", loss.dtype());
   }
 }
 
 // The gradient of results weighted by w is linear in w; its own gradient along the tangents is the derivative.
 std::vector<Value> Tape::push_forward(const std::vector<Value>& results, const std::vector<Value>& tangents) {
   if (targets_.size() != tangents.size()) {
-    throw GraphError(core::text("jvp: ", tangents.size(), " tangents for ", targets_.size(), " inputs"));
+    core::throw_error<GraphError>("jvp: ", tangents.size(), " tangents for ", targets_.size(), " inputs");
   }
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     core::require("jvp", tangents[i]);
     if (tangents[i].shape() == targets_[i].shape()) continue;
-    throw ShapeError(core::text("jvp: tangent ", tangents[i].shape(), " for an input of shape ", targets_[i].shape()));
+    core::throw_error<ShapeError>("jvp: tangent ", tangents[i].shape(), " for an input of shape ", targets_[i].shape());
   }
   Tape outer;
   std::vector<Value> weights;

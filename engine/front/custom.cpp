@@ -34,13 +34,13 @@ auto ask(const std::string& name, const char* what, const Rule& rule, ArrayTypes
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw ShapeError(core::text("'", name, "'", listed(inputs), ": ", what, ": ", error.what()));
+    core::throw_error<ShapeError>("'", name, "'", listed(inputs), ": ", what, ": ", error.what());
   }
 }
 
 std::array<std::size_t, 3> three(const std::string& name, const char* what, const std::vector<std::size_t>& counts) {
   if (counts.empty() || counts.size() > 3) {
-    throw ShapeError(core::text("'", name, "': ", what, " along ", counts.size(), " axes; there are 1 to 3"));
+    core::throw_error<ShapeError>("'", name, "': ", what, " along ", counts.size(), " axes; there are 1 to 3");
   }
   std::array<std::size_t, 3> out = {1, 1, 1};
   std::copy(counts.begin(), counts.end(), out.begin());
@@ -63,8 +63,8 @@ core::DeviceSource source_for(const CustomOptions& options, ArrayTypes inputs, A
     source.local_size = three(options.name, "groups", given.local_size);
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (source.local_size[axis] != 0 && source.global_size[axis] % source.local_size[axis] == 0) continue;
-      throw ShapeError(core::text("'", options.name, "': ", source.global_size[axis], " work-items along axis ", axis,
-                                  " are not a multiple of the local size ", source.local_size[axis]));
+      core::throw_error<ShapeError>("'", options.name, "': ", source.global_size[axis], " work-items along axis ", axis,
+                                    " are not a multiple of the local size ", source.local_size[axis]);
     }
   }
   if (given.scalar_arguments) {
@@ -160,7 +160,7 @@ class CustomDefinition {
     const std::string& name = options_->name;
     const std::vector<ArrayType> results = ask(
         name, "rule for results", [&] { return options_->results(inputs); }, inputs);
-    if (results.empty()) throw GraphError(core::text("'", name, "': the rule for results yields none"));
+    if (results.empty()) core::throw_error<GraphError>("'", name, "': the rule for results yields none");
     auto op = std::make_shared<core::CustomOperator>();
     op->name = name;
     for (const ArrayType& result : results) {
@@ -203,12 +203,14 @@ class CustomOp::Definition : public run::CustomDefinition {
 
 CustomOp::CustomOp(CustomOptions options) {
   if (options.name.empty()) throw ValueError("custom_op: the operator has no name");
-  const auto refuse = [&](const char* what) { throw ValueError(core::text("custom_op: '", options.name, "' ", what)); };
+  const auto refuse = [&](const char* what) {
+    core::throw_error<ValueError>("custom_op: '", options.name, "' ", what);
+  };
   if (!options.results) refuse("has no rule for its results");
   if (!options.host && options.opencl.source.empty()) refuse("has neither a host function nor OpenCL source");
   const std::string& kernel = options.opencl.kernel.empty() ? options.name : options.opencl.kernel;
   if (!options.opencl.source.empty() && options.opencl.source.find(kernel) == std::string::npos) {
-    throw ValueError(core::text("custom_op: the OpenCL source of '", options.name, "' has no kernel '", kernel, "'"));
+    core::throw_error<ValueError>("custom_op: the OpenCL source of '", options.name, "' has no kernel '", kernel, "'");
   }
   definition_ = std::make_shared<Definition>(std::move(options));
 }
@@ -217,8 +219,8 @@ template <class M>
 std::vector<Tensor<M>> CustomOp::call(const std::vector<Tensor<M>>& inputs, bool one_result) const {
   const CustomOptions& options = definition_->options();
   if (inputs.size() != options.inputs) {
-    throw GraphError(core::text("'", options.name, "' takes ", options.inputs,
-                                options.inputs == 1 ? " input" : " inputs", ", given ", inputs.size()));
+    core::throw_error<GraphError>("'", options.name, "' takes ", options.inputs,
+                                  options.inputs == 1 ? " input" : " inputs", ", given ", inputs.size());
   }
   if (!options.half) {
     const auto as_f32 = [&](const std::vector<Tensor<M>>& wide) { return call(wide, one_result); };
@@ -234,7 +236,7 @@ std::vector<Tensor<M>> CustomOp::call(const std::vector<Tensor<M>>& inputs, bool
   const core::CustomAttributes attributes{definition_->for_inputs(std::move(types))};
   const std::size_t count = attributes.op->results.size();
   if (one_result && count != 1) {
-    throw GraphError(core::text("'", options.name, "' has ", count, " results: apply() yields them all"));
+    core::throw_error<GraphError>("'", options.name, "' has ", count, " results: apply() yields them all");
   }
   const core::Mode mode = std::is_same_v<M, Lazy> ? core::Mode::lazy : core::Mode::eager;
   const Value first = operands.empty() ? core::emit(mode, core::OpId::custom, attributes)

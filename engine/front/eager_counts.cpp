@@ -91,9 +91,9 @@ std::int64_t length_for_counts(const Value& numbers) {
   const std::span<const std::int64_t> each = elements_of<std::int64_t>(array);
   if (each.empty()) return 0;
   const auto [least, most] = std::ranges::minmax(each);
-  if (least < 0) throw ValueError(text("bincount: the number ", least, " is negative"));
+  if (least < 0) throw_error<ValueError>("bincount: the number ", least, " is negative");
   if (most == std::numeric_limits<std::int64_t>::max()) {
-    throw ValueError(text("bincount: counts of all numbers up to ", most, " are more than any memory holds"));
+    throw_error<ValueError>("bincount: counts of all numbers up to ", most, " are more than any memory holds");
   }
   return most + 1;
 }

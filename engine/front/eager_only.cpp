@@ -91,7 +91,7 @@ Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<
   TYTO_ONCE(extract, condition, x);
   const Value operands[] = {core::given("extract", condition), core::given("extract", x)};
   if (condition.size() != x.size()) {
-    throw ShapeError(core::text("extract: a condition of shape ", condition.shape(), " for shape ", x.shape()));
+    core::throw_error<ShapeError>("extract: a condition of shape ", condition.shape(), " for shape ", x.shape());
   }
   if (core::mode_of(operands) == core::Mode::lazy) {
     throw GraphError("extract: the shape depends on the data, so it works in eager mode only");

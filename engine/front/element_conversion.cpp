@@ -77,8 +77,8 @@ void convert_elements(std::string_view function, const void* source, DType from,
         const auto number = widest(elements[i]);
         if (!holds_number<To>(number)) {
           const std::string which = count == 1 ? std::string("the element") : core::text("element ", i);
-          throw TypeError(core::text(function, ": ", which, " is ", core::to_string(Scalar(number)), " (", from,
-                                     "), which ", to, " does not hold; cast first with astype"));
+          core::throw_error<TypeError>(function, ": ", which, " is ", core::to_string(Scalar(number)), " (", from,
+                                       "), which ", to, " does not hold; cast first with astype");
         }
         converted[i] = as_element<To>(number);
       }
@@ -91,7 +91,7 @@ void convert_elements(std::string_view function, const void* source, DType from,
 namespace tyto TYTO_API {
 
 void Scalar::refuse_conversion() const {
-  throw TypeError(core::text("item: the type that it is read as does not hold ", core::to_string(*this)));
+  core::throw_error<TypeError>("item: the type that it is read as does not hold ", core::to_string(*this));
 }
 
 }  // namespace TYTO_API

@@ -19,7 +19,7 @@ namespace tyto::run::host {
 /// Dense contents on the host.
 inline core::Array host_contents(std::string_view function, const Value& x) {
   if (core::mode_like(core::given(function, x)) == core::Mode::lazy) {
-    throw GraphError(core::text(function, ": the shape depends on the data, so it works in eager mode only"));
+    core::throw_error<GraphError>(function, ": the shape depends on the data, so it works in eager mode only");
   }
   return run::contiguous(run::to_device(run::contents(x), run::cpu_device()));
 }

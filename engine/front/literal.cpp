@@ -32,8 +32,8 @@ class NestedListParser {
   void read(std::span<const NestedList> rows, std::size_t depth) {
     if (depth == shape_.size()) shape_.push_back(static_cast<std::int64_t>(rows.size()));
     if (shape_[depth] != static_cast<std::int64_t>(rows.size())) {
-      throw ShapeError(core::text("Tensor{...}: ragged rows: axis ", depth, " has rows of ", shape_[depth], " and of ",
-                                  rows.size(), " elements"));
+      core::throw_error<ShapeError>("Tensor{...}: ragged rows: axis ", depth, " has rows of ", shape_[depth],
+                                    " and of ", rows.size(), " elements");
     }
     for (const NestedList& row : rows) {
       const bool deepest = shape_.size() == depth + 1 && closed_;

@@ -123,7 +123,7 @@ class AttributeReader {
     refuse(name, attribute, wanted);
   }
   [[noreturn]] void refuse(const char* name, const Attribute& attribute, const char* wanted) const {
-    throw TypeError(text(def_.name, ": attribute '", name, "' is ", wanted, ", not ", attribute.to_string()));
+    throw_error<TypeError>(def_.name, ": attribute '", name, "' is ", wanted, ", not ", attribute.to_string());
   }
 
   void set(const char* name, const Attribute& from, bool& field) const {
@@ -190,7 +190,7 @@ void normalise(const OpDef& def, const NamedList<Attribute>& given, int rank, co
 const OpDef& definition_of(std::string_view name) {
   const OpDef* def = core::find_operator(name);
   if (def == nullptr || !is_callable(*def)) {
-    throw ValueError(text("call: there is no operator '", name, "'; operators() lists those that there are"));
+    throw_error<ValueError>("call: there is no operator '", name, "'; operators() lists those that there are");
   }
   return *def;
 }
@@ -199,7 +199,7 @@ void check_count(const OpDef& def, std::size_t count) {
   const auto least = static_cast<std::size_t>(def.min_inputs), most = static_cast<std::size_t>(def.max_inputs);
   if (count >= least && count <= most) return;
   const std::string upto = most >= 1 << 20 ? " or more" : most == least ? "" : text(" to ", most);
-  throw ValueError(text(def.name, ": given ", count, " inputs, takes ", least, upto));
+  throw_error<ValueError>(def.name, ": given ", count, " inputs, takes ", least, upto);
 }
 
 /// The results of an operator in the given mode.
@@ -208,7 +208,7 @@ std::vector<Value> applied(core::Mode mode, const OpDef& def, std::vector<Value>
   AttributeReader reader(def, given);
   core::Attributes attributes = reader.read();
   if (def.is(Traits::random)) {
-    if (!inputs.empty()) throw ValueError(text(def.name, ": given ", inputs.size(), " inputs, takes none"));
+    if (!inputs.empty()) throw_error<ValueError>(def.name, ": given ", inputs.size(), " inputs, takes none");
     return {core::draw(mode, def.id, std::get<core::RandomAttributes>(attributes), reader.key())};
   }
   check_count(def, inputs.size());

@@ -39,13 +39,13 @@ namespace {
 
 void check_shape(std::string_view function, const Shape& shape) {
   for (const std::int64_t length : shape) {
-    if (length < 0) throw ShapeError(core::text(function, ": shape ", shape, " has a negative length"));
+    if (length < 0) core::throw_error<ShapeError>(function, ": shape ", shape, " has a negative length");
   }
   // In bytes of the widest element; an axis of length zero makes any shape small.
   std::int64_t bytes = std::count(shape.begin(), shape.end(), 0) != 0 ? 0 : 16;
   for (const std::int64_t length : shape) {
     if (__builtin_mul_overflow(bytes, length, &bytes)) {
-      throw ShapeError(core::text(function, ": a tensor of shape ", shape, " has more bytes than 63 bits can count"));
+      core::throw_error<ShapeError>(function, ": a tensor of shape ", shape, " has more bytes than 63 bits can count");
     }
   }
 }
@@ -93,14 +93,14 @@ Value counted(core::Mode mode, const Scalar& start, const Scalar& stop, const Sc
   const double span = (stop.as_double() - start.as_double()) / step.as_double();
   if (!std::isfinite(span)) throw ValueError("arange: start, stop and step must be finite");
   const double count = std::max(0.0, std::ceil(span));
-  if (count > 0x1p60) throw ShapeError(core::text("arange: ", count, " elements are more than memory can hold"));
+  if (count > 0x1p60) core::throw_error<ShapeError>("arange: ", count, " elements are more than memory can hold");
   const DType type = dtype.value_or(whole ? DType::i64 : DType::f32);
   check_shape("arange", {static_cast<std::int64_t>(count)});
   return emit(mode, OpId::arange, core::RangeAttributes{{static_cast<std::int64_t>(count)}, type, start, step});
 }
 
 Value spaced(core::Mode mode, double start, double stop, std::int64_t count, DType dtype) {
-  if (count < 0) throw ValueError(core::text("linspace: count ", count, " is negative"));
+  if (count < 0) core::throw_error<ValueError>("linspace: count ", count, " is negative");
   check_shape("linspace", {count});
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const bool whole = is_integer(dtype);
@@ -159,10 +159,10 @@ core::Array borrowed(const void* data, core::View view, DType dtype, std::functi
 }
 
 Value uniform_draw(core::Mode mode, const Shape& shape, const UniformOptions& o) {
-  if (!is_floating(o.dtype)) throw TypeError(core::text("uniform: a floating type is needed, not ", o.dtype));
+  if (!is_floating(o.dtype)) core::throw_error<TypeError>("uniform: a floating type is needed, not ", o.dtype);
   const double widest = o.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
   if (!(std::abs(o.low) <= widest && std::abs(o.high) <= widest && std::abs(o.high - o.low) <= widest)) {
-    throw ValueError(core::text("uniform: the range [", o.low, ", ", o.high, ") is too wide, or has no end"));
+    core::throw_error<ValueError>("uniform: the range [", o.low, ", ", o.high, ") is too wide, or has no end");
   }
   const core::AnyTensor drawn = draw(mode, OpId::random_uniform, shape, o.dtype, o.key, o.low, o.high);
   // Rounded to a half, one number in a thousand would be `high` itself, at which a logarithm of what is left is
@@ -172,11 +172,11 @@ Value uniform_draw(core::Mode mode, const Shape& shape, const UniformOptions& o)
 }
 
 Value integer_draw(core::Mode mode, const Shape& shape, const IntegersOptions& o) {
-  if (o.high <= o.low) throw ValueError(core::text("integers: the range [", o.low, ", ", o.high, ") is empty"));
-  if (!is_integer(o.dtype)) throw TypeError(core::text("integers: an integer type is needed, not ", o.dtype));
+  if (o.high <= o.low) core::throw_error<ValueError>("integers: the range [", o.low, ", ", o.high, ") is empty");
+  if (!is_integer(o.dtype)) core::throw_error<TypeError>("integers: an integer type is needed, not ", o.dtype);
   constexpr std::int64_t exact = std::int64_t{1} << 53;
   if (o.low < -exact || o.low > exact || o.high < -exact || o.high > exact) {
-    throw ValueError(core::text("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53"));
+    core::throw_error<ValueError>("integers: bounds ", o.low, " and ", o.high, " must lie within 2^53");
   }
   const int bits = static_cast<int>(8 * size_of(o.dtype)) - (is_unsigned(o.dtype) ? 0 : 1);
   const double past = std::ldexp(1.0, bits);
@@ -289,7 +289,7 @@ template <class M>
 Tensor<M> Tensor<M>::from_bytes(const void* data, std::int64_t count, const Shape& shape, DType dtype) {
   check_shape("from", shape);
   if (count != element_count(shape)) {
-    throw ShapeError(core::text("from: ", count, " elements do not fill shape ", shape, " of ", element_count(shape)));
+    core::throw_error<ShapeError>("from: ", count, " elements do not fill shape ", shape, " of ", element_count(shape));
   }
   if (data == nullptr && count != 0) throw ValueError("from: there is no memory to copy from");
   return core::constant(mode_tag<M>, host_array(data, shape, dtype));
@@ -317,12 +317,12 @@ Tensor<M> Tensor<M>::uniform(const Shape& shape, const UniformOptions& o) {
 }
 template <class M>
 Tensor<M> Tensor<M>::normal(const Shape& shape, const NormalOptions& o) {
-  if (!is_floating(o.dtype)) throw TypeError(core::text("normal: a floating type is needed, not ", o.dtype));
+  if (!is_floating(o.dtype)) core::throw_error<TypeError>("normal: a floating type is needed, not ", o.dtype);
   return draw(mode_tag<M>, OpId::random_normal, shape, o.dtype, o.key, o.mean, o.stddev);
 }
 template <class M>
 Tensor<M> Tensor<M>::truncated_normal(const Shape& shape, const NormalOptions& o) {
-  if (!is_floating(o.dtype)) throw TypeError(core::text("truncated_normal: a floating type is needed, not ", o.dtype));
+  if (!is_floating(o.dtype)) core::throw_error<TypeError>("truncated_normal: a floating type is needed, not ", o.dtype);
   return draw(mode_tag<M>, OpId::random_truncated_normal, shape, o.dtype, o.key, o.mean, o.stddev);
 }
 template <class M>
@@ -404,7 +404,7 @@ Tensor<M> Tensor<M>::constant(const Tensor& value) {
 
 template <class M>
 const Value& Tensor<M>::checked() const {
-  if (!value()) throw GraphError(core::text(core::empty_tensor, " is used"));
+  if (!value()) core::throw_error<GraphError>(core::empty_tensor, " is used");
   return value_;
 }
 
@@ -412,7 +412,8 @@ template <class M>
 Tensor<M>::operator bool() const {
   core::require("bool", value());
   if (size() != 1)
-    throw ValueError(core::text("bool: the truth of a tensor of shape ", shape(), " is ambiguous; use any() or all()"));
+    core::throw_error<ValueError>("bool: the truth of a tensor of shape ", shape(),
+                                  " is ambiguous; use any() or all()");
   return cast(*this, DType::boolean).template item<bool>();
 }
 
@@ -522,7 +523,7 @@ template <class M>
 void Tensor<M>::read_item(void* target, DType wanted) const {
   core::require("item", value());
   if (size() != 1)
-    throw ShapeError(core::text("item: a tensor of shape ", shape(), " has ", size(), " elements, not one"));
+    core::throw_error<ShapeError>("item: a tensor of shape ", shape(), " has ", size(), " elements, not one");
   if (dtype() != wanted) {
     run::convert_elements("item", read_data(dtype()), dtype(), 1, target, wanted);
   } else {

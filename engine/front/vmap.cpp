@@ -270,7 +270,7 @@ class Batch::States {
 Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std::int64_t>> axes) {
   if (axes.empty()) axes.assign(arguments.size(), 0);
   if (axes.size() != arguments.size()) {
-    throw ValueError(core::text("vmap: ", axes.size(), " axes for ", arguments.size(), " arguments"));
+    core::throw_error<ValueError>("vmap: ", axes.size(), " axes for ", arguments.size(), " arguments");
   }
   std::optional<std::int64_t> count;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -280,11 +280,11 @@ Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std:
       batches_.emplace_back();
       continue;
     }
-    if (argument.ndim() == 0) throw ShapeError(core::text("vmap: argument ", i, " of shape () has no examples"));
+    if (argument.ndim() == 0) core::throw_error<ShapeError>("vmap: argument ", i, " of shape () has no examples");
     batches_.push_back(moveaxis(BatchedTensor(argument), *axes[i], 0));
     const Shape& shape = batches_.back().shape();
     if (count && *count != shape[0]) {
-      throw ShapeError(core::text("vmap: argument ", i, " has ", shape[0], " examples, those before it ", *count));
+      core::throw_error<ShapeError>("vmap: argument ", i, " has ", shape[0], " examples, those before it ", *count);
     }
     count = shape[0];
     const Shape example(std::span(shape.begin() + 1, shape.end()));
@@ -331,8 +331,8 @@ std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
   }
   for (const States::Assigned& each : assigned) {
     if (!depends[each.version.node()]) continue;
-    throw GraphError(core::text("vmap: the function assigns '", each.state->name(),
-                                "' a value of the example's own; return the value, and assign what vmap makes of it"));
+    core::throw_error<GraphError>("vmap: the function assigns '", each.state->name(),
+                                  "' a value of the example's own; return the value, and assign what vmap makes of it");
   }
   for (const States::Assigned& each : assigned) each.state->set_current(each.version);
 

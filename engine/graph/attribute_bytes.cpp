@@ -176,7 +176,7 @@ void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::
         } else if constexpr (is_saved<Struct>()) {
           each.fields([&](const char*, const auto& field) { put(out, field); });
         } else {
-          throw GraphError(core::text("save: '", owner, "' holds a function or a state of this process"));
+          core::throw_error<GraphError>("save: '", owner, "' holds a function or a state of this process");
         }
       },
       attributes);

@@ -48,7 +48,7 @@ void BoundSession::bind_state(std::uint32_t input) {
   if (!executable.needs(input)) return;
   auto [current, array] = state.current_with_contents();
   if (!current) {
-    throw GraphError(core::text("input '", state.name(), "' of shape ", state.type().shape, " was given no value"));
+    core::throw_error<GraphError>("input '", state.name(), "' of shape ", state.type().shape, " was given no value");
   }
   if (!array) array = read_(current);
   if (executable.is_written(input)) {

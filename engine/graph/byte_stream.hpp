@@ -46,7 +46,7 @@ class ByteReader {
 
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw IoError(core::text(name_, ": at byte ", position_, ": ", parts...));
+    core::throw_error<IoError>(name_, ": at byte ", position_, ": ", parts...);
   }
 
   std::size_t left() const { return bytes_.size() - position_; }

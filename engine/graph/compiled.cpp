@@ -70,7 +70,7 @@ class CompiledSession {
     const OneCall only(running_, called_while_running);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (!arguments[i])
-        throw GraphError(core::text("compile: ", name_of_argument(layout, i), " is an undefined tensor"));
+        core::throw_error<GraphError>("compile: ", name_of_argument(layout, i), " is an undefined tensor");
     }
     auto found = runs_.begin();
     while (found != runs_.end() && !CompiledFunction::fits(found->trace->signature, arguments, layout)) ++found;
@@ -185,9 +185,9 @@ thread_local int plain_calls = 0;
 CompiledCore::PlainCall::PlainCall(const CompiledCore& core) : outer_watch_(run::known_eager_watch()) {
   constexpr int deepest = 1000;  // a tenth of the usual stack, if each call takes a kilobyte
   if (plain_calls == deepest) {
-    throw GraphError(core::text("compile: compiled functions call one another ", deepest,
-                                " deep; what calls itself must come to an end by what is known while it is recorded, "
-                                "such as a shape or a counter"));
+    core::throw_error<GraphError>("compile: compiled functions call one another ", deepest,
+                                  " deep; what calls itself must come to an end by what is known while it is recorded, "
+                                  "such as a shape or a counter");
   }
   run::watch_eager_numbers(run::held(core.session_.get()).number_check());
   ++plain_calls;

@@ -313,11 +313,11 @@ void evaluate(std::span<const Value> values) {
             "where()");
       }
       if (is_kept(*inputs[i].state) && !trace_in_progress()) refuse_leaked();
-      throw GraphError(core::text("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
-                                  trace_in_progress()
-                                      ? " is read while a compiled function is recorded, which happens once for all "
-                                        "calls and before it has a value; choose by where() instead"
-                                      : " is read before a value was assigned to it"));
+      core::throw_error<GraphError>("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
+                                    trace_in_progress()
+                                        ? " is read while a compiled function is recorded, which happens once for all "
+                                          "calls and before it has a value; choose by where() instead"
+                                        : " is read before a value was assigned to it");
     }
   }
   const std::vector<core::Array> results = run_cached(std::move(traced), current_device());

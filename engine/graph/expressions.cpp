@@ -56,8 +56,8 @@ bool is_same_operand(const core::Node& node, const core::Node& other) {
 void check_substitution(const Value& from, const Value& to) {
   core::require("substitute", from, to);
   if (from.dtype() != to.dtype()) {
-    throw TypeError(core::text("substitute: ", name_of(to.dtype()), " cannot stand in for ", name_of(from.dtype()),
-                               "; cast it first"));
+    core::throw_error<TypeError>("substitute: ", name_of(to.dtype()), " cannot stand in for ", name_of(from.dtype()),
+                                 "; cast it first");
   }
   if (from.shape() != to.shape()) {
     throw ShapeError(

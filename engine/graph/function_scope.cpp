@@ -75,9 +75,9 @@ void refuse_rebinding(std::span<const Rebinding> rebound) {
   if (state != rebound.end()) {
     const std::string& name = state_behind(state->before, "compile")->name();
     const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
-    throw GraphError(core::text("compile: '", name,
-                                "' was rebound inside a compiled function, which leaves the state as it was; write ",
-                                code, " -= ... or assign(", code, ", ...) instead of ", code, " = ..."));
+    core::throw_error<GraphError>("compile: '", name,
+                                  "' was rebound inside a compiled function, which leaves the state as it was; write ",
+                                  code, " -= ... or assign(", code, ", ...) instead of ", code, " = ...");
   }
   for (const Rebinding& each : rebound) {
     if (!depends_on(*each.name->value, each.before)) continue;

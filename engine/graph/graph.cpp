@@ -96,7 +96,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     core::require("Graph", input);
     inputs.push_back(run::state_behind(input, "Graph: input"));
     if (inputs.back()->kind() != core::State::Kind::placeholder) {
-      throw GraphError(core::text("Graph: input '", inputs.back()->name(), "' is no placeholder"));
+      core::throw_error<GraphError>("Graph: input '", inputs.back()->name(), "' is no placeholder");
     }
   }
   std::vector<run::StateUpdate> updates;
@@ -104,7 +104,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     core::require("Graph", update.state, update.value);
     const auto state = run::state_behind(update.state, "Graph: update");
     if (state->kind() == core::State::Kind::placeholder) {
-      throw GraphError(core::text("Graph: update of '", state->name(), "', which is a placeholder, not a state"));
+      core::throw_error<GraphError>("Graph: update of '", state->name(), "', which is a placeholder, not a state");
     }
     const auto mismatch = [&] {
       return core::text("Graph: update of '", state->name(), "', ", state->type().dtype, state->type().shape,
@@ -113,12 +113,12 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
     if (update.value.shape() != state->type().shape) throw ShapeError(mismatch());
     if (update.value.dtype() != state->type().dtype) throw TypeError(mismatch());
     for (const run::StateUpdate& other : updates) {
-      if (other.first == state) throw GraphError(core::text("Graph: '", state->name(), "' is updated twice"));
+      if (other.first == state) core::throw_error<GraphError>("Graph: '", state->name(), "' is updated twice");
     }
     updates.emplace_back(state, update.value);
   }
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
-    if (!spec.outputs[i].defined()) throw GraphError(core::text("Graph: output ", i + 1, " is an undefined tensor"));
+    if (!spec.outputs[i].defined()) core::throw_error<GraphError>("Graph: output ", i + 1, " is an undefined tensor");
   }
   const std::vector<Value> outputs(spec.outputs.begin(), spec.outputs.end());
   for (const Value& output : outputs) {
@@ -179,7 +179,7 @@ void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
     state_->session->set(i, run::contents(core::cast_to(value, input.dtype())));
     return;
   }
-  throw GraphError(core::text("Graph::set: '", state->name(), "' is no input of this graph"));
+  core::throw_error<GraphError>("Graph::set: '", state->name(), "' is no input of this graph");
 }
 
 void Graph::run() {
@@ -191,7 +191,7 @@ void Graph::run() {
 
 Tensor<Lazy> Graph::output(std::size_t index) const {
   if (index >= output_count()) {
-    throw IndexError(core::text("Graph::output: ", index, " of ", output_count(), " outputs"));
+    core::throw_error<IndexError>("Graph::output: ", index, " of ", output_count(), " outputs");
   }
   if (!state_->has_run) throw GraphError("Graph: an output is read before the first run");
   const core::Array& array = state_->session->output(index);
@@ -204,7 +204,8 @@ Tensor<Lazy> Graph::operator[](const Tensor<Lazy>& output) const {
   for (std::size_t i = 0; i < run::held(state_.get())->outputs.size(); ++i) {
     if (state_->outputs[i] == run::number_of(output.value())) return this->output(i);
   }
-  throw GraphError(core::text("Graph: a tensor of shape ", output.shape(), " is read that is no output of this graph"));
+  core::throw_error<GraphError>("Graph: a tensor of shape ", output.shape(),
+                                " is read that is no output of this graph");
 }
 
 std::vector<Tensor<Lazy>> Graph::inputs() const {
@@ -286,7 +287,7 @@ Tensor<M> delay(const Shape& shape, DType dtype,
                 const std::vector<Tensor<M>>& inputs) {
   if (!function) throw ValueError("delay: the function is empty");
   for (const std::int64_t length : shape) {
-    if (length < 0) throw ShapeError(core::text("delay: shape ", shape, " has a negative length"));
+    if (length < 0) core::throw_error<ShapeError>("delay: shape ", shape, " has a negative length");
   }
   for (const Tensor<M>& input : inputs) core::require("delay", input);
   auto op = std::make_shared<core::CustomOperator>();

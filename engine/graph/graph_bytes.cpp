@@ -99,7 +99,7 @@ class GraphWriter {
     out_.number(static_cast<std::uint8_t>(kind));
     out_.text(input.name);
     if (kind == InputKind::persistent || kind == InputKind::variable) {
-      if (!input.state->current()) throw GraphError(core::text("save: '", input.name, "' has no contents"));
+      if (!input.state->current()) core::throw_error<GraphError>("save: '", input.name, "' has no contents");
       write_array(contents(input.state->current()));
     } else {
       write_type(graph_.type(input.port));
@@ -133,9 +133,9 @@ class GraphWriter {
     }
     if (op == OpId::custom) {
       const auto& custom = *std::get<core::CustomAttributes>(graph_.attributes(node)).op;
-      throw GraphError(core::text("save: the graph holds '", custom.name,
-                                  "', a function of this program, which no file can hold; "
-                                  "compose it of Tyto's operators"));
+      core::throw_error<GraphError>("save: the graph holds '", custom.name,
+                                    "', a function of this program, which no file can hold; "
+                                    "compose it of Tyto's operators");
     }
     const std::span<const Port> inputs = graph_.inputs_of(node).first(op == node.op ? node.input_count : 1);
     out_.number(static_cast<std::uint32_t>(inputs.size()));

@@ -72,7 +72,7 @@ namespace {
 thread_local constinit DrawScope* innermost_draws = nullptr;
 
 [[noreturn]] void refuse_draw(const char* what) {
-  throw GraphError(core::text(what, ": the condition draws random numbers; draw them in the body and carry them"));
+  core::throw_error<GraphError>(what, ": the condition draws random numbers; draw them in the body and carry them");
 }
 
 }  // namespace

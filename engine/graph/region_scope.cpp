@@ -29,8 +29,8 @@ void RegionScope::touch(const std::shared_ptr<core::State>& state) {
   observation_->tell_outer(state);
   const Value outside = state->current();
   if (outside && outside.node()->sequence() >= since_ && !outside.node()->symbolic()) {
-    throw GraphError(core::text("'", state->name(),
-                                "' is made inside the body of a loop or branch; make it before and use it there"));
+    core::throw_error<GraphError>("'", state->name(),
+                                  "' is made inside the body of a loop or branch; make it before and use it there");
   }
   const Value inside = parameter(state->type(), state->name());
   states_.push_back({state, outside, inside, {}, state->stand_in(inside)});

@@ -137,10 +137,10 @@ void run_together(std::size_t session, std::span<Call* const> calls, std::int64_
     arrays.push_back(run::contents(result));
     const Shape& shape = arrays.back().view.shape;
     if (shape.rank() == 0 || shape[0] != rows) {
-      throw GraphError(core::text("SessionPool: result ", arrays.size(), " of a run of ", rows, " rows has shape ",
-                                  shape,
-                                  ", where each row of the arguments should have a row of it; give .batch = 1 "
-                                  "for such a function"));
+      core::throw_error<GraphError>("SessionPool: result ", arrays.size(), " of a run of ", rows, " rows has shape ",
+                                    shape,
+                                    ", where each row of the arguments should have a row of it; give .batch = 1 "
+                                    "for such a function");
     }
   }
   if (calls.size() == 1 && calls[0]->rows() == rows) {
@@ -291,7 +291,7 @@ struct PoolCore::Queue {
 
 PoolCore::PoolCore(const SessionPoolOptions& options) : options_(options), queue_(std::make_unique<Queue>()) {
   const auto refuse = [](const char* what, std::int64_t given, const char* least) {
-    throw ValueError(core::text("SessionPool: ", what, " must be ", least, " or more, got ", given));
+    core::throw_error<ValueError>("SessionPool: ", what, " must be ", least, " or more, got ", given);
   };
   if (options.sessions < 0) refuse("sessions", options.sessions, "0");
   if (options.threads < 0) refuse("threads", options.threads, "0");

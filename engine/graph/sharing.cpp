@@ -17,9 +17,9 @@ void refuse_updates(const char* what, const core::Graph& graph) {
   for (const core::GraphUpdate& update : graph.updates()) {
     const core::GraphInput& state = graph.inputs()[update.input];
     if (state.generator) continue;
-    throw GraphError(core::text(what, " updates '", state.name,
-                                "', which one session would write while others read it; sessions are for what leaves "
-                                "states as they are"));
+    core::throw_error<GraphError>(what, " updates '", state.name,
+                                  "', which one session would write while others read it; sessions are for what leaves "
+                                  "states as they are");
   }
 }
 

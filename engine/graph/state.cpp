@@ -41,7 +41,7 @@ Value make_state(core::Mode mode, State::Kind kind, std::string name, core::Tens
 
 std::shared_ptr<State> state_behind(const Value& handle, std::string_view function) {
   if (!handle || handle.node()->op() != OpId::state) {
-    throw GraphError(core::text(function, ": the tensor is no variable, persistent tensor or placeholder"));
+    core::throw_error<GraphError>(function, ": the tensor is no variable, persistent tensor or placeholder");
   }
   return std::get<core::StateAttributes>(core::attributes_of(handle)).state;
 }
@@ -55,15 +55,16 @@ void assign_state(const Value& handle, const Value& given) {
   const std::shared_ptr<State> state = state_behind(handle, "assign");
   const Value value = core::resolve(given);
   if (value.shape() != state->type().shape) {
-    throw ShapeError(core::text("assign: '", state->name(), "' has shape ", state->type().shape, ", given ",
-                                value.shape(),
-                                state->kind() == State::Kind::placeholder
-                                    ? "; what was recorded from a placeholder keeps its shapes, compile() records anew "
-                                      "for each"
-                                    : ""));
+    core::throw_error<ShapeError>(
+        "assign: '", state->name(), "' has shape ", state->type().shape, ", given ", value.shape(),
+        state->kind() == State::Kind::placeholder
+            ? "; what was recorded from a placeholder keeps its shapes, compile() records anew "
+              "for each"
+            : "");
   }
   if (value.dtype() != state->type().dtype) {
-    throw TypeError(core::text("assign: '", state->name(), "' holds ", state->type().dtype, ", given ", value.dtype()));
+    core::throw_error<TypeError>("assign: '", state->name(), "' holds ", state->type().dtype, ", given ",
+                                 value.dtype());
   }
   const core::Mode mode = handle.node()->mode();
   core::touch(state);

@@ -27,10 +27,11 @@ std::shared_ptr<core::State> state_of(const Node& node) {
 // What the user named is a placeholder; all others stand for what a recorded function or body is given.
 [[noreturn]] void refuse_lost(const Node& symbol) {
   if (symbol.label() == nullptr) refuse_leaked();
-  throw GraphError(core::text("placeholder '", *symbol.label(), "' of shape ", symbol.results()[0].type.shape,
-                              " can be given no value, since nobody holds it any more, as when it was made in a "
-                              "function that has returned; keep it and list it among the inputs of the graph, or make "
-                              "it an argument of the function"));
+  core::throw_error<GraphError>(
+      "placeholder '", *symbol.label(), "' of shape ", symbol.results()[0].type.shape,
+      " can be given no value, since nobody holds it any more, as when it was made in a "
+      "function that has returned; keep it and list it among the inputs of the graph, or make "
+      "it an argument of the function");
 }
 
 class Tracer {
@@ -182,8 +183,8 @@ class Tracer {
     if (!inputs_.contains(state.get())) {
       if (request_.captured) {
         if (state->kind() == core::State::Kind::parameter) refuse_leaked();
-        throw GraphError(core::text("'", state->name(),
-                                    "' is made inside the body of a loop or branch; make it before and use it there"));
+        core::throw_error<GraphError>("'", state->name(),
+                                      "' is made inside the body of a loop or branch; make it before and use it there");
       }
     }
     const std::uint32_t input = input_of(state);  // may add one, so it comes before the look at the list
@@ -317,9 +318,9 @@ TraceInProgress::~TraceInProgress() {
 void note_effect(const Value& value) {
   if (innermost_trace == nullptr) return;
   if (innermost_trace->traced_ == TraceInProgress::Of::region) {
-    throw GraphError(core::text(core::definition(*value.node()).name,
-                                ": the body of a loop or branch cannot communicate, since processes may run it "
-                                "differently often; call it before or after"));
+    core::throw_error<GraphError>(core::definition(*value.node()).name,
+                                  ": the body of a loop or branch cannot communicate, since processes may run it "
+                                  "differently often; call it before or after");
   }
   innermost_trace->effects_.push_back(value);
 }

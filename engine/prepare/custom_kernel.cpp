@@ -25,7 +25,7 @@ class CustomKernel final : public core::Kernel {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      throw GraphError(core::text("'", op_->name, "': ", error.what()));
+      core::throw_error<GraphError>("'", op_->name, "': ", error.what());
     }
   }
 
@@ -60,9 +60,9 @@ bool has_device_kernel(const core::CustomOperator& op, const core::Device& devic
 std::shared_ptr<const core::Kernel> custom_kernel(const core::Step& step) {
   const core::CustomOperator& op = custom_operator(*step.attributes);
   if (!op.host) {
-    throw DeviceError(core::text("'", op.name,
-                                 "' has no host function: its OpenCL kernel runs where a DeviceScope(\"opencl\") is "
-                                 "open and the device has the element types"));
+    core::throw_error<DeviceError>("'", op.name,
+                                   "' has no host function: its OpenCL kernel runs where a DeviceScope(\"opencl\") is "
+                                   "open and the device has the element types");
   }
   return std::make_shared<CustomKernel>(step);
 }

@@ -55,7 +55,7 @@ void ExecutableBuilder::note_instants() {
 // Storages lie where they are planned: now it shows whether each step finds what it is to read.
 void ExecutableBuilder::check_contents() const {
   const std::vector<std::string> faults = run::check_contents(planned_program(target_));
-  if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
+  if (!faults.empty()) core::throw_error<GraphError>("compile: the memory plan is wrong: ", faults.front());
 }
 
 ExecutableBuilder::ArenaBlocks ExecutableBuilder::blocks_of_arena(bool on_host) {
@@ -151,7 +151,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   if (!plan) plan = memory::plan_worth(blocks, options, memory::worth_of_byte);
   if (checks_) {
     const std::vector<std::string> faults = check_memory_plan(blocks, *plan, options);
-    if (!faults.empty()) throw GraphError(core::text("compile: the memory plan is wrong: ", faults.front()));
+    if (!faults.empty()) core::throw_error<GraphError>("compile: the memory plan is wrong: ", faults.front());
   }
   target_.place_blocks(on_host ? StorageKind::host : StorageKind::arena, blocks,
                        std::vector<std::size_t>(plan->offsets.begin(), plan->offsets.end()));

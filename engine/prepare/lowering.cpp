@@ -92,8 +92,8 @@ std::optional<Graph> lowering_for(const LoweringTarget& target, core::OpId op,  
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorType& made = graph.type(graph.outputs()[i]);
     if (made.dtype == results[i].dtype && made.shape == results[i].shape) continue;
-    throw GraphError(core::text(def.name, ": its lowering yields ", made.dtype, made.shape, ", not ", results[i].dtype,
-                                results[i].shape));
+    core::throw_error<GraphError>(def.name, ": its lowering yields ", made.dtype, made.shape, ", not ",
+                                  results[i].dtype, results[i].shape);
   }
   return graph;
 }

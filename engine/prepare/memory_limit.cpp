@@ -145,8 +145,8 @@ void Executable::fit_into_limit(core::Graph recorded) {
     if (fits_with_repeated(graph, "fuse", smallest)) return;
   }
   if (fits_with_repeated(least, as_recorded, smallest)) return;
-  throw DeviceError(core::text("compile: a memory limit of ", limit, " bytes cannot be met: the plan needs ",
-                               arena_bytes_, " bytes, with values computed twice at least ", smallest));
+  core::throw_error<DeviceError>("compile: a memory limit of ", limit, " bytes cannot be met: the plan needs ",
+                                 arena_bytes_, " bytes, with values computed twice at least ", smallest);
 }
 
 }  // namespace tyto::run

@@ -13,7 +13,7 @@ core::Address address_of(const core::Array& array) { return array.buffer->at(0);
 std::size_t byte_count(DType dtype, const Shape& shape) {
   const auto count = static_cast<std::size_t>(element_count(shape));
   if (count > static_cast<std::size_t>(INT64_MAX) / size_of(dtype)) {
-    throw ShapeError(core::text("a tensor of shape ", shape, " has more bytes than 63 bits can count"));
+    core::throw_error<ShapeError>("a tensor of shape ", shape, " has more bytes than 63 bits can count");
   }
   return count * size_of(dtype);
 }

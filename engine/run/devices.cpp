@@ -53,7 +53,7 @@ core::Device& find_device(std::string_view name) {
 #ifdef TYTO_HAVE_OPENCL
   for (const std::string& each : opencl::refused_devices()) refused += "; cannot be used: " + each;
 #endif
-  throw DeviceError(core::text("no device '", std::string(name), "'; there are: ", names, refused));
+  core::throw_error<DeviceError>("no device '", std::string(name), "'; there are: ", names, refused);
 }
 
 core::Device& current_device() { return chosen_device != nullptr ? *chosen_device : cpu_device(); }

@@ -118,4 +118,9 @@ std::ostream& operator<<(std::ostream& out, const LiveTensor& tensor) {
   return out;
 }
 
+std::ostream& operator<<(std::ostream& out, const std::vector<LiveTensor>& tensors) {
+  for (const LiveTensor& each : tensors) out << each << '\n';
+  return out;
+}
+
 }  // namespace TYTO_API

@@ -61,10 +61,10 @@ void Session::bind(std::uint32_t input, const core::Array& array) {
   const core::GraphInput& slot = graph.inputs()[input];
   const core::TensorType& type = graph.type(slot.port);
   if (array.dtype != type.dtype) {
-    throw TypeError(core::text("input '", slot.name, "' takes ", type.dtype, ", given ", array.dtype));
+    core::throw_error<TypeError>("input '", slot.name, "' takes ", type.dtype, ", given ", array.dtype);
   }
   if (array.view.shape != type.shape) {
-    throw ShapeError(core::text("input '", slot.name, "' takes shape ", type.shape, ", given ", array.view.shape));
+    core::throw_error<ShapeError>("input '", slot.name, "' takes shape ", type.shape, ", given ", array.view.shape);
   }
   inputs_[input] = contiguous(to_device(array, executable_->device()));
 }
@@ -75,7 +75,8 @@ void Session::require(std::uint32_t input) const {
   if (inputs_[input]) return;
   const core::Graph& graph = executable_->graph();
   const core::GraphInput& slot = graph.inputs()[input];
-  throw GraphError(core::text("input '", slot.name, "' of shape ", graph.type(slot.port).shape, " was given no value"));
+  core::throw_error<GraphError>("input '", slot.name, "' of shape ", graph.type(slot.port).shape,
+                                " was given no value");
 }
 
 void Session::refresh() {

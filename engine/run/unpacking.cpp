@@ -69,8 +69,8 @@ core::Array unpack(const PackingPath& path, const core::Array& packed) {
   cpu_device().discard(*low.buffer);
   if (high) cpu_device().discard(*high.buffer);
   if (found < count) {
-    throw GraphError(core::text("packed weights of shape ", path.type.shape, " hold ", found, " of ", count,
-                                " elements: the packing is not reversible"));
+    core::throw_error<GraphError>("packed weights of shape ", path.type.shape, " hold ", found, " of ", count,
+                                  " elements: the packing is not reversible");
   }
   return result;
 }

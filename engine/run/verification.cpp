@@ -81,12 +81,12 @@ void Session::run_beside_reference() {
   const std::size_t before = unplanned_;
   run_steps();
   if (unplanned_ != before) {
-    throw GraphError(core::text("verify: a run allocated ", unplanned_ - before, " buffers that were not planned"));
+    core::throw_error<GraphError>("verify: a run allocated ", unplanned_ - before, " buffers that were not planned");
   }
   const auto compare = [&](const core::Array& own, const core::Array& other, const char* what, std::size_t index) {
     if (host_bytes(own) == host_bytes(other)) return;
-    throw GraphError(core::text("verify: ", what, " ", index, " of shape ", own.view.shape,
-                                " has other bits than without reuse of memory; planned by ", plan.plan().strategy));
+    core::throw_error<GraphError>("verify: ", what, " ", index, " of shape ", own.view.shape,
+                                  " has other bits than without reuse of memory; planned by ", plan.plan().strategy);
   };
   for (std::size_t i = 0; i < outputs_.size(); ++i) compare(outputs_[i], reference_->outputs_[i], "output", i);
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {

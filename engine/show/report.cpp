@@ -173,7 +173,7 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
   };
   out << report.nodes << " nodes, " << report.steps << " steps";
   if (report.parallel_steps != 0) out << " (" << report.parallel_steps << " in branches that run at the same time)";
-  out << ", made ready in " << report.milliseconds << " ms, " << core::bytes_in_words(report.total_bytes())
+  out << ", prepared in " << report.milliseconds << " ms, " << core::bytes_in_words(report.total_bytes())
       << " in all\n";
   line("computed on the way", report.arena_bytes);
   line("states", report.state_bytes);

@@ -25,10 +25,12 @@ struct LiveTensor {
 /// The memory that tensors hold now, largest first. It is noted where the environment has TYTO_TRACE=1 from the
 /// program's start; ValueError elsewhere.
 ///
-///     for (const LiveTensor& each : live_tensors()) std::cout << each << '\n';
+///     std::cout << live_tensors();
 std::vector<LiveTensor> live_tensors();
 
 /// "256.00 KiB f32(256,256) of matmul in encoder, ./train(main+0x1f2)".
 std::ostream& operator<<(std::ostream& out, const LiveTensor& tensor);
+/// A line for each.
+std::ostream& operator<<(std::ostream& out, const std::vector<LiveTensor>& tensors);
 
 }  // namespace TYTO_API

@@ -44,22 +44,22 @@ void Limits::add_iterations(const std::string& where, std::int64_t count) {
   if (!bounds_iterations()) return;
   const std::int64_t added = saturated_product(count, times_), left = iterations_ - counted_;
   if (added > left) {
-    throw LimitError(core::text(where, ": ", added, added == 1 ? " iteration" : " iterations", " behind ", counted_,
-                                " of this call; max_iterations is ", iterations_));
+    core::throw_error<LimitError>(where, ": ", added, added == 1 ? " iteration" : " iterations", " behind ", counted_,
+                                  " of this call; max_iterations is ", iterations_);
   }
   counted_ += added;
 }
 
 void Limits::refuse(const std::string& where, const core::AllocationRefused& refused) const {
-  throw LimitError(core::text(where, ": needs ", refused.asked, " bytes where ", refused.held + weights_,
-                              " are taken; max_bytes is ", bytes_));
+  core::throw_error<LimitError>(where, ": needs ", refused.asked, " bytes where ", refused.held + weights_,
+                                " are taken; max_bytes is ", bytes_);
 }
 
 void Limits::refuse_plan(const std::string& file, const core::AllocationRefused& refused) const {
   if (largest_.empty()) refuse(file, refused);
-  throw LimitError(core::text(largest_, ": its result of ", largest_bytes_,
-                              " bytes is the largest of a plan that needs ", refused.asked, " bytes where ",
-                              refused.held + weights_, " are taken; max_bytes is ", bytes_));
+  core::throw_error<LimitError>(largest_, ": its result of ", largest_bytes_,
+                                " bytes is the largest of a plan that needs ", refused.asked, " bytes where ",
+                                refused.held + weights_, " are taken; max_bytes is ", bytes_);
 }
 
 Limits::Body::Body(Limits& limits, std::int64_t times) : limits_(limits), outer_(limits.times_) {

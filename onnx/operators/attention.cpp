@@ -15,14 +15,14 @@ namespace tyto::onnx {
 
 Array by_head(const Array& x, std::int64_t heads) {
   if (x.ndim() == 4) return x;
-  if (heads < 1) throw ValueError(core::text(heads, " heads; there must be one or more"));
+  if (heads < 1) core::throw_error<ValueError>(heads, " heads; there must be one or more");
   return transpose(reshape(x, {axis_length(x, 0), axis_length(x, 1), heads, -1}), {0, 2, 1, 3});
 }
 
 Array for_heads(const Array& x, std::int64_t heads) {
   const std::int64_t own = axis_length(x, 1);
   if (own == heads) return x;
-  if (own < 1 || heads % own != 0) throw ShapeError(core::text(heads, " heads of queries for ", own, " of keys"));
+  if (own < 1 || heads % own != 0) core::throw_error<ShapeError>(heads, " heads of queries for ", own, " of keys");
   const Shape& s = x.shape();
   return reshape(broadcast_to(expand_dims(x, 2), {s[0], own, heads / own, s[2], s[3]}), {s[0], heads, s[2], s[3]});
 }

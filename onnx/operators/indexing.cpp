@@ -29,7 +29,7 @@ Outputs gathered_elements(const OperatorCall& call) {
 std::vector<Array> coordinates_in(const Array& indices, std::int64_t batch_axes) {
   const std::int64_t rank = indices.ndim(), count = axis_length(indices, static_cast<std::size_t>(rank - 1));
   if (batch_axes < 0 || batch_axes >= rank) {
-    throw IndexError(core::text("batch_dims ", batch_axes, " of indices ", indices.shape()));
+    core::throw_error<IndexError>("batch_dims ", batch_axes, " of indices ", indices.shape());
   }
   std::vector<Array> coordinates;
   for (std::int64_t axis = 0; axis < batch_axes; ++axis) {

@@ -65,7 +65,7 @@ Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::i
   if (!numbers.defined() || numbers.size() == 1) return numbers.defined() ? reshape(numbers, {}) : numbers;
   const std::int64_t rank = x.ndim();
   if (axis < -rank || axis >= rank) {
-    throw IndexError(core::text(numbers.size(), " scales or zero points along axis ", axis, " of ", rank, " axes"));
+    core::throw_error<IndexError>(numbers.size(), " scales or zero points along axis ", axis, " of ", rank, " axes");
   }
   if (axis < 0) axis += rank;
   if (block != 0) {

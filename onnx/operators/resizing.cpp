@@ -75,7 +75,7 @@ std::vector<double> weights_at(double place, const ResizedAxis& axis, const Resi
 Array along_axis_by_weights(const Array& x, const ResizedAxis& axis, const ResizingRules& rules) {
   std::vector<double> matrix;
   if (axis.to > (std::int64_t{1} << 40) / axis.from) {
-    throw ShapeError(core::text("axis ", axis.axis, " of ", axis.from, " to length ", axis.to));
+    core::throw_error<ShapeError>("axis ", axis.axis, " of ", axis.from, " to length ", axis.to);
   }
   require_numbers(axis.to, axis.from);
   matrix.reserve(static_cast<std::size_t>(axis.to * axis.from));  // or fail at once

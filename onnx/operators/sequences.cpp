@@ -29,9 +29,9 @@ Outputs empty_sequence(const OperatorCall& call) {
 std::ptrdiff_t position(const OperatorCall& call, std::size_t i, std::size_t count, std::int64_t last) {
   const auto end = static_cast<std::int64_t>(count);
   const std::int64_t at = call.integer_in(i);
-  if (last < 0) throw IndexError(core::text("position ", at, " in a sequence that is empty"));
+  if (last < 0) core::throw_error<IndexError>("position ", at, " in a sequence that is empty");
   if (at < -end || at > last) {
-    throw IndexError(core::text("position ", at, " in a sequence of ", count, "; they go from ", -end, " to ", last));
+    core::throw_error<IndexError>("position ", at, " in a sequence of ", count, "; they go from ", -end, " to ", last);
   }
   return static_cast<std::ptrdiff_t>(at < 0 ? at + end : at);
 }

@@ -48,7 +48,7 @@ struct Waves {
 Waves waves(std::int64_t length, std::int64_t frequencies, std::int64_t period, DType dtype) {
   std::vector<double> cosines, sines;
   const auto count = static_cast<double>(length) * static_cast<double>(frequencies);
-  if (count > 0x1p40) throw ValueError(core::text("a transform of ", length, " numbers into ", frequencies));
+  if (count > 0x1p40) core::throw_error<ValueError>("a transform of ", length, " numbers into ", frequencies);
   require_numbers(2 * length, frequencies);
   cosines.reserve(static_cast<std::size_t>(length * frequencies));
   sines.reserve(cosines.capacity());

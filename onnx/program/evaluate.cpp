@@ -46,9 +46,9 @@ auto naming(const std::string& place, const std::string& label, const Limits& li
   } catch (const core::AllocationRefused& refused) {
     limits.refuse(place, refused);
   } catch (const std::bad_alloc&) {
-    throw DeviceError(core::text(place, ": there is no memory for what it makes"));
+    core::throw_error<DeviceError>(place, ": there is no memory for what it makes");
   } catch (const std::length_error&) {
-    throw DeviceError(core::text(place, ": what it makes is larger than memory can be"));
+    core::throw_error<DeviceError>(place, ": what it makes is larger than memory can be");
   }
 }
 
@@ -134,7 +134,7 @@ Body Program::body_of(const Step& step, const GraphMessage& graph, const Slots& 
 
 Slots Program::with_inputs(Slots slots, std::vector<Operand> inputs) const {
   if (inputs.size() != input_slots_.size()) {
-    throw ShapeError(core::text("a graph of ", input_slots_.size(), " inputs is given ", inputs.size()));
+    core::throw_error<ShapeError>("a graph of ", input_slots_.size(), " inputs is given ", inputs.size());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     slots[static_cast<std::size_t>(input_slots_[i])] = std::move(inputs[i]);

@@ -68,7 +68,8 @@ void add_outputs(const std::string& file, GraphMessage& graph, const std::vector
     };
     if (std::any_of(graph.outputs.begin(), graph.outputs.end(), gives)) continue;
     const std::optional<std::string_view> stored = stored_name(graph, name);
-    if (!stored || stored->empty()) throw IndexError(core::text(file, ": there is no value '", name, "' in its graph"));
+    if (!stored || stored->empty())
+      core::throw_error<IndexError>(file, ": there is no value '", name, "' in its graph");
     ValueMessage output;
     output.name = *stored;
     graph.outputs.push_back(output);

@@ -229,8 +229,8 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     for (const ModelTensor& input : inputs_) {
       for (const Named<std::optional<Shape>>& each : settled(input, shapes)) {
         if (!each.value) {
-          throw ShapeError(core::text(weights_.file(), ": ", function, ": the file leaves lengths of ", input,
-                                      " open; say them in `shapes`"));
+          core::throw_error<ShapeError>(weights_.file(), ": ", function, ": the file leaves lengths of ", input,
+                                        " open; say them in `shapes`");
         }
         placeholders.push_back({each.name, Tensor<Lazy>::placeholder(*each.value, *input.dtype, each.name).value()});
       }
@@ -336,7 +336,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
       const auto [input, element] = place_of(each.name);
       Operand operand = taken(inputs_[input], types_[input], Array(each.value), known);
       if (!tensors[input].try_emplace(element, std::move(operand)).second) {
-        throw GraphError(core::text(weights_.file(), ": input '", each.name, "' is given twice"));
+        core::throw_error<GraphError>(weights_.file(), ": input '", each.name, "' is given twice");
       }
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -347,15 +347,15 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
         std::vector<Operand> elements;
         for (auto& [number, element] : tensors[i]) {
           if (number != elements.size()) {
-            throw GraphError(core::text(weights_.file(), ": input '", name_of_element(inputs_[i].name, number),
-                                        "' is given without '", name_of_element(inputs_[i].name, elements.size()),
-                                        "'"));
+            core::throw_error<GraphError>(weights_.file(), ": input '", name_of_element(inputs_[i].name, number),
+                                          "' is given without '", name_of_element(inputs_[i].name, elements.size()),
+                                          "'");
           }
           elements.push_back(std::move(element));
         }
         operand = Operand::of_sequence(std::move(elements));
       } else if (tensors[i].empty()) {
-        throw GraphError(core::text(weights_.file(), ": no value is given for ", inputs_[i]));
+        core::throw_error<GraphError>(weights_.file(), ": no value is given for ", inputs_[i]);
       } else {
         operand = tensors[i].begin()->second;
       }
@@ -414,7 +414,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     for (const ModelTensor& input : inputs_) {
       names += (names.empty() ? "'" : ", '") + (input.sequence ? input.name + "[0]', ..." : input.name + "'");
     }
-    throw IndexError(core::text(weights_.file(), ": there is no input '", name, "'; there are ", names));
+    core::throw_error<IndexError>(weights_.file(), ": there is no input '", name, "'; there are ", names);
   }
 
   /// Names and shapes of an input's tensors: as they are wanted, or as the file says, or open.
@@ -448,7 +448,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   // A value as the input takes it: in a shape that the file admits, and of numbers that its element type has.
   Array fitted(const ModelTensor& input, Array value) const {
     if (!value.defined()) {
-      throw GraphError(core::text(weights_.file(), ": the value given for ", input, " is an undefined tensor"));
+      core::throw_error<GraphError>(weights_.file(), ": the value given for ", input, " is an undefined tensor");
     }
     // A number stands for an input of one element, however many axes it has.
     const auto is_one = [](const ModelLength& length) { return length.length.value_or(1) == 1; };
@@ -461,11 +461,11 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
       fits = !length || *length == value.shape()[i];
     }
     if (!fits)
-      throw ShapeError(core::text(weights_.file(), ": the value given for ", input, " has shape ", value.shape()));
+      core::throw_error<ShapeError>(weights_.file(), ": the value given for ", input, " has shape ", value.shape());
     const bool same_kind = is_floating(*input.dtype) == is_floating(value.dtype());
     if (value.dtype() != *input.dtype && !same_kind && value.size() != 1) {
-      throw TypeError(core::text(weights_.file(), ": the value given for ", input, " has elements of type ",
-                                 name_of(value.dtype())));
+      core::throw_error<TypeError>(weights_.file(), ": the value given for ", input, " has elements of type ",
+                                   name_of(value.dtype()));
     }
     return value;
   }

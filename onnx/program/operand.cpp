@@ -52,7 +52,7 @@ Array halves_in_f32(const Array& x) {
 
 std::int64_t axis_length(const Array& x, std::size_t axis) {
   if (axis >= x.shape().size()) {
-    throw ShapeError(core::text("an input of shape ", x.shape(), " has too few axes"));
+    core::throw_error<ShapeError>("an input of shape ", x.shape(), " has too few axes");
   }
   return x.shape()[axis];
 }

@@ -120,8 +120,8 @@ void Program::check_supported() const {
   if (problems_.empty()) return;
   std::string list;
   for (const std::string& problem : problems_) list += "\n  " + problem;
-  throw IoError(core::text(weights_.file(), ": ", problems_.size(), problems_.size() == 1 ? " thing is" : " things are",
-                           " unsupported:", list));
+  core::throw_error<IoError>(weights_.file(), ": ", problems_.size(),
+                             problems_.size() == 1 ? " thing is" : " things are", " unsupported:", list);
 }
 
 std::int32_t Program::define(std::string_view name) {

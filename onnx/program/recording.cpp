@@ -52,8 +52,8 @@ struct StepAtOnce {
       if (fits) std::memcpy(out[i].bytes().data(), result.bytes().data(), out[i].bytes().size());
     }
     if (fits) return;
-    throw GraphError(core::text(described(*program.steps()[step].node),
-                                ": its results have other shapes than with the values that the graph was made for"));
+    core::throw_error<GraphError>(described(*program.steps()[step].node),
+                                  ": its results have other shapes than with the values that the graph was made for");
   }
 };
 

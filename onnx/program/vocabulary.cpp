@@ -16,8 +16,8 @@ std::int64_t Vocabulary::code_of(std::string_view word) {
 
 const std::string& Vocabulary::word_of(std::int64_t code) const {
   if (code < 0 || code >= static_cast<std::int64_t>(words_.size())) {
-    throw IndexError(core::text("no word has the number ", code, "; there are ", words_.size(),
-                                ", each made by encode_text() or by the model"));
+    core::throw_error<IndexError>("no word has the number ", code, "; there are ", words_.size(),
+                                  ", each made by encode_text() or by the model");
   }
   return words_[static_cast<std::size_t>(code)];
 }

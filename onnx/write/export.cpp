@@ -175,8 +175,9 @@ Name GraphExport::name_of(std::size_t number) {
   Name& name = names_[number];
   if (name == Name::none && tensor(number).value) name = constant(*tensor(number).value);
   if (const auto found = unwritten_.find(number); found != unwritten_.end()) {
-    throw GraphError(core::text("write_onnx: ", found->second, ": ONNX has no operator that gives its result of shape ",
-                                tensor(number).shape, ", which the graph uses"));
+    core::throw_error<GraphError>("write_onnx: ", found->second,
+                                  ": ONNX has no operator that gives its result of shape ", tensor(number).shape,
+                                  ", which the graph uses");
   }
   return name;
 }

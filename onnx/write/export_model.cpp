@@ -98,15 +98,15 @@ void GraphExport::write_open_length() {
 
 std::string GraphExport::model(const std::vector<std::string>& output_names) {
   if (!listing_.updates.empty()) {
-    throw GraphError(core::text("write_onnx: the graph gives '", listing_.updates[0],
-                                "' a new value in each run; ONNX has no states"));
+    core::throw_error<GraphError>("write_onnx: the graph gives '", listing_.updates[0],
+                                  "' a new value in each run; ONNX has no states");
   }
   std::set<std::string> problems;
   list_problems(listing_, problems);
   if (!problems.empty()) {
     std::string list;
     for (const std::string& problem : problems) list += (list.empty() ? "" : ", ") + problem;
-    throw GraphError(core::text("write_onnx: ONNX has no operators for these of the graph: ", list));
+    core::throw_error<GraphError>("write_onnx: ONNX has no operators for these of the graph: ", list);
   }
   const std::vector<std::string> names = take_names(output_names);
   const std::size_t inputs = listing_.inputs.size();

@@ -30,7 +30,7 @@ class TermParser {
 
  private:
   [[noreturn]] void fail(std::string_view what) const {
-    throw GraphError(core::text("rule '", text_, "' ", what, " at '", rest_, "'"));
+    core::throw_error<GraphError>("rule '", text_, "' ", what, " at '", rest_, "'");
   }
 
   bool skip(char wanted) {

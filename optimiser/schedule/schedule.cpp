@@ -77,7 +77,7 @@ Schedule choose(const Problem& problem, const Problem& judge, const ScheduleOpti
   }
   std::string names;
   for (const Way& way : ways()) names += (names.empty() ? "" : ", ") + std::string(way.strategy.name);
-  throw ValueError(core::text("there is no schedule '", options.strategy, "'; there are ", names));
+  core::throw_error<ValueError>("there is no schedule '", options.strategy, "'; there are ", names);
 }
 
 /// A graph's tasks as they will be placed in each order.

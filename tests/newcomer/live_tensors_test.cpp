@@ -45,6 +45,11 @@ TEST_CASE("a process traced by live_tensors" * doctest::skip()) {
     std::ostringstream text;
     text << *made;
     CHECK(text.str().starts_with("32.00 KiB f64(64,64) of matmul in encoder, "));
+    std::ostringstream all;
+    all << alive;
+    const std::string lines = all.str();
+    CHECK(std::count(lines.begin(), lines.end(), '\n') == std::ssize(alive));
+    CHECK(contains(lines, text.str() + '\n'));
   }
   CHECK(count(large) == 1);
   MESSAGE("traced to the end");

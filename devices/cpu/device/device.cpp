@@ -107,7 +107,7 @@ class CpuDevice final : public core::Device {
 
   KernelRef prepare(const core::Step& step) override {
     const KernelEntry* entry = table_[static_cast<std::size_t>(step.op)];
-    if (entry == nullptr) throw DeviceError(core::text("cpu: no kernel for ", core::definition(step.op).name));
+    if (entry == nullptr) core::throw_error<DeviceError>("cpu: no kernel for ", core::definition(step.op).name);
     if (!step.beside_others) return entry->prepare(step);
     const OneThread alone;
     return entry->prepare(step);

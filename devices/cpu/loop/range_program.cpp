@@ -36,8 +36,8 @@ bool is_for_loops_of_bytes(const core::BoundLoop& bound) {
 void check_operands(const core::BoundLoop& bound) {
   const std::size_t inputs = bound.inputs.size(), outputs = bound.outputs.size();
   if (std::max(inputs, outputs) <= most_operands) return;
-  throw DeviceError(core::text("cpu: an element-wise program may have ", most_operands,
-                               " inputs and as many outputs, this one has ", inputs, " and ", outputs));
+  core::throw_error<DeviceError>("cpu: an element-wise program may have ", most_operands,
+                                 " inputs and as many outputs, this one has ", inputs, " and ", outputs);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class RowPlanner {
     for (std::size_t depth = 0; depth <= deepest(); ++depth) add_level(depth);
     constexpr std::size_t most = RowPlan::most_stages - RowPlan::most_copies;
     if (const std::size_t made = plan_.stages.size() - copies_; made > most)
-      throw DeviceError(core::text("cpu: a loop may have ", most, " stages, this one has ", made));
+      core::throw_error<DeviceError>("cpu: a loop may have ", most, " stages, this one has ", made);
     plan_.buffers = whole_lines(layout_.bytes());  // those of the next thread lie behind them
   }
 

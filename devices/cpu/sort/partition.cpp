@@ -50,23 +50,23 @@ struct MiddleKey {
   std::int64_t not_above;
 };
 
-/// The key of a rank by those near it, which are few where samples do not deceive; nothing where they do. `room` is
-/// for as many keys and a vector more.
+/// The key of a rank by those near it, which are few where samples do not deceive; nothing where they do. `workspace`
+/// is for as many keys and a vector more.
 template <class K>
 std::optional<MiddleKey<K>> bracketed_key(const KeyLoops<K>& loops, const PartLoops<K>& part_loops,
-                                          const void* elements, std::int64_t count, std::int64_t rank, K* room) {
+                                          const void* elements, std::int64_t count, std::int64_t rank, K* workspace) {
   constexpr std::int64_t shortest = 1024;  // what is shorter is selected from in less time
   if (count < shortest || count > INT32_MAX) return {};
   K least, greatest;
   part_loops.bracket(elements, count, rank, least, greatest);
   std::int64_t below = 0;
-  const std::int64_t inside = part_loops.keep(elements, count, least, greatest, room, below), place = rank - below;
+  const std::int64_t inside = part_loops.keep(elements, count, least, greatest, workspace, below), place = rank - below;
   if (place < 0 || place >= inside || 2 * inside > count) return {};
   K found;
   const bool are_few = 3 * inside <= count;
-  K* const copy = room + 2 * inside;  // a selection loses some of its keys
-  if (are_few) std::copy_n(room, inside, copy);
-  loops.select(room, room + inside, inside, &place, 1, &found);
+  K* const copy = workspace + 2 * inside;  // a selection loses some of its keys
+  if (are_few) std::copy_n(workspace, inside, copy);
+  loops.select(workspace, workspace + inside, inside, &place, 1, &found);
   if (!are_few) return MiddleKey<K>{found, rank + 1};
   return MiddleKey<K>{found, below + std::count_if(copy, copy + inside, [=](K each) { return each <= found; })};
 }

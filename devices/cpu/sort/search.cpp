@@ -51,11 +51,11 @@ class ValueParts {
   StridedIterator<1> lines_;
 };
 
-/// Room of a thread: keys of a part of the values, and as many besides.
-struct PartRoom {
+/// Workspace of a thread: keys of a part of the values, and as many besides.
+struct PartWorkspace {
   std::size_t distance = 0, begin = 0;
 
-  PartRoom(WorkspaceLayout& layout, int team_size) {
+  PartWorkspace(WorkspaceLayout& layout, int team_size) {
     begin = layout.reserve_each(2 * static_cast<std::size_t>(team_size), values_together * 8, distance);
   }
 
@@ -125,13 +125,13 @@ KernelRef search_many(const core::Step& step) {
   const int team_size = threads_for(static_cast<double>(parts.elements()) * machine::merged_element);
   WorkspaceLayout layout;
   const std::size_t keys_at = layout.reserve(static_cast<std::size_t>(length) * keys_of.size());
-  const PartRoom room(layout, team_size);
+  const PartWorkspace space(layout, team_size);
   const auto search = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
     std::byte* line_keys = workspace.pointer() + keys_at;
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer()) + out_offset;
     run_team(team_size, [&](Team team) {
-      std::byte* keys = room.keys(workspace, team.member);
-      std::byte* others = keys + room.distance;
+      std::byte* keys = space.keys(workspace, team.member);
+      std::byte* others = keys + space.distance;
       read_together(keys_of, inputs[0].pointer() + offset, length, stride, line_keys, others, team);
       parts.each(share(parts.count(), team.member, team.size),
                  [&](std::int64_t from, std::int64_t number, std::int64_t count) {
@@ -153,7 +153,7 @@ constexpr std::int64_t few_edges = 16;
 
 void check_ascending(std::int64_t edge, bool below) {
   if (!below) return;
-  throw ValueError(core::text("histogram: edges must ascend, but edge ", edge, " is below edge ", edge - 1));
+  core::throw_error<ValueError>("histogram: edges must ascend, but edge ", edge, " is below edge ", edge - 1);
 }
 
 constexpr KernelEntry entries[] = {{core::OpId::sort, prepare_sort},
@@ -185,7 +185,7 @@ KernelRef prepare_histogram(const core::Step& step) {
   const int team_size = threads_for(static_cast<double>(parts.elements()) * machine::binned_element);
   WorkspaceLayout layout;
   const std::size_t edges_at = layout.reserve(static_cast<std::size_t>(length) * keys_of.size());
-  const PartRoom room(layout, team_size);
+  const PartWorkspace space(layout, team_size);
   std::size_t counts_distance = 0, found_distance = 0;
   const auto members = static_cast<std::size_t>(team_size);
   const std::size_t counts_at =
@@ -195,7 +195,7 @@ KernelRef prepare_histogram(const core::Step& step) {
     auto* out = reinterpret_cast<std::int64_t*>(outputs[0].pointer()) + out_offset;
     std::byte* edge_keys = workspace.pointer() + edges_at;
     read_together(keys_of, inputs[1].pointer() + offset, length, stride, edge_keys,
-                  room.keys(workspace, 0) + room.distance, Team{});
+                  space.keys(workspace, 0) + space.distance, Team{});
     keys_of.with_keys(edge_keys, edge_keys, [&](const auto&, const auto* keys, const auto*) {
       for (std::int64_t i = 1; i < length; ++i) check_ascending(i, keys[i] < keys[i - 1]);
     });
@@ -203,11 +203,11 @@ KernelRef prepare_histogram(const core::Step& step) {
       const auto member = static_cast<std::size_t>(team.member);
       auto* counts = at<std::int64_t>(workspace.pointer(), counts_at + member * counts_distance);
       auto* found = at<std::int64_t>(workspace.pointer(), found_at + member * found_distance);
-      std::byte* keys = room.keys(workspace, team.member);
+      std::byte* keys = space.keys(workspace, team.member);
       std::fill_n(counts, length + 1, 0);
       parts.each(
           share(parts.count(), team.member, team.size), [&](std::int64_t from, std::int64_t, std::int64_t count) {
-            keys_of.read(inputs[0].pointer() + from * size, count, parts.stride(), keys, keys + room.distance);
+            keys_of.read(inputs[0].pointer() + from * size, count, parts.stride(), keys, keys + space.distance);
             keys_of.with_keys(edge_keys, keys, [&]<class K>(const KeyLoops<K>& loops, const K* line, const K* values) {
               // The last bin holds its upper edge too. NaN is in no bin, and an edge that is NaN is met by none.
               const K top = line[length - 1];

@@ -35,9 +35,9 @@ KernelRef prepare_sort(const core::Step& step) {
   const std::int64_t zero = attributes.descending ? -1 : 0;
   // Keys as wide as the elements are sorted where the result lies.
   const bool in_result = pairs.out_stride == 1 && keys_of.size() == keys_of.element_size();
-  const auto sort_line = [=](const std::byte* line, std::byte* sorted, std::byte* room, std::byte* others) {
+  const auto sort_line = [=](const std::byte* line, std::byte* sorted, std::byte* workspace, std::byte* others) {
     const std::int64_t count = pairs.count;
-    std::byte* const keys = in_result ? sorted : room;
+    std::byte* const keys = in_result ? sorted : workspace;
     const bool signed_zeros = keys_of.read(line, count, pairs.in_stride, keys, others);
     std::int64_t position = 0;
     keys_of.with_keys(keys, others, [&]<class K>(const KeyLoops<K>& loops, K* own, K* other) {

@@ -57,9 +57,9 @@ InstructionSet widest_instruction_set() noexcept {
 
 void require_compiled_set(InstructionSet of_processor, std::optional<InstructionSet> only) {
   if (!only || *only <= of_processor) return;
-  throw DeviceError(core::text("cpu: the kernels of this build are compiled for ", name_of(*only),
-                               ", which this processor lacks (it has ", name_of(of_processor),
-                               "); a build with TYTO_INSTRUCTION_SETS=all has kernels for every processor"));
+  core::throw_error<DeviceError>("cpu: the kernels of this build are compiled for ", name_of(*only),
+                                 ", which this processor lacks (it has ", name_of(of_processor),
+                                 "); a build with TYTO_INSTRUCTION_SETS=all has kernels for every processor");
 }
 
 void require_compiled_set() { require_compiled_set(detect(), only_compiled_set()); }

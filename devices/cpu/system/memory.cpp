@@ -164,7 +164,7 @@ ThreadCache::List* list_of([[maybe_unused]] std::size_t size) {
 }  // namespace
 
 Block allocate_memory(std::size_t bytes) {
-  if (bytes > (std::size_t{1} << 60)) throw DeviceError(core::text("cpu: cannot allocate ", bytes, " bytes"));
+  if (bytes > (std::size_t{1} << 60)) core::throw_error<DeviceError>("cpu: cannot allocate ", bytes, " bytes");
   const std::size_t size = rounded(bytes);
   calls.fetch_add(1, std::memory_order_relaxed);
   ++calls_here;
@@ -187,7 +187,8 @@ Block allocate_memory(std::size_t bytes) {
   if (block.memory == nullptr) {
     block = take_from_system(size);
     if (block.memory == nullptr) {
-      throw DeviceError(core::text("cpu: out of memory: ", bytes, " bytes asked for, ", allocated_memory(), " in use"));
+      core::throw_error<DeviceError>("cpu: out of memory: ", bytes, " bytes asked for, ", allocated_memory(),
+                                     " in use");
     }
   }
   live_bytes.fetch_add(size, std::memory_order_relaxed);

@@ -103,7 +103,7 @@ std::string failure(std::string_view call, cl_int status) {
 }
 
 void check(cl_int status, std::string_view call, std::string_view what) {
-  if (status != CL_SUCCESS) throw DeviceError(core::text(what, ": ", failure(call, status)));
+  if (status != CL_SUCCESS) core::throw_error<DeviceError>(what, ": ", failure(call, status));
 }
 
 std::string text_of(cl_platform_id platform, cl_platform_info what) {

@@ -76,7 +76,7 @@ Value stacked(const std::vector<AnyTensor>& rows, const core::TensorType& row, s
 
 std::vector<Value> changed_carries(std::string_view op, std::size_t count, std::span<const Value> yielded) {
   if (yielded.size() < count) {
-    throw GraphError(core::text(op, ": the body yields ", yielded.size(), " tensors for ", count, " carries"));
+    core::throw_error<GraphError>(op, ": the body yields ", yielded.size(), " tensors for ", count, " carries");
   }
   return strong(op, yielded.first(count));
 }
@@ -121,8 +121,8 @@ detail::LoopResults run_eagerly(const detail::LoopCall& call) {
     if (rows.empty()) rows.resize(own.size());
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (!rows[i].empty() && !(type_of(rows[i][0]) == type_of(own[i]))) {
-        throw ShapeError(core::text(call.name, ": result ", i, " is ", own[i].dtype(), own[i].shape(), " at row ", row,
-                                    " and was ", rows[i][0].dtype(), rows[i][0].shape(), " before"));
+        core::throw_error<ShapeError>(call.name, ": result ", i, " is ", own[i].dtype(), own[i].shape(), " at row ",
+                                      row, " and was ", rows[i][0].dtype(), rows[i][0].shape(), " before");
       }
       rows[i].push_back(own[i]);
     }
@@ -181,7 +181,7 @@ LoopResults run_loop(const LoopCall& call) {
 
 std::vector<Value> run_branch(const char* name, RegionMode mode, const Value& index, bool is_truth,
                               const std::vector<std::function<std::vector<Value>()>>& arms) {
-  if (arms.empty()) throw GraphError(core::text(name, ": there are no arms"));
+  if (arms.empty()) core::throw_error<GraphError>(name, ": there are no arms");
   core::require(name, index);
   return run::is_recorded(mode, {&index, 1}) ? run::record_branch(name, index, is_truth, arms)
                                              : run::branch_eagerly(name, index, is_truth, arms);

@@ -60,8 +60,8 @@ Tensor<M> scan(const Tensor<M>& x, std::int64_t axis, const std::type_identity_t
   const Function<M> checked = [&](const Tensor<M>& before, const Tensor<M>& element) {
     Tensor<M> result = f(before, element);
     if (result.shape() == shape) return result;
-    throw ShapeError(core::text("scan: the function gave shape ", result.shape(), " along axis ", along,
-                                "; each result must have the elements' shape ", shape));
+    core::throw_error<ShapeError>("scan: the function gave shape ", result.shape(), " along axis ", along,
+                                  "; each result must have the elements' shape ", shape);
   };
   std::vector<Tensor<M>> results{folded};
   const std::int64_t taken = settle(folded, x, along, 1, checked, results);

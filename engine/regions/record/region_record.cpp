@@ -96,7 +96,7 @@ RecordedBody record_body(const detail::LoopCall& call, RegionScope& scope, std::
   std::size_t own = carries.size();
   if (call.condition) body.outputs.push_back(truth_of_condition(call, body.next));
   if (call.stops) {
-    if (yielded.size() <= own) throw GraphError(core::text(call.name, ": the body does not say whether to stop"));
+    if (yielded.size() <= own) core::throw_error<GraphError>(call.name, ": the body does not say whether to stop");
     body.outputs.push_back(!AnyTensor(one_truth(call.name, "whether to stop", yielded[own++])));
   }
   for (const Value& row : strong(call.name, std::span(yielded).subspan(own))) body.outputs.push_back(row);
@@ -264,8 +264,8 @@ void check_arms(std::string_view op, std::span<const RecordedArm> arms) {
   };
   for (std::size_t arm = 1; arm < arms.size(); ++arm) {
     if (arms[arm].results.size() != arms[0].results.size()) {
-      throw GraphError(core::text(op, ": the first arm yields ", arms[0].results.size(), " tensors and ", name(arm),
-                                  " ", arms[arm].results.size()));
+      core::throw_error<GraphError>(op, ": the first arm yields ", arms[0].results.size(), " tensors and ", name(arm),
+                                    " ", arms[arm].results.size());
     }
     for (std::size_t i = 0; i < arms[0].results.size(); ++i) {
       const Value& a = arms[0].results[i];

@@ -33,10 +33,10 @@ Value one_truth(std::string_view op, std::string_view what, const Value& value) 
   core::require(op, value);
   const Value current = core::resolve(value);
   if (element_count(current.shape()) != 1) {
-    throw ShapeError(core::text(op, ": ", what, " is ", shown(current), "; it must be one bool"));
+    core::throw_error<ShapeError>(op, ": ", what, " is ", shown(current), "; it must be one bool");
   }
   if (current.dtype() != DType::boolean) {
-    throw TypeError(core::text(op, ": ", what, " is ", shown(current), "; it must be one bool"));
+    core::throw_error<TypeError>(op, ": ", what, " is ", shown(current), "; it must be one bool");
   }
   return without_axes(core::cast_to(current, DType::boolean));
 }
@@ -45,17 +45,18 @@ Value one_number(std::string_view op, std::string_view what, const Value& value)
   core::require(op, value);
   const Value current = core::resolve(value);
   if (element_count(current.shape()) != 1) {
-    throw ShapeError(core::text(op, ": ", what, " is ", shown(current), "; it must be a single integer"));
+    core::throw_error<ShapeError>(op, ": ", what, " is ", shown(current), "; it must be a single integer");
   }
   if (!is_integer(current.dtype())) {
-    throw TypeError(core::text(op, ": ", what, " is ", shown(current), "; it must be a single integer"));
+    core::throw_error<TypeError>(op, ": ", what, " is ", shown(current), "; it must be a single integer");
   }
   return without_axes(core::cast_to(current, DType::i64));
 }
 
 std::vector<Value> next_carries(std::string_view op, std::span<const Value> carries, std::span<const Value> results) {
   if (results.size() < carries.size()) {
-    throw GraphError(core::text(op, ": the body yields ", results.size(), " tensors for ", carries.size(), " carries"));
+    core::throw_error<GraphError>(op, ": the body yields ", results.size(), " tensors for ", carries.size(),
+                                  " carries");
   }
   std::vector<Value> next;
   for (std::size_t i = 0; i < carries.size(); ++i) {
@@ -80,7 +81,7 @@ std::vector<Value> next_carries(std::string_view op, std::span<const Value> carr
 std::int64_t rows_of(std::string_view op, std::span<const Value> stacks) {
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     if (stacks[i].ndim() == 0) {
-      throw ShapeError(core::text(op, ": xs ", i, " is ", shown(stacks[i]), "; it has no axis to take rows along"));
+      core::throw_error<ShapeError>(op, ": xs ", i, " is ", shown(stacks[i]), "; it has no axis to take rows along");
     }
     if (stacks[i].shape()[0] != stacks[0].shape()[0]) {
       throw ShapeError(
@@ -99,13 +100,13 @@ core::TensorType row_type(const Value& stack) {
 void check_call(const detail::LoopCall& call) {
   const bool scans = !call.condition && !call.range;
   if (call.options.most < 0) {
-    throw ValueError(core::text(call.name, ": `most` is ", call.options.most, "; it must be positive, or 0 for none"));
+    core::throw_error<ValueError>(call.name, ": `most` is ", call.options.most, "; it must be positive, or 0 for none");
   }
   if (call.options.reverse && (!scans || call.stops)) {
-    throw ValueError(core::text(call.name, ": only scan runs in reverse"));
+    core::throw_error<ValueError>(call.name, ": only scan runs in reverse");
   }
-  if (scans && call.options.most != 0) throw ValueError(core::text(call.name, ": `most` is the number of rows"));
-  if (scans && call.stacks.empty()) throw GraphError(core::text(call.name, ": there is no tensor to take rows of"));
+  if (scans && call.options.most != 0) core::throw_error<ValueError>(call.name, ": `most` is the number of rows");
+  if (scans && call.stacks.empty()) core::throw_error<GraphError>(call.name, ": there is no tensor to take rows of");
 }
 
 }  // namespace tyto::run

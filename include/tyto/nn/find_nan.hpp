@@ -21,6 +21,8 @@ struct FoundNan {
 
 /// "the output of Linear 'encoder.0', of shape (4,8), is NaN first at (2,1)".
 std::ostream& operator<<(std::ostream& out, const FoundNan& found);
+/// The same, or "no NaN".
+std::ostream& operator<<(std::ostream& out, const std::optional<FoundNan>& found);
 
 /// The first NaN of the tensor.
 std::optional<FoundNan> find_nan(const Tensor<Any>& x);
@@ -36,7 +38,7 @@ std::optional<FoundNan> find_nan(const Module& module);
 /// Calls the model and looks at its states, at x, and at the result of each layer, an inner one before what is around
 /// it. Nothing is found where all is free of NaN.
 ///
-///     if (const auto found = nn::find_nan(model, x)) std::cout << *found << '\n';
+///     std::cout << nn::find_nan(model, x) << '\n';
 std::optional<FoundNan> find_nan(const Layer& model, const Tensor<Any>& x, Phase phase = inference);
 template <class M>
 std::optional<FoundNan> find_nan(const Layer& model, const Tensor<M>& x, Phase phase = inference) {

@@ -304,7 +304,7 @@ BoundProgram bind_program(const core::BoundLoop& bound, const TileLoops& loops, 
   const LoadOrder program(bound.loop.program, bound.inputs);
   constexpr std::size_t most = BoundProgram::most_values;
   if (const std::size_t values = program.loop.values(); values > most)
-    throw DeviceError(core::text("cpu: an element-wise program may have ", most, " values, this one has ", values));
+    core::throw_error<DeviceError>("cpu: an element-wise program may have ", most, " values, this one has ", values);
   const bool one_loop = program.steps.size() <= 1;
   for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
     Binding binding(program, bound.inputs, bound.outputs, loops, tile, row_major);

@@ -19,7 +19,7 @@ TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type) {
   }
   const TileLoop loop = table == nullptr ? nullptr : table[static_cast<std::size_t>(op)];
   if (loop != nullptr) return loop;
-  throw DeviceError(core::text("cpu: ", core::definition(op).name, " has no loop on ", name_of(type)));
+  core::throw_error<DeviceError>("cpu: ", core::definition(op).name, " has no loop on ", name_of(type));
 }
 
 std::uint64_t element_bits(const TileLoops& loops, const Scalar& number, DType type) {

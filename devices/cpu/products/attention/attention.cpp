@@ -53,7 +53,7 @@ class AttentionKernel final : public core::Kernel {
     const auto reserve = [&](std::int64_t elements) {
       return own_.reserve(static_cast<std::size_t>(elements) * sizeof(T));
     };
-    pitch_ = with_room(key_block_);
+    pitch_ = whole_vectors(key_block_);
     packed_keys_ = packed_elements({key_block_, lanes, width}, k_.columns);
     packed_values_ = packed_elements(value_layout_, key_block_);
     keys_ = reserve(dots_ ? 0 : blocks_ * packed_keys_);
@@ -61,7 +61,7 @@ class AttentionKernel final : public core::Kernel {
     copied_ = reserve(k_.is_readable(dots_) ? 0 : k_.rows * std::max(k_.columns, v_.columns));
     copied_queries_ = reserve(q_.is_readable(dots_) ? 0 : query_block_ * q_.columns);
     weights_ = reserve(tile_rows * pitch_);
-    result_ = reserve(ResultRows<T>::room(y_, query_block_));
+    result_ = reserve(ResultRows<T>::workspace_elements(y_, query_block_));
     added_ = reserve(masked_ ? 2 * tile_rows * pitch_ : 0);
     running_ = reserve(3 * query_block_);
   }

@@ -49,7 +49,7 @@ class AttentionGradientKernel final : public core::Kernel {
     by_values_ = {w, lanes, width};
     by_queries_ = {query_block_, lanes, width};
     // An odd number of cache lines, so that what is read down the columns falls into all sets of a cache.
-    pitch_ = with_room(query_block_) | row_lanes;
+    pitch_ = whole_vectors(query_block_) | row_lanes;
 
     const double operations = 2.0 * static_cast<double>(q_.starts.size()) * static_cast<double>(q_.rows) *
                               static_cast<double>(k_.rows) * static_cast<double>(3 * e + 2 * w + 20);
@@ -70,9 +70,9 @@ class AttentionGradientKernel final : public core::Kernel {
     weights_ = reserve(tile_rows * pitch_);
     of_scores_ = reserve(key_block_ * pitch_);
     added_ = reserve(masked_ ? (key_block_ + tile_rows) * pitch_ : 0);
-    sum_q_ = reserve(ResultRows<T>::room(by_q_, q_.rows));
-    sum_k_ = reserve(ResultRows<T>::room(by_k_, key_block_));
-    sum_v_ = reserve(ResultRows<T>::room(by_v_, key_block_));
+    sum_q_ = reserve(ResultRows<T>::workspace_elements(by_q_, q_.rows));
+    sum_k_ = reserve(ResultRows<T>::workspace_elements(by_k_, key_block_));
+    sum_v_ = reserve(ResultRows<T>::workspace_elements(by_v_, key_block_));
   }
 
   std::size_t workspace() const override { return own_.bytes() * static_cast<std::size_t>(threads_); }

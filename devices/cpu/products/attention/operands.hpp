@@ -122,7 +122,7 @@ class ResultRows {
  public:
   static bool in_place(const MatrixStack& stack) noexcept { return stack.is_readable() && stack.column_stride == 1; }
   /// Elements of the copy.
-  static std::int64_t room(const MatrixStack& stack, std::int64_t rows) noexcept {
+  static std::int64_t workspace_elements(const MatrixStack& stack, std::int64_t rows) noexcept {
     return in_place(stack) ? 0 : rows * stack.columns;
   }
 

@@ -11,7 +11,7 @@ namespace tyto::cpu::attention {
 /// Rows have room for whole vectors of any instruction set.
 inline constexpr std::int64_t row_lanes = 16;
 
-constexpr std::int64_t with_room(std::int64_t count) noexcept {
+constexpr std::int64_t whole_vectors(std::int64_t count) noexcept {
   return (count + row_lanes - 1) / row_lanes * row_lanes;
 }
 
