@@ -148,8 +148,8 @@ void MpiGroup::reduce_scatter(const std::byte* parts, std::byte* own, std::int64
 
 void MpiGroup::all_gather(const std::byte* own, std::byte* all, std::int64_t bytes) {
   if (bytes > std::numeric_limits<std::int32_t>::max()) {
-    throw DeviceError(
-        core::text("all_gather: ", bytes, " bytes of each process are more than MPI takes; gather parts"));
+    core::throw_error<DeviceError>("all_gather: ", bytes,
+                                   " bytes of each process are more than MPI takes; gather parts");
   }
   const Call call(*this);
   mpi_.all_gather(number_, own, all, static_cast<std::int32_t>(bytes));

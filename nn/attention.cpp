@@ -166,8 +166,8 @@ AttentionCache MultiheadAttention::make_cache(std::int64_t batch, std::int64_t l
                                   " features and values ", options.value_features, ", not ", options.features);
   }
   if (batch < 1 || length < 1) {
-    throw ValueError(
-        core::text(multihead, ": a cache for ", batch, " sequences of ", length, " places; both must be at least 1"));
+    core::throw_error<ValueError>(multihead, ": a cache for ", batch, " sequences of ", length,
+                                  " places; both must be at least 1");
   }
   const Tensor<Any> zeros =
       Tensor<Any>::zeros({batch, options.heads, length, options.features / options.heads}, options.dtype);

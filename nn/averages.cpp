@@ -65,8 +65,8 @@ void GradientSum::add_all(const std::vector<Tensor<Any>>& gradients) {
     count_ = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "gradients");
   }
   if (gradients.size() != sums_.size()) {
-    throw ValueError(
-        core::text("GradientSum: given ", gradients.size(), " gradients, at first there were ", sums_.size()));
+    core::throw_error<ValueError>("GradientSum: given ", gradients.size(), " gradients, at first there were ",
+                                  sums_.size());
   }
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (gradients[i].shape() != sums_[i].shape()) {

@@ -15,8 +15,8 @@ namespace tyto::nn {
 /// `axes`: how many there must be at least, the last one of four numbers.
 inline void check_boxes(const char* function, const Tensor<Any>& boxes, std::int64_t axes) {
   if (boxes.ndim() < axes || boxes.shape().back() != 4) {
-    throw ShapeError(
-        core::text(function, ": boxes (..., ", axes > 1 ? "count, " : "", "4) are needed, not ", boxes.shape()));
+    core::throw_error<ShapeError>(function, ": boxes (..., ", axes > 1 ? "count, " : "", "4) are needed, not ",
+                                  boxes.shape());
   }
   if (!is_floating(boxes.dtype())) {
     core::throw_error<TypeError>(function, ": boxes are ", name_of(boxes.dtype()), "; a floating type is expected");

@@ -275,8 +275,8 @@ Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector
     contents.items.push_back(take(items[i].name, now[i].dtype, now[i].shape, items[i].any_length));
   }
   if (!found.empty()) {
-    throw IoError(
-        core::text(path, ": the checkpoint holds '", found.begin()->first, "', which is not part of this run"));
+    core::throw_error<IoError>(path, ": the checkpoint holds '", found.begin()->first,
+                               "', which is not part of this run");
   }
   return contents;
 }

@@ -33,8 +33,8 @@ void check_labels(const char* loss, const Tensor<Any>& x, const Tensor<Any>& lab
 
 void check_class_weights(const char* loss, const Tensor<Any>& x, const Tensor<Any>& weights) {
   if (weights.defined() && weights.shape() != Shape{x.shape().back()}) {
-    throw ShapeError(
-        core::text(loss, ": the weights ", weights.shape(), " must be (", x.shape().back(), ",), a number a class"));
+    core::throw_error<ShapeError>(loss, ": the weights ", weights.shape(), " must be (", x.shape().back(),
+                                  ",), a number a class");
   }
 }
 
@@ -181,8 +181,8 @@ Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const 
 
 Tensor<Any> multi_label_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiLabelMarginOptions& o) {
   if (!is_floating(x.dtype())) {
-    throw TypeError(
-        core::text("multi_label_margin: the prediction is ", name_of(x.dtype()), "; a floating type is expected"));
+    core::throw_error<TypeError>("multi_label_margin: the prediction is ", name_of(x.dtype()),
+                                 "; a floating type is expected");
   }
   if (!is_integer(labels.dtype()) || x.ndim() < 1 || labels.ndim() != x.ndim() ||
       shape_of_rows(labels) != shape_of_rows(x)) {

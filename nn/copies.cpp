@@ -30,9 +30,9 @@ void Cloning::separate(Module& copy, const Module& original) {
     }
     for (std::size_t k = 0; k < member.modules().size(); ++k) {
       if (member.modules()[k] == of_original[i].modules()[k]) {
-        throw ValueError(
-            core::text("clone: the module '", member.name(),
-                       "' is held by a pointer, which the copy shares; hold it by value or as an nn::Step"));
+        core::throw_error<ValueError>(
+            "clone: the module '", member.name(),
+            "' is held by a pointer, which the copy shares; hold it by value or as an nn::Step");
       }
       separate(const_cast<Module&>(*member.modules()[k]), *of_original[i].modules()[k]);
     }

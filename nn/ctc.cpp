@@ -27,8 +27,8 @@ void check_ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tenso
   }
   for (const Tensor<Any>* each : {&targets, &input_lengths, &target_lengths}) {
     if (!is_integer(each->dtype())) {
-      throw TypeError(
-          core::text("ctc: targets, input_lengths and target_lengths must be integers, not ", name_of(each->dtype())));
+      core::throw_error<TypeError>("ctc: targets, input_lengths and target_lengths must be integers, not ",
+                                   name_of(each->dtype()));
     }
   }
   if (log_p.ndim() != 3 || log_p.shape()[1] < 1) {

@@ -197,8 +197,8 @@ Tensor<Any> EmbeddingBag::gathered(const Tensor<Any>& indices, const BagOptions<
     check_indices(name, indices);
     const bool listed = bags.offsets.defined();
     if (indices.ndim() != (listed ? 1 : 2)) {
-      throw ShapeError(
-          core::text(name, ": indices ", indices.shape(), " must be (bags, length), or (places,) with offsets"));
+      core::throw_error<ShapeError>(name, ": indices ", indices.shape(),
+                                    " must be (bags, length), or (places,) with offsets");
     }
     if (listed) check_offsets(bags.offsets, indices.size());
     if (bags.weights.defined() && (options.mode != BagMode::sum || bags.weights.shape() != indices.shape())) {

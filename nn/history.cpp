@@ -109,8 +109,8 @@ void TrainingHistory::add_row(std::int64_t epoch, const Figures& figures) {
     bool equal = before.size() == row.figures.size();
     for (std::size_t i = 0; equal && i < before.size(); ++i) equal = before[i].name == row.figures[i].name;
     if (!equal) {
-      throw ValueError(
-          core::text("TrainingHistory: the figures of epoch ", row.epoch, " have other names than those before"));
+      core::throw_error<ValueError>("TrainingHistory: the figures of epoch ", row.epoch,
+                                    " have other names than those before");
     }
   }
   rows_.push_back(std::move(row));

@@ -36,8 +36,8 @@ const FileKind& kind_of(const std::string& path) {
   for (const FileKind& kind : file_kinds) {
     if (std::string_view(path).ends_with(kind.ending)) return kind;
   }
-  throw IoError(
-      core::text("load: ", path, " must end in .safetensors or .npz, or, of PyTorch's files, in .pt, .pth or .bin"));
+  core::throw_error<IoError>("load: ", path,
+                             " must end in .safetensors or .npz, or, of PyTorch's files, in .pt, .pth or .bin");
 }
 
 std::string some_of(const std::vector<std::string>& names) {

@@ -24,8 +24,8 @@ inline void check_pair(const char* loss, const Tensor<Any>& prediction, const Te
                                   " must have one shape");
   }
   if (!is_floating(prediction.dtype())) {
-    throw TypeError(
-        core::text(loss, ": the prediction is ", name_of(prediction.dtype()), "; a floating type is expected"));
+    core::throw_error<TypeError>(loss, ": the prediction is ", name_of(prediction.dtype()),
+                                 "; a floating type is expected");
   }
 }
 

@@ -102,8 +102,8 @@ T paste_masks(const T& masks, const T& boxes, std::int64_t height, std::int64_t 
 T match_detections(const T& given, const std::vector<double>& thresholds) {
   check_floating("match_detections", given);
   if (given.ndim() < 2) {
-    throw ShapeError(
-        core::text("match_detections: the overlap (..., detections, objects) is needed, not ", given.shape()));
+    core::throw_error<ShapeError>("match_detections: the overlap (..., detections, objects) is needed, not ",
+                                  given.shape());
   }
   const T iou = refuse_nan("match_detections", "iou", given);
   // (thresholds, ..., 1), and with all detections or objects in place of 1.

@@ -95,8 +95,8 @@ Descent muon(const MuonOptions& o) {
   const auto change = [o](const UpdateContext& context) {
     const Shape& shape = context.parameter.shape();
     if (shape.size() < 2) {
-      throw ShapeError(
-          core::text("muon: a parameter of shape ", shape, " is no matrix; give it another rule by Descent::use"));
+      core::throw_error<ShapeError>("muon: a parameter of shape ", shape,
+                                    " is no matrix; give it another rule by Descent::use");
     }
     Array& mean = context.state[0];
     mean = o.momentum * mean + (1 - o.momentum) * context.gradient;

@@ -123,8 +123,8 @@ PixelUnshuffle::PixelUnshuffle(std::int64_t r) : factor(r) { check_factor("Pixel
 
 Tensor<Any> PixelUnshuffle::forward(const Tensor<Any>& x, Phase) const {
   if (x.ndim() != 4 || x.shape()[1] % factor != 0 || x.shape()[2] % factor != 0) {
-    throw ShapeError(
-        core::text("PixelUnshuffle: x ", x.shape(), " must have 4 axes, rows and columns multiples of ", factor));
+    core::throw_error<ShapeError>("PixelUnshuffle: x ", x.shape(), " must have 4 axes, rows and columns multiples of ",
+                                  factor);
   }
   const std::int64_t n = x.shape()[0], h = x.shape()[1] / factor, w = x.shape()[2] / factor, c = x.shape()[3];
   return reshape(transpose(reshape(x, {n, h, factor, w, factor, c}), {0, 1, 3, 5, 2, 4}),

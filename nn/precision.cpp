@@ -18,8 +18,8 @@ thread_local DType autocast_type = DType::f32;
 
 Autocast::Autocast(DType dtype) : was_active_(autocast_active), was_(autocast_type) {
   if (!is_floating(dtype)) {
-    throw TypeError(
-        core::text("Autocast: ", name_of(dtype), " is no type to multiply in; a floating type is expected"));
+    core::throw_error<TypeError>("Autocast: ", name_of(dtype),
+                                 " is no type to multiply in; a floating type is expected");
   }
   autocast_active = true;
   autocast_type = dtype;

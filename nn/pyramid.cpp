@@ -24,8 +24,8 @@ Members FeaturePyramid::members() const { return {{"inner_blocks", inner_blocks}
 
 std::vector<Tensor<Any>> FeaturePyramid::levels_of(const std::vector<Tensor<Any>>& maps) const {
   if (maps.size() != inner_blocks.size()) {
-    throw ShapeError(
-        core::text("FeaturePyramid: ", maps.size(), " maps are given; it has ", inner_blocks.size(), " levels"));
+    core::throw_error<ShapeError>("FeaturePyramid: ", maps.size(), " maps are given; it has ", inner_blocks.size(),
+                                  " levels");
   }
   std::vector<Tensor<Any>> levels(maps.size());
   Tensor<Any> above;
@@ -53,8 +53,8 @@ namespace detail {
 Tensor<Any> pyramid_levels(const Tensor<Any>& boxes, const PyramidLevelOptions& o) {
   check_boxes("pyramid_levels", boxes, 1);
   if (o.levels < 1 || !(o.canonical_size > 0)) {
-    throw ValueError(
-        core::text("pyramid_levels: ", o.levels, " levels and the size ", o.canonical_size, " must be above 0"));
+    core::throw_error<ValueError>("pyramid_levels: ", o.levels, " levels and the size ", o.canonical_size,
+                                  " must be above 0");
   }
   if (size_of(boxes.dtype()) == 2) return pyramid_levels(cast(boxes, DType::f32), o);
   const Tensor<Any> area = (boxes(ellipsis, 2) - boxes(ellipsis, 0)) * (boxes(ellipsis, 3) - boxes(ellipsis, 1));

@@ -34,8 +34,8 @@ void check_ascending(const char* what, const std::vector<std::pair<std::int64_t,
     core::throw_error<ValueError>(what, ": the first entry must be for count 0");
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].first <= entries[i - 1].first) {
-      throw ValueError(
-          core::text(what, ": count ", entries[i].first, " follows ", entries[i - 1].first, "; counts must ascend"));
+      core::throw_error<ValueError>(what, ": count ", entries[i].first, " follows ", entries[i - 1].first,
+                                    "; counts must ascend");
     }
   }
 }
@@ -146,12 +146,12 @@ LearningRate one_cycle(double largest, std::int64_t steps, const OneCycleOptions
   check_rate("one_cycle", largest);
   check_steps("one_cycle", steps);
   if (!(o.rising > 0 && o.rising < 1) || (o.three_phases && o.rising >= 0.5)) {
-    throw ValueError(
-        core::text("one_cycle: the rising share ", o.rising, " must be between 0 and ", o.three_phases ? "0.5" : "1"));
+    core::throw_error<ValueError>("one_cycle: the rising share ", o.rising, " must be between 0 and ",
+                                  o.three_phases ? "0.5" : "1");
   }
   if (!(o.first_factor > 0 && o.last_factor > 0)) {
-    throw ValueError(
-        core::text("one_cycle: the factors ", o.first_factor, " and ", o.last_factor, " must be positive"));
+    core::throw_error<ValueError>("one_cycle: the factors ", o.first_factor, " and ", o.last_factor,
+                                  " must be positive");
   }
   const double first = largest / o.first_factor, last = first / o.last_factor;
   const double end = static_cast<double>(steps) - 1, top = o.rising * static_cast<double>(steps) - 1;

@@ -91,8 +91,8 @@ Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, 
 Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const {
   check_floating(name_, x);
   if (x.ndim() != 3 || x.shape()[2] != options.in || x.shape()[1] < 1) {
-    throw ShapeError(
-        core::text(name_, ": x ", x.shape(), " must be (batch, time, ", options.in, ") with a time at least"));
+    core::throw_error<ShapeError>(name_, ": x ", x.shape(), " must be (batch, time, ", options.in,
+                                  ") with a time at least");
   }
   if (!has_cell_ && initial.cell.defined()) {
     core::throw_error<ValueError>(name_, ": it has no cell state; only the hidden state can be given");

@@ -276,8 +276,8 @@ Descent lamb(const LambOptions& o) {
 
 Descent rprop(const RpropOptions& o) {
   if (!(o.shrink > 0 && o.shrink < 1 && o.grow > 1)) {
-    throw ValueError(
-        core::text("rprop: shrink = ", o.shrink, " and grow = ", o.grow, " must be in (0, 1) and above 1"));
+    core::throw_error<ValueError>("rprop: shrink = ", o.shrink, " and grow = ", o.grow,
+                                  " must be in (0, 1) and above 1");
   }
   check_not_negative("rprop", "smallest_step", o.smallest_step);
   check_not_negative("rprop", "largest_step", o.largest_step);

@@ -77,8 +77,8 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
   if (given.ndim() != 1) core::throw_error<ShapeError>("bincount: a vector is needed, not shape ", given.shape());
   if (length && *length < 0) core::throw_error<ValueError>("bincount: the length ", *length, " is negative");
   if (weights.defined() && weights.shape() != given.shape()) {
-    throw ShapeError(
-        core::text("bincount: weights of shape ", weights.shape(), " for numbers of shape ", given.shape()));
+    core::throw_error<ShapeError>("bincount: weights of shape ", weights.shape(), " for numbers of shape ",
+                                  given.shape());
   }
   const core::AnyTensor numbers = core::cast_to(given, DType::i64);
   if (!length && core::mode_like(given) == core::Mode::lazy) {

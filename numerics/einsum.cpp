@@ -78,8 +78,8 @@ class EquationParser {
     const auto rank = static_cast<std::ptrdiff_t>(shape.size());
     const auto named = static_cast<std::ptrdiff_t>(out.size());
     if (dots < 0 ? named != rank : named > rank) {
-      throw ShapeError(
-          core::text(what(), "\"", term, "\" names ", named, " axes; operand ", operand + 1, " has shape ", shape));
+      core::throw_error<ShapeError>(what(), "\"", term, "\" names ", named, " axes; operand ", operand + 1,
+                                    " has shape ", shape);
     }
     if (dots >= 0) {
       const int hidden = static_cast<int>(rank - named);
@@ -267,8 +267,8 @@ void stretch(std::string_view equation, std::vector<Term<M>>& terms) {
         if (shape[i] != length && shape[i] != 1 && length != 1) {
           const std::string name =
               term.labels[i] > 0 ? std::string(1, static_cast<char>(term.labels[i])) : std::string("...");
-          throw ShapeError(
-              core::text("einsum(\"", equation, "\"): '", name, "' stands for lengths ", shape[i], " and ", length));
+          core::throw_error<ShapeError>("einsum(\"", equation, "\"): '", name, "' stands for lengths ", shape[i],
+                                        " and ", length);
         }
         if (shape[i] == 1) shape[i] = length;
       }

@@ -88,8 +88,8 @@ Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, boo
   const Tensor<M> y = core::as_floating(core::given("norm", x));
   if (axes.all() && order.none()) return l2_norm(y, axes, keepdims);
   if (axes.all() && y.ndim() != 1 && y.ndim() != 2) {
-    throw ShapeError(
-        core::text("norm: with an order and without axes a vector or a matrix is needed, not shape ", y.shape()));
+    core::throw_error<ShapeError>("norm: with an order and without axes a vector or a matrix is needed, not shape ",
+                                  y.shape());
   }
   IntList named = axes.list();
   if (axes.all()) named = y.ndim() == 1 ? IntList{0} : IntList{0, 1};

@@ -120,8 +120,8 @@ std::vector<AnyTensor> alike(std::string_view function, const std::vector<Value>
     try {
       stack = broadcast(function, stack, stack_shape(each.shape()));
     } catch (const ShapeError&) {
-      throw ShapeError(
-          text(function, ": stacks of shapes ", stack, " and ", stack_shape(each.shape()), " do not go together"));
+      throw_error<ShapeError>(function, ": stacks of shapes ", stack, " and ", stack_shape(each.shape()),
+                              " do not go together");
     }
   }
   std::vector<AnyTensor> out;

@@ -45,8 +45,8 @@ Cosines cosines_and_sines(const Value& first, const Value& second) {
   const Tensors in = alike("gsvd", {first, second});
   const std::int64_t m = rows_of(in[0].shape()), p = rows_of(in[1].shape()), n = columns_of(in[0].shape());
   if (columns_of(in[1].shape()) != n) {
-    throw ShapeError(
-        text("gsvd: matrices of as many columns are needed, not of shapes ", in[0].shape(), " and ", in[1].shape()));
+    throw_error<ShapeError>("gsvd: matrices of as many columns are needed, not of shapes ", in[0].shape(), " and ",
+                            in[1].shape());
   }
   if (m + p < n) {
     throw_error<ShapeError>(
@@ -81,8 +81,8 @@ Reduced reduced(std::string_view function, const Value& first, const Value& seco
   for (const T& each : in) {
     check_square(function, TensorType{each.dtype(), each.shape(), false});
     if (each.shape() != in[0].shape()) {
-      throw ShapeError(
-          text(function, ": matrices of one size are needed, not of shapes ", in[0].shape(), " and ", in[1].shape()));
+      throw_error<ShapeError>(function, ": matrices of one size are needed, not of shapes ", in[0].shape(), " and ",
+                              in[1].shape());
     }
   }
   const T factor = linalg::cholesky(in[1]);

@@ -27,8 +27,8 @@ T with_nan_as(double stand_in, const T& x) { return is_inexact(x.dtype()) ? wher
 T ordered(std::string_view function, const Value& x) {
   const T numbers = given(function, x);
   if (!is_complex(numbers.dtype())) return numbers;
-  throw TypeError(
-      text(function, ": elements of type ", numbers.dtype(), " have no order; take real, imag or abs of them first"));
+  throw_error<TypeError>(function, ": elements of type ", numbers.dtype(),
+                         " have no order; take real, imag or abs of them first");
 }
 
 /// Squares of real numbers, squared distances from zero of complex ones.

@@ -60,8 +60,8 @@ Tensor<M> matvec(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& x) {
   TYTO_ONCE(matvec, a, x);
   check_given("matvec", a, x);
   if (a.ndim() < 2 || x.ndim() < 1 || a.shape().back() != x.shape().back()) {
-    throw ShapeError(
-        core::text("matvec: columns of matrices differ from elements of vectors: ", a.shape(), " and ", x.shape()));
+    core::throw_error<ShapeError>("matvec: columns of matrices differ from elements of vectors: ", a.shape(), " and ",
+                                  x.shape());
   }
   if (x.ndim() == 1) return matmul(a, x);
   return squeeze(matmul(a, expand_dims(x, -1)), -1);
@@ -72,8 +72,8 @@ Tensor<M> vecmat(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& a) {
   TYTO_ONCE(vecmat, x, a);
   check_given("vecmat", x, a);
   if (a.ndim() < 2 || x.ndim() < 1 || a.shape()[a.shape().size() - 2] != x.shape().back()) {
-    throw ShapeError(
-        core::text("vecmat: elements of vectors differ from rows of matrices: ", x.shape(), " and ", a.shape()));
+    core::throw_error<ShapeError>("vecmat: elements of vectors differ from rows of matrices: ", x.shape(), " and ",
+                                  a.shape());
   }
   const Tensor<M> left = is_complex(x.dtype()) ? conj(x) : x;
   if (x.ndim() == 1) return matmul(left, a);

@@ -95,8 +95,8 @@ Tensor<M> window_of(std::string_view op, const Tensor<M>& window, std::int64_t n
     return core::emit(core::mode_like(beside), core::OpId::fill, core::RangeAttributes{{n}, real, 1.0, 0});
   }
   if (window.ndim() != 1 || window.size() > n) {
-    throw ShapeError(
-        core::text(op, ": the window must be a vector of at most ", n, " elements, not of shape ", window.shape()));
+    core::throw_error<ShapeError>(op, ": the window must be a vector of at most ", n, " elements, not of shape ",
+                                  window.shape());
   }
   const std::int64_t before = (n - window.size()) / 2;
   return pad(window.astype(real), {before}, {n - window.size() - before});

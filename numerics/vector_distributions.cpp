@@ -26,8 +26,8 @@ Shape stack_shape(const std::optional<Shape>& asked, const T& vectors, const Sha
   const auto& shape = vectors.shape();
   const Shape parameters = core::broadcast("sample", Shape(std::span(shape.begin(), shape.end() - 1)), other);
   if (asked && !core::broadcastable(parameters, *asked)) {
-    throw ShapeError(
-        core::text("sample: parameters of shape ", parameters, " do not broadcast to the sample's shape ", *asked));
+    core::throw_error<ShapeError>("sample: parameters of shape ", parameters,
+                                  " do not broadcast to the sample's shape ", *asked);
   }
   return asked.value_or(parameters);
 }

@@ -82,8 +82,8 @@ std::vector<TensorType> infer_gradient(const Attributes& attributes, std::span<c
   }
   const Shape result = with_last(inputs[0].shape, inputs[2].shape.back());
   if (inputs[5].shape != result || inputs[5].dtype != inputs[0].dtype) {
-    throw ShapeError(
-        text(op, ": the result's gradient is ", inputs[5].dtype, inputs[5].shape, ", not ", inputs[0].dtype, result));
+    throw_error<ShapeError>(op, ": the result's gradient is ", inputs[5].dtype, inputs[5].shape, ", not ",
+                            inputs[0].dtype, result);
   }
   return {TensorType{inputs[0].dtype, inputs[0].shape, false}, TensorType{inputs[1].dtype, inputs[1].shape, false},
           TensorType{inputs[2].dtype, inputs[2].shape, false}};
@@ -235,7 +235,7 @@ namespace detail {
 
 namespace {
 
-using core::text;
+using core::throw_error;
 
 void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<Any>& v,
                      const AttentionOptions<Any>& options) {
@@ -250,8 +250,8 @@ void check_attention(const Tensor<Any>& q, const Tensor<Any>& k, const Tensor<An
   }
   const std::size_t kr = k.shape().size(), vr = v.shape().size();
   if (q.shape().back() != k.shape().back()) {
-    throw ShapeError(
-        text(core::function, ": queries ", q.shape(), " and keys ", k.shape(), " must have equally many features"));
+    throw_error<ShapeError>(core::function, ": queries ", q.shape(), " and keys ", k.shape(),
+                            " must have equally many features");
   }
   if (k.shape()[kr - 2] != v.shape()[vr - 2]) {
     throw_error<ShapeError>(core::function, ": there must be as many keys ", k.shape(), " as values ", v.shape());

@@ -28,8 +28,8 @@ void check_axes(std::string_view op, const IntList& axes, const Shape& shape) {
 
 void check_entries(std::string_view op, std::string_view what, const IntList& list, const Shape& shape) {
   if (list.size() != shape.size()) {
-    throw ShapeError(
-        text(op, ": ", list.size(), " ", what, " ", list, " for the ", shape.size(), " axes of shape ", shape));
+    throw_error<ShapeError>(op, ": ", list.size(), " ", what, " ", list, " for the ", shape.size(), " axes of shape ",
+                            shape);
   }
 }
 

@@ -27,8 +27,8 @@ const CollectiveAttributes& checked(std::string_view op, const Attributes& attri
     require_group_of(1, op, collective.group);
   }
   if (collective.root < 0 || collective.root >= collective.processes) {
-    throw IndexError(
-        text(op, ": there is no process ", collective.root, "; there are ", collective.processes, ", from 0 on"));
+    throw_error<IndexError>(op, ": there is no process ", collective.root, "; there are ", collective.processes,
+                            ", from 0 on");
   }
   return collective;
 }
@@ -265,8 +265,8 @@ Tensor<M> reduce_scatter(const Tensor<M>& x) {
   const core::AnyTensor whole = core::sent("reduce_scatter", x);
   const std::int64_t processes = core::process_group().size();
   if (whole.shape().empty() || whole.shape()[0] % processes != 0) {
-    throw ShapeError(
-        core::text("reduce_scatter: axis 0 of ", whole.shape(), " has no equal parts for ", processes, " processes"));
+    core::throw_error<ShapeError>("reduce_scatter: axis 0 of ", whole.shape(), " has no equal parts for ", processes,
+                                  " processes");
   }
   if (whole.dtype() == DType::boolean) throw TypeError("reduce_scatter: truths are not added; cast them to integers");
   Shape parts = whole.shape();
@@ -305,8 +305,8 @@ core::AnyTensor share_of(const std::vector<core::AnyTensor>& own, std::int64_t s
   if (samples < 0) core::throw_error<ValueError>("average: ", samples, " samples are none");
   for (const core::AnyTensor& each : own) {
     if (is_floating(each.dtype()) || is_complex(each.dtype())) continue;
-    throw TypeError(
-        core::text("average: the mean of ", each.dtype(), " is no ", each.dtype(), "; cast it to f32 or f64"));
+    core::throw_error<TypeError>("average: the mean of ", each.dtype(), " is no ", each.dtype(),
+                                 "; cast it to f32 or f64");
   }
   if (core::processes_of_call("average") == 1 || own.empty()) return {};
   const core::AnyTensor count = core::full_like(own[0], {}, static_cast<double>(samples), DType::f64);

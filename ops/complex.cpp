@@ -40,8 +40,8 @@ std::vector<TensorType> infer_view_as_complex(const Attributes&, std::span<const
     throw_error<TypeError>("view_as_complex: parts of f32 or f64 are needed, not ", dtype);
   }
   if (shape.empty() || shape.back() != 2) {
-    throw ShapeError(
-        text("view_as_complex: the last axis must hold real and imaginary part, shape ", shape, " does not end in 2"));
+    throw_error<ShapeError>("view_as_complex: the last axis must hold real and imaginary part, shape ", shape,
+                            " does not end in 2");
   }
   return one(complex_type(dtype), Shape(std::span(shape.data(), shape.size() - 1)));
 }

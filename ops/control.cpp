@@ -52,8 +52,8 @@ std::vector<Value> given_gradient(const GradientContext& c) {
   const CustomOperator& op = *get<CustomAttributes>(c.attributes).op;
   std::vector<Value> gradients = op.gradient(c.inputs.subspan(1), c.results, c.gradients);
   if (gradients.size() + 1 != c.inputs.size()) {
-    throw GraphError(
-        text("custom_gradient: the rule yields ", gradients.size(), " gradients for ", c.inputs.size() - 1, " inputs"));
+    throw_error<GraphError>("custom_gradient: the rule yields ", gradients.size(), " gradients for ",
+                            c.inputs.size() - 1, " inputs");
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i] && gradients[i].shape() != c.inputs[i + 1].shape()) {

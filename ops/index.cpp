@@ -82,8 +82,8 @@ std::vector<TensorType> infer_take_along_axis(const Attributes& attributes, std:
   const Shape &x = inputs[0].shape, &index = inputs[1].shape;
   const std::size_t axis = axis_among("take_along_axis", get<AxisAttributes>(attributes).axis, x);
   if (index.size() != x.size()) {
-    throw ShapeError(
-        text("take_along_axis: indices of shape ", index, " must have as many axes as the tensor of shape ", x));
+    throw_error<ShapeError>("take_along_axis: indices of shape ", index,
+                            " must have as many axes as the tensor of shape ", x);
   }
   check_index("take_along_axis", inputs[1], x, axis);
   Shape others = x, wanted = index;
@@ -139,8 +139,8 @@ std::vector<Value> lower_take_along_axis(const Attributes& attributes, std::span
 /// Checks index tensors into x's first axes; gives the shape of what lies at them.
 Shape check_coordinates(std::string_view op, const Shape& x, std::span<const TensorType> coordinates) {
   if (coordinates.size() > x.size()) {
-    throw IndexError(
-        text(op, ": ", coordinates.size(), " index tensors for a tensor of rank ", x.size(), ", shape ", x));
+    throw_error<IndexError>(op, ": ", coordinates.size(), " index tensors for a tensor of rank ", x.size(), ", shape ",
+                            x);
   }
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     check_index(op, coordinates[i], x, i);

@@ -21,8 +21,8 @@ std::vector<TensorType> infer_set_slice(const Attributes& attributes, std::span<
   const Shape& shape = inputs[0].shape;
   check_part("set_slice", part, shape);
   if (inputs[1].shape != part.count) {
-    throw ShapeError(
-        text("set_slice: a value of shape ", inputs[1].shape, " cannot replace a part of shape ", part.count));
+    throw_error<ShapeError>("set_slice: a value of shape ", inputs[1].shape, " cannot replace a part of shape ",
+                            part.count);
   }
   if (inputs[1].dtype != inputs[0].dtype) {
     throw_error<TypeError>("set_slice: a value of ", inputs[1].dtype, " in a tensor of ", inputs[0].dtype);
@@ -56,8 +56,8 @@ std::vector<TensorType> infer_concat(const Attributes& attributes, std::span<con
         continue;
       }
     }
-    throw ShapeError(
-        text("concat: parts of shapes ", inputs[0].shape, " and ", inputs[i].shape, " must agree but for axis ", axis));
+    throw_error<ShapeError>("concat: parts of shapes ", inputs[0].shape, " and ", inputs[i].shape,
+                            " must agree but for axis ", axis);
   }
   return one(inputs[0].dtype, shape);
 }

@@ -109,8 +109,8 @@ Tensor<M> multi_dot(const std::vector<Tensor<M>>& factors) {
     Tensor<M> x = core::given("multi_dot", factors[i]);
     const bool end = i == 0 || i + 1 == count;
     if (x.ndim() != 2 && !(end && x.ndim() == 1 && count > 1)) {
-      throw ShapeError(
-          core::text("multi_dot: factor ", i, " of shape ", x.shape(), " is no matrix", end ? " or vector" : ""));
+      core::throw_error<ShapeError>("multi_dot: factor ", i, " of shape ", x.shape(), " is no matrix",
+                                    end ? " or vector" : "");
     }
     if (x.ndim() == 1) x = i == 0 ? expand_dims(x, 0) : expand_dims(x, 1);
     if (i > 0 && matrices.back().shape()[1] != x.shape()[0]) {

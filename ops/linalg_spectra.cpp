@@ -316,8 +316,8 @@ LeastSquares<M> lstsq(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>&
   const bool vector = right.ndim() == 1;
   const auto [left, columns] = core::matrix_operands("lstsq", a, vector ? expand_dims(right, -1) : right);
   if (core::rows_of(left.shape()) != core::rows_of(columns.shape())) {
-    throw ShapeError(
-        core::text("lstsq: a right-hand side of shape ", right.shape(), " does not have the rows of ", a.shape()));
+    core::throw_error<ShapeError>("lstsq: a right-hand side of shape ", right.shape(), " does not have the rows of ",
+                                  a.shape());
   }
   const double tolerance = rtol.value_or(core::default_tolerance(left));
   const Value inverse = core::pseudo_inverse("lstsq", left, tolerance);

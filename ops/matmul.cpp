@@ -99,8 +99,8 @@ Tensor<M> matmul(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   TYTO_ONCE(matmul, a, b);
   core::require("matmul", a, b);
   if (a.ndim() == 0 || b.ndim() == 0) {
-    throw ShapeError(
-        core::text("matmul: operands need at least one axis: ", a.shape(), " x ", b.shape(), "; use * for a number"));
+    core::throw_error<ShapeError>("matmul: operands need at least one axis: ", a.shape(), " x ", b.shape(),
+                                  "; use * for a number");
   }
   const Value operands[] = {a, b};
   const DType type = core::common_type(operands);

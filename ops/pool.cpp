@@ -170,8 +170,8 @@ std::int64_t beyond_the_end(std::int64_t length, std::size_t i, const WindowAttr
 T pool(OpId id, const Value& input, const PerAxis& window, const PoolOptions& options) {
   const std::string_view op = definition(id).name;
   if (input.ndim() < 3 || input.ndim() > 5) {
-    throw ShapeError(
-        text(op, ": the input must be (batch, spatial..., channels) with 1 to 3 spatial axes, not ", input.shape()));
+    throw_error<ShapeError>(op, ": the input must be (batch, spatial..., channels) with 1 to 3 spatial axes, not ",
+                            input.shape());
   }
   T x = id == OpId::average_pool ? as_floating(input) : cast_to(input, input.dtype());
   if (options.layout == Layout::nchw) x = transpose(x, channels_last(x.ndim()));

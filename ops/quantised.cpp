@@ -76,8 +76,8 @@ void check_weights(std::string_view op, std::int64_t bits, std::int64_t columns,
 std::vector<TensorType> infer_product(const Attributes& attributes, std::span<const TensorType> inputs) {
   const TensorType& a = inputs[0];
   if (!is_floating(a.dtype) || inputs[2].dtype != a.dtype) {
-    throw TypeError(
-        text(product_name, ": rows and scales must be of one floating type, not ", a.dtype, " and ", inputs[2].dtype));
+    throw_error<TypeError>(product_name, ": rows and scales must be of one floating type, not ", a.dtype, " and ",
+                           inputs[2].dtype);
   }
   if (a.shape.size() != 2) throw_error<ShapeError>(product_name, ": ", a.shape, " is no matrix of rows");
   check_weights(product_name, get<QuantisationAttributes>(attributes).bits, a.shape[1], inputs[1], inputs[2],
@@ -183,7 +183,7 @@ namespace detail {
 
 namespace {
 
-using core::text;
+using core::throw_error;
 
 void check_given(std::string_view op, const QuantisedWeights<Any>& weights, std::int64_t columns) {
   core::require(op, weights.numbers, weights.scales);

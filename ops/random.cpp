@@ -46,8 +46,8 @@ constexpr Need needs[] = {
 void check_parameters(OpId op, const RandomAttributes& draw) {
   for (const Need& need : needs) {
     if (need.op != op || need.allowed.hold(need.value(draw))) continue;
-    throw ValueError(
-        text(need.function, ": ", need.parameter, " must be ", need.allowed.text, ", not ", need.value(draw)));
+    throw_error<ValueError>(need.function, ": ", need.parameter, " must be ", need.allowed.text, ", not ",
+                            need.value(draw));
   }
 }
 
@@ -56,8 +56,8 @@ std::vector<TensorType> infer_draw(const Attributes& attributes, std::span<const
   const std::string_view op = definition(id).name;
   const auto& draw_of = get<RandomAttributes>(attributes);
   if (inputs[0].dtype != DType::i64 || inputs[0].shape != Shape{2}) {
-    throw TypeError(
-        text(op, ": the key must be i64 of shape (2,), not ", inputs[0].dtype, " of shape ", inputs[0].shape));
+    throw_error<TypeError>(op, ": the key must be i64 of shape (2,), not ", inputs[0].dtype, " of shape ",
+                           inputs[0].shape);
   }
   check_lengths(op, draw_of.shape);
   check_parameters(id, draw_of);

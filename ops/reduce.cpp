@@ -49,8 +49,8 @@ std::vector<TensorType> infer_extreme(const Attributes& attributes, std::span<co
   check_axes(definition(id).name, axes_of(attributes).axes, inputs[0].shape);
   for (const std::int64_t axis : axes_of(attributes).axes) {
     if (inputs[0].shape[static_cast<std::size_t>(axis)] == 0) {
-      throw ShapeError(
-          text(definition(id).name, ": axis ", axis, " of shape ", inputs[0].shape, " is empty, so it has no extreme"));
+      throw_error<ShapeError>(definition(id).name, ": axis ", axis, " of shape ", inputs[0].shape,
+                              " is empty, so it has no extreme");
     }
   }
   return infer_reduction(attributes, inputs);

@@ -122,8 +122,8 @@ std::vector<TensorType> infer_loop(const Attributes& attributes, std::span<const
   for (std::int64_t i = 0; i < loop.rows; ++i) {
     const TensorType& stack = inputs[next++];
     if (stack.shape.size() == 0 || stack.shape[0] != loop.trips) {
-      throw ShapeError(
-          text("loop: stack ", i, " is ", stack.dtype, stack.shape, ", but there are ", loop.trips, " rows"));
+      throw_error<ShapeError>("loop: stack ", i, " is ", stack.dtype, stack.shape, ", but there are ", loop.trips,
+                              " rows");
     }
     given.push_back(row_of(stack));
   }

@@ -158,8 +158,8 @@ Value shifted_round(const Value& x, const IntList& shift, const Axes& axes) {
   }
   const std::size_t count = std::max(shift.size(), axes.list().size());
   if ((shift.size() != count && shift.size() != 1) || (axes.list().size() != count && axes.list().size() != 1)) {
-    throw ValueError(
-        text("roll: ", shift.size(), " shifts ", shift, " for ", axes.list().size(), " axes ", axes.list()));
+    throw_error<ValueError>("roll: ", shift.size(), " shifts ", shift, " for ", axes.list().size(), " axes ",
+                            axes.list());
   }
   IntList total(x.shape().size(), 0);
   for (std::size_t i = 0; i < count; ++i) {

@@ -462,8 +462,8 @@ Kept<M> nms(const Tensor<M>& boxes, const std::type_identity_t<Tensor<M>>& score
   if (rank > 2) {
     const Shape batch(std::span(boxes.shape().data(), rank - 2));
     if (scores.shape() != Shape(std::span(boxes.shape().data(), rank - 1))) {
-      throw ShapeError(
-          core::text("nms: a score for each of the boxes ", boxes.shape(), " is needed, not shape ", scores.shape()));
+      core::throw_error<ShapeError>("nms: a score for each of the boxes ", boxes.shape(), " is needed, not shape ",
+                                    scores.shape());
     }
     if (boxes.shape()[rank - 1] != 4) {
       core::throw_error<ShapeError>("nms: boxes (..., count, 4) are needed, not ", boxes.shape());

@@ -16,7 +16,7 @@ namespace {
 
 using core::emit;
 using core::OpId;
-using core::text;
+using core::throw_error;
 using T = core::AnyTensor;
 
 // An index list in normal form: a slice of every axis of x, then axes dropped (integers) and added (newaxis), then,

@@ -96,9 +96,9 @@ Tensor<M> cross_entropy(const Tensor<M>& logits, const std::type_identity_t<Tens
   const Shape rows(std::span<const std::int64_t>(logits.shape().data(), logits.shape().size() - 1));
   if (is_floating(labels.dtype())) {
     if (labels.shape() != logits.shape()) {
-      throw ShapeError(
-          core::text("cross_entropy: distributions ", labels.shape(), " must have the logits' shape ", logits.shape(),
-                     labels.shape() == rows ? "; class labels are integers: labels.astype(DType::i64)" : ""));
+      core::throw_error<ShapeError>(
+          "cross_entropy: distributions ", labels.shape(), " must have the logits' shape ", logits.shape(),
+          labels.shape() == rows ? "; class labels are integers: labels.astype(DType::i64)" : "");
     }
     return negate(mean(sum(scores * labels, -1)));
   }

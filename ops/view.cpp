@@ -213,8 +213,8 @@ Value reshaped(const Value& x, const Shape& shape) {
     if (target[i] == -1 && !open) {
       open = i;
     } else if (target[i] < 0) {
-      throw ShapeError(
-          core::text("reshape: ", shape, " has ", target[i] == -1 ? "more than one -1" : "a negative length"));
+      core::throw_error<ShapeError>("reshape: ", shape, " has ",
+                                    target[i] == -1 ? "more than one -1" : "a negative length");
     } else if (__builtin_mul_overflow(known, target[i], &known)) {
       core::throw_error<ShapeError>("reshape: ", x.shape(), " has ", size, " elements, ", shape,
                                     " would have more than 63 bits can count");

@@ -38,8 +38,8 @@ std::vector<TensorType> infer_types(const OpDef& def, const Attributes& attribut
   const auto check = [&](std::span<const TensorType> types) {
     for (const TensorType& type : types) {
       if (!is_complex(type.dtype)) continue;
-      throw TypeError(
-          text(def.name, ": elements of type ", type.dtype, " are not accepted; take real, imag or abs of them first"));
+      throw_error<TypeError>(def.name, ": elements of type ", type.dtype,
+                             " are not accepted; take real, imag or abs of them first");
     }
   };
   const bool refuses = !def.is(Traits::takes_complex);

@@ -143,12 +143,12 @@ std::int64_t window_count(std::string_view op, std::int64_t size, std::int64_t w
   std::int64_t padded = 0;
   if (window < 1 || __builtin_mul_overflow(window - 1, dilation, &reach) || __builtin_add_overflow(reach, 1, &reach) ||
       __builtin_add_overflow(size, before, &padded) || __builtin_add_overflow(padded, after, &padded)) {
-    throw ShapeError(
-        text(op, ": a window of ", window, " elements, ", dilation, " apart, does not fit an axis of ", size));
+    throw_error<ShapeError>(op, ": a window of ", window, " elements, ", dilation, " apart, does not fit an axis of ",
+                            size);
   }
   if (reach > padded) {
-    throw ShapeError(
-        text(op, ": the window reaches over ", reach, " elements, but the padded input has only ", padded));
+    throw_error<ShapeError>(op, ": the window reaches over ", reach, " elements, but the padded input has only ",
+                            padded);
   }
   return (padded - reach) / stride + 1;
 }

@@ -38,8 +38,8 @@ void check_range(const std::string& device, std::string_view what, core::Address
   check(clGetMemObjectInfo(memory_of(address), CL_MEM_SIZE, sizeof whole, &whole, nullptr), "clGetMemObjectInfo",
         device);
   if (address.offset > whole || bytes > whole - address.offset) {
-    throw DeviceError(
-        text(device, ": ", what, " of ", bytes, " bytes at ", address.offset, " leaves a buffer of ", whole, " bytes"));
+    core::throw_error<DeviceError>(device, ": ", what, " of ", bytes, " bytes at ", address.offset,
+                                   " leaves a buffer of ", whole, " bytes");
   }
 }
 
@@ -72,8 +72,8 @@ OpenClDevice::OpenClDevice(std::string name, cl_device_id id, Style style, std::
 core::BufferRef OpenClDevice::allocate(std::size_t bytes) {
   core::AllocationLimit::require(*this, bytes);
   if (bytes > context_.max_buffer) {
-    throw_error<DeviceError>(context_.name, ": cannot allocate ", bytes,
-                             " bytes: the largest buffer of this device is ", context_.max_buffer, " bytes");
+    core::throw_error<DeviceError>(context_.name, ": cannot allocate ", bytes,
+                                   " bytes: the largest buffer of this device is ", context_.max_buffer, " bytes");
   }
   // Memory that the host can see as it lies, where there is such memory.
   const cl_mem_flags flags = CL_MEM_READ_WRITE | (context_.shares_host_memory ? CL_MEM_ALLOC_HOST_PTR : 0);
@@ -239,7 +239,7 @@ LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
   if (!supports(step.op, inputs, outputs)) {
     std::string types;
     for (const DType type : inputs) types += text(types.empty() ? "" : ", ", type);
-    throw_error<DeviceError>(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")");
+    core::throw_error<DeviceError>(context_.name, ": no kernel for ", core::definition(step.op).name, "(", types, ")");
   }
   LaunchPlan plan;
   plan.name = core::definition(step.op).name;
@@ -247,7 +247,7 @@ LaunchPlan OpenClDevice::launch_plan_of(const core::Step& step) const {
     return plan;
   }
   const auto append = find_family(step.op).append;
-  if (append == nullptr) throw_error<DeviceError>(context_.name, ": ", plan.name, " is prepared in another way");
+  if (append == nullptr) core::throw_error<DeviceError>(context_.name, ": ", plan.name, " is prepared in another way");
   append(plan, context_, step);
   if (context_.ends_loops) watch_loops(plan, step.op);
   return plan;

@@ -253,8 +253,8 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
     if (i < cotangents.size()) {
       core::require("vjp", cotangents[i]);
       if (cotangents[i].shape() != roots[i].shape()) {
-        throw ShapeError(
-            core::text("vjp: cotangent ", cotangents[i].shape(), " for a result of shape ", roots[i].shape()));
+        core::throw_error<ShapeError>("vjp: cotangent ", cotangents[i].shape(), " for a result of shape ",
+                                      roots[i].shape());
       }
       weight = core::cast_to(cotangents[i], roots[i].dtype());
     } else {

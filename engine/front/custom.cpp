@@ -166,8 +166,8 @@ class CustomDefinition {
     for (const ArrayType& result : results) {
       for (const std::int64_t length : result.shape) {
         if (length >= 0) continue;
-        throw ShapeError(
-            core::text("'", name, "'", listed(inputs), ": a result of shape ", result.shape, " has a negative length"));
+        core::throw_error<ShapeError>("'", name, "'", listed(inputs), ": a result of shape ", result.shape,
+                                      " has a negative length");
       }
       ask(
           name, "result", [&] { return byte_count(result.dtype, result.shape); }, inputs);
@@ -190,8 +190,8 @@ namespace tyto TYTO_API {
 
 void* HostOperand::elements(DType asked, const char* role) const {
   if (asked != dtype()) {
-    throw TypeError(
-        core::text("'", *owner_, "': ", role, " ", index_, " is ", dtype(), shape(), ", asked for as ", asked));
+    core::throw_error<TypeError>("'", *owner_, "': ", role, " ", index_, " is ", dtype(), shape(), ", asked for as ",
+                                 asked);
   }
   return data_;
 }

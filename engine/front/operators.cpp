@@ -19,6 +19,7 @@ using core::as_attribute;
 using core::can_be_given;
 using core::OpDef;
 using core::text;
+using core::throw_error;
 using core::Traits;
 
 /// Draws take their number from the sequence, not from whoever calls.
@@ -100,8 +101,8 @@ class AttributeReader {
       if (std::find(known_.begin(), known_.end(), each.name) != known_.end()) continue;
       std::string names;
       for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
-      throw ValueError(
-          text(def_.name, ": has no attribute '", each.name, "'; it has ", names.empty() ? "none" : names));
+      throw_error<ValueError>(def_.name, ": has no attribute '", each.name, "'; it has ",
+                              names.empty() ? "none" : names);
     }
     return out;
   }

@@ -135,8 +135,8 @@ core::Array borrowed(const void* data, core::View view, DType dtype, std::functi
     if (__builtin_mul_overflow(view.shape[axis] - 1, view.strides[axis], &along) || along == INT64_MIN ||
         __builtin_add_overflow(reach, along < 0 ? -along : along, &reach) ||
         reach > INT64_MAX / static_cast<std::int64_t>(2 * size_of(dtype))) {
-      throw ShapeError(
-          core::text("borrow_strided: strides ", view.strides, " of shape ", view.shape, " reach further than memory"));
+      core::throw_error<ShapeError>("borrow_strided: strides ", view.strides, " of shape ", view.shape,
+                                    " reach further than memory");
     }
   }
   const core::ElementRange range = core::touched(view);
@@ -182,8 +182,8 @@ Value integer_draw(core::Mode mode, const Shape& shape, const IntegersOptions& o
   const double past = std::ldexp(1.0, bits);
   const double least = is_unsigned(o.dtype) ? 0 : -past;
   if (static_cast<double>(o.low) < least || static_cast<double>(o.high) > past) {
-    throw ValueError(
-        core::text("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ", o.dtype));
+    core::throw_error<ValueError>("integers: the range [", o.low, ", ", o.high, ") does not fit the elements' type ",
+                                  o.dtype);
   }
   return draw(mode, OpId::random_integers, shape, o.dtype, o.key, static_cast<double>(o.low),
               static_cast<double>(o.high));
@@ -200,8 +200,8 @@ Value ones_along(core::Mode mode, std::int64_t rows, std::int64_t columns, std::
 const void* elements_of(const Value& value, DType wanted) {
   core::require("data", value);
   if (value.dtype() != wanted) {
-    throw TypeError(
-        core::text("data: the elements are ", value.dtype(), ", read as ", wanted, "; cast first with astype"));
+    core::throw_error<TypeError>("data: the elements are ", value.dtype(), ", read as ", wanted,
+                                 "; cast first with astype");
   }
   const core::Array array = run::contiguous(run::to_device(run::contents(value), run::cpu_device()));
   // A share in the buffer keeps the pointer good, and keeps a later run from writing there.
@@ -305,8 +305,8 @@ Tensor<M> Tensor<M>::borrow_bytes(const void* data, const Shape& shape, const In
                                   std::function<void()> release) {
   check_shape("borrow_strided", shape);
   if (strides.size() != shape.size()) {
-    throw ShapeError(
-        core::text("borrow_strided: strides ", strides, " for shape ", shape, "; there is one for each axis"));
+    core::throw_error<ShapeError>("borrow_strided: strides ", strides, " for shape ", shape,
+                                  "; there is one for each axis");
   }
   return core::constant(mode_tag<M>, borrowed(data, {shape, strides, 0}, dtype, std::move(release)));
 }

@@ -60,8 +60,8 @@ void check_substitution(const Value& from, const Value& to) {
                                  "; cast it first");
   }
   if (from.shape() != to.shape()) {
-    throw ShapeError(
-        core::text("substitute: a tensor of shape ", to.shape(), " cannot stand in for one of shape ", from.shape()));
+    core::throw_error<ShapeError>("substitute: a tensor of shape ", to.shape(), " cannot stand in for one of shape ",
+                                  from.shape());
   }
 }
 
@@ -115,11 +115,11 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
       const bool given = node->mode() != core::Mode::lazy || core::definition(node->op()).max_inputs == 0 ||
                          node->op() == core::OpId::read || is_replaced(*node);
       if (given || node->sequence() < oldest) continue;
-      throw GraphError(
-          core::text("substitute: a part of x, ", core::definition(node->op()).name, " of ",
-                     name_of(node->result(0).type.dtype), node->result(0).type.shape,
-                     ", is computed already and no longer knows of what; substitute before it is read, or replace a ",
-                     "placeholder, which nothing that is computed hangs on"));
+      core::throw_error<GraphError>(
+          "substitute: a part of x, ", core::definition(node->op()).name, " of ", name_of(node->result(0).type.dtype),
+          node->result(0).type.shape,
+          ", is computed already and no longer knows of what; substitute before it is read, or replace a ",
+          "placeholder, which nothing that is computed hangs on");
     }
     std::vector<Value> operands;
     bool changed = false;

@@ -81,11 +81,11 @@ void refuse_rebinding(std::span<const Rebinding> rebound) {
   }
   for (const Rebinding& each : rebound) {
     if (!depends_on(*each.name->value, each.before)) continue;
-    throw GraphError(
-        core::text("compile: a tensor of shape ", each.before.shape(),
-                   " from outside was rebound inside a compiled function, whose later calls would not see its new "
-                   "value; make it a "
-                   "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value"));
+    core::throw_error<GraphError>(
+        "compile: a tensor of shape ", each.before.shape(),
+        " from outside was rebound inside a compiled function, whose later calls would not see its new "
+        "value; make it a "
+        "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value");
   }
 }
 

@@ -302,8 +302,8 @@ Tensor<M> delay(const Shape& shape, DType dtype,
     const Tensor<Eager> result = function(arguments);
     core::require("delay", result);
     if (result.shape() != shape || result.dtype() != dtype) {
-      throw ShapeError(
-          core::text("delay: the function yields ", result.dtype(), result.shape(), ", declared were ", dtype, shape));
+      core::throw_error<ShapeError>("delay: the function yields ", result.dtype(), result.shape(), ", declared were ",
+                                    dtype, shape);
     }
     const core::Array array = run::to_device(run::contiguous(run::contents(result)), run::cpu_device());
     const std::size_t width = size_of(dtype);

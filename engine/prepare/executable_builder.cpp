@@ -236,8 +236,8 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
   }
   const bool is_region = op == OpId::loop || op == OpId::branch;
   if (!on_host && split_ && !is_region && !device_.supports(op, input_types, output_types)) {
-    throw DeviceError(
-        core::text(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ", output_types[0]));
+    core::throw_error<DeviceError>(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ",
+                                   output_types[0]);
   }
   core::Device& device = on_host ? host_ : device_;
   // Kernels that write at the start of their address are given an address further on, regions also for what they read.

@@ -121,8 +121,8 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   contents_ = nullptr;  // before there are others
   auto [current, known] = weights_->current_with_contents();
   if (!current) {
-    throw GraphError(
-        core::text("input '", weights_->name(), "' of shape ", weights_->type().shape, " was given no value"));
+    core::throw_error<GraphError>("input '", weights_->name(), "' of shape ", weights_->type().shape,
+                                  " was given no value");
   }
   const core::Array read_plain = known ? known : read(current);
   if (!known) {

@@ -22,8 +22,8 @@ void require_numbers(std::int64_t rows, std::int64_t columns) {
 void Limits::add_weights(const std::string& where, std::size_t bytes) {
   if (!bounds_bytes()) return;
   if (bytes > bytes_left()) {
-    throw LimitError(
-        core::text(where, " has ", bytes, " bytes where weights before it have ", weights_, "; max_bytes is ", bytes_));
+    core::throw_error<LimitError>(where, " has ", bytes, " bytes where weights before it have ", weights_,
+                                  "; max_bytes is ", bytes_);
   }
   weights_ += bytes;
 }
@@ -32,8 +32,8 @@ void Limits::check_result(const std::string& where, const Array& result) {
   if (!bounds_bytes()) return;
   const auto bytes = static_cast<std::size_t>(result.size()) * size_of(result.dtype());
   if (bytes > bytes_) {
-    throw LimitError(
-        core::text(where, ": a result of shape ", result.shape(), " has ", bytes, " bytes; max_bytes is ", bytes_));
+    core::throw_error<LimitError>(where, ": a result of shape ", result.shape(), " has ", bytes,
+                                  " bytes; max_bytes is ", bytes_);
   }
   if (bytes <= largest_bytes_) return;
   largest_bytes_ = bytes;

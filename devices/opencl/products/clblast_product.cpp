@@ -23,9 +23,9 @@ void check_blast(CLBlastStatusCode status, const std::string& what) {
   if (status == CLBlastSuccess) return;
   // Its own codes lie beyond those of OpenCL.
   if (static_cast<int>(status) <= -1000) {
-    throw_error<DeviceError>(what, ": CLBlast: clblast::StatusCode ", static_cast<int>(status));
+    core::throw_error<DeviceError>(what, ": CLBlast: clblast::StatusCode ", static_cast<int>(status));
   }
-  throw_error<DeviceError>(what, ": ", failure("CLBlast", static_cast<cl_int>(status)));
+  core::throw_error<DeviceError>(what, ": ", failure("CLBlast", static_cast<cl_int>(status)));
 }
 
 template <class T>

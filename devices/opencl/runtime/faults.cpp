@@ -50,9 +50,9 @@ std::string_view name_of(std::int64_t code) { return core::definition(static_cas
 
 [[noreturn]] void raise(const std::string& device, std::int32_t code, std::int64_t number, std::int64_t length) {
   if (code == Faults::loops_ended) {
-    throw_error<DeviceError>(device, ": ", name_of(number),
-                             ": the driver ended loops of the kernel before they were done, ",
-                             "as llvmpipe does after 65,535 iterations; take fewer elements, or the device cpu");
+    core::throw_error<DeviceError>(device, ": ", name_of(number),
+                                   ": the driver ended loops of the kernel before they were done, ",
+                                   "as llvmpipe does after 65,535 iterations; take fewer elements, or the device cpu");
   }
   if (code < Faults::loops_ended) {
     const auto place = static_cast<std::size_t>(Faults::loops_ended - 1 - code);
@@ -60,7 +60,7 @@ std::string_view name_of(std::int64_t code) { return core::definition(static_cas
   }
   const std::string_view name = name_of(code);
   if (code == Faults::code_of(OpId::histogram)) {
-    throw_error<ValueError>(name, ": edges must ascend, but edge ", number, " is below edge ", number - 1);
+    core::throw_error<ValueError>(name, ": edges must ascend, but edge ", number, " is below edge ", number - 1);
   }
   throw IndexError(core::message_of_index(core::written_as(static_cast<OpId>(code - 1)), number, length));
 }

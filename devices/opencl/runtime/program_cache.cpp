@@ -124,8 +124,8 @@ ProgramHandle ProgramCache::compile(const ProgramSource& source, const std::stri
   check(status, "clCreateProgramWithSource", source.what);
   status = clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS) {
-    throw DeviceError(
-        core::text(source.what, ": ", failure("clBuildProgram", status), '\n', build_log(program.get(), device_)));
+    core::throw_error<DeviceError>(source.what, ": ", failure("clBuildProgram", status), '\n',
+                                   build_log(program.get(), device_));
   }
   return program;
 }

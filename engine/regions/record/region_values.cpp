@@ -84,8 +84,8 @@ std::int64_t rows_of(std::string_view op, std::span<const Value> stacks) {
       core::throw_error<ShapeError>(op, ": xs ", i, " is ", shown(stacks[i]), "; it has no axis to take rows along");
     }
     if (stacks[i].shape()[0] != stacks[0].shape()[0]) {
-      throw ShapeError(
-          core::text(op, ": xs ", i, " has ", stacks[i].shape()[0], " rows, xs 0 has ", stacks[0].shape()[0]));
+      core::throw_error<ShapeError>(op, ": xs ", i, " has ", stacks[i].shape()[0], " rows, xs 0 has ",
+                                    stacks[0].shape()[0]);
     }
   }
   return stacks[0].shape()[0];
