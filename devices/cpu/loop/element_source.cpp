@@ -7,10 +7,18 @@
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/loop/jit/row_layouts.hpp"
+#include "devices/cpu/loop/jit/transposed_copies.hpp"
+#include "devices/cpu/reduce/fold_traversal.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
 namespace {
+
+/// From so many lines on it pays to copy the operands that lie across them.
+constexpr std::int64_t least_lines = 4;
+/// Shorter lines are gathered.
+constexpr std::int64_t shortest_copied = 64;
 
 /// Calls body(runner) with the program's operands in their places.
 template <class Body>
@@ -33,7 +41,16 @@ std::byte* before(void* memory, std::int64_t first, std::size_t bytes) {
 
 void ElementSource::produce(Addresses inputs, Range elements, std::byte* to) const {
   if (elements.size() <= 0) return;
-  run(*elements_, inputs, before(to, elements.begin, width_), [&](RangeRunner& runner) {
+  const Range lines{(elements.begin + length_ - 1) / length_, elements.end / length_};
+  if (programs_.across != nullptr && lines.size() >= least_lines) {
+    const std::int64_t begin = lines.begin * length_, end = lines.end * length_;
+    const auto behind = [&](std::int64_t at) { return to + static_cast<std::size_t>(at - elements.begin) * width_; };
+    produce(inputs, {elements.begin, begin}, to);
+    run(*programs_.across, inputs, before(behind(begin), begin, width_),
+        [&](RangeRunner& runner) { runner.run_rows(lines, length_); });
+    return produce(inputs, {end, elements.end}, behind(end));
+  }
+  run(*programs_.elements, inputs, before(to, elements.begin, width_), [&](RangeRunner& runner) {
     std::int64_t at = elements.begin;
     const auto part = [&](Range columns) {
       runner.run_columns({at / length_, at / length_ + 1}, columns, length_);
@@ -49,17 +66,32 @@ void ElementSource::produce(Addresses inputs, Range elements, std::byte* to) con
   });
 }
 
+std::int64_t ElementSource::produce_parts(Addresses inputs, std::int64_t first, std::int64_t step, std::int64_t count,
+                                          std::int64_t width, std::byte* to) const {
+  const std::int64_t line = first / length_, column = first % length_, pitch = programs_.part_pitch;
+  if (programs_.across_parts != nullptr && step == length_ && count >= least_lines && column + width <= length_) {
+    run(*programs_.across_parts, inputs, before(to, line * pitch + column, width_), [&](RangeRunner& runner) {
+      runner.run_columns({line, line + count}, {column, column + width}, length_);
+    });
+    return pitch;
+  }
+  for (std::int64_t part = 0; part < count; ++part, first += step, to += static_cast<std::size_t>(width) * width_) {
+    produce(inputs, {first, first + width}, to);
+  }
+  return width;
+}
+
 void ElementSource::sum(Addresses inputs, Range elements, double* sum) const {
   const std::int64_t line = elements.begin / summed_, first = line * summed_;
   double total = 0;
-  run(*sums_, inputs, before(&total, line, sizeof total), [&](RangeRunner& runner) {
+  run(*programs_.sums, inputs, before(&total, line, sizeof total), [&](RangeRunner& runner) {
     runner.run_columns({line, line + 1}, {elements.begin - first, elements.end - first}, summed_);
   });
   *sum += total;
 }
 
 void ElementSource::sum_lines(Addresses inputs, Range lines, double* sums) const {
-  run(*sums_, inputs, before(sums, lines.begin, sizeof *sums),
+  run(*programs_.sums, inputs, before(sums, lines.begin, sizeof *sums),
       [&](RangeRunner& runner) { runner.run_rows(lines, summed_); });
 }
 
@@ -68,8 +100,35 @@ std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound
   const core::Operand& output = bound.outputs[0];
   std::vector<core::Operand> operands = bound.inputs;
   operands.push_back(output);
-  const std::int64_t length = jit::RowLayouts::longest(operands).length();
-  std::shared_ptr<const RangeProgram> sums;
+  const jit::RowLayouts layouts = jit::RowLayouts::longest(operands);
+  const std::int64_t length = layouts.length();
+  ElementSource::Programs programs;
+  programs.elements = prepare_ranges(bound, length, {}, choice);
+  // Operands that lie across the lines are copied for as many of these as their cache lines have elements. Wide ones
+  // are gathered as fast.
+  RangePolicy policy;
+  std::int64_t rows = 1, copied = 0;
+  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+    const auto width = static_cast<std::int64_t>(size_of(operands[i].dtype));
+    const std::int64_t of_line = machine::cache_line / width;
+    const bool across = width < 8 && length >= shortest_copied && layouts.rows() >= of_line &&
+                        copied < jit::TransposedCopies::most && layouts.is_transposed(i, operands[i].dtype);
+    policy.transposed.push_back(across);
+    copied += across ? 1 : 0;
+    if (across) rows = std::max(rows, of_line);
+  }
+  if (copied != 0) {
+    programs.across = prepare_ranges(bound, length, policy, choice);
+    programs.part_pitch = FoldTraversal::columns_at_once(static_cast<std::int64_t>(size_of(output.dtype)));
+    if (length > programs.part_pitch) {
+      core::Operand parts = output;
+      for (std::int64_t& stride : parts.view.strides) {
+        if (stride >= length) stride = stride / length * programs.part_pitch;
+      }
+      const core::BoundLoop of_parts = bound_loop(bound.loop.program, bound.inputs, {parts});
+      programs.across_parts = prepare_ranges(of_parts, length, policy, choice);
+    }
+  }
   if (summed > 1) {
     const Shape& shape = output.view.shape;
     core::LoopProgram program = bound.loop.program;
@@ -82,10 +141,10 @@ std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound
       lines.strides[axis] = inside < summed ? 0 : lines.strides[axis] / summed;
       inside *= shape[axis];
     }
-    sums = prepare_ranges(bound_loop(std::move(program), bound.inputs, {{DType::f64, lines}}), summed, {}, choice);
+    programs.sums =
+        prepare_ranges(bound_loop(std::move(program), bound.inputs, {{DType::f64, lines}}), summed, {}, choice);
   }
-  return std::make_shared<const ElementSource>(prepare_ranges(bound, length, {}, choice), length, size_of(output.dtype),
-                                               std::move(sums), summed);
+  return std::make_shared<const ElementSource>(std::move(programs), length, rows, size_of(output.dtype), summed);
 }
 
 }  // namespace tyto::cpu

@@ -14,24 +14,36 @@ namespace tyto::cpu {
 /// The only output of a loop, computed in lines of `length` elements, and where `sums` is not null its sums.
 class ElementSource {
  public:
-  ElementSource(std::shared_ptr<const RangeProgram> elements, std::int64_t length, std::size_t width,
-                std::shared_ptr<const RangeProgram> sums, std::int64_t summed)
-      : elements_(std::move(elements)), sums_(std::move(sums)), length_(length), summed_(summed), width_(width) {}
+  /// Programs for all lines, for several lines of which operands lie across (null: none do), and for parts of such
+  /// lines, `part_pitch` elements apart.
+  struct Programs {
+    std::shared_ptr<const RangeProgram> elements, across, across_parts, sums;
+    std::int64_t part_pitch = 0;
+  };
+
+  ElementSource(Programs programs, std::int64_t length, std::int64_t rows, std::size_t width, std::int64_t summed)
+      : programs_(std::move(programs)), length_(length), rows_(rows), summed_(summed), width_(width) {}
 
   /// Rough cost of all elements on one thread.
-  double nanoseconds() const { return elements_->nanoseconds(); }
+  double nanoseconds() const { return programs_.elements->nanoseconds(); }
+  /// How many elements are to be computed together, at the least: lines of which operands lie across.
+  std::int64_t at_once() const { return programs_.across == nullptr ? 1 : rows_ * length_; }
   /// Writes the elements with these numbers (in row-major order) to `to`, without gaps.
   void produce(Addresses inputs, Range elements, std::byte* to) const;
+  /// Writes `count` parts of lines, from element `first` on, `width` elements each; returns how many elements lie from
+  /// the beginning of one to that of the next.
+  std::int64_t produce_parts(Addresses inputs, std::int64_t first, std::int64_t step, std::int64_t count,
+                             std::int64_t width, std::byte* to) const;
   /// Whether it can sum without writing, as machine code does.
-  bool sums() const { return sums_ != nullptr; }
+  bool sums() const { return programs_.sums != nullptr; }
   /// Adds the elements with these numbers, of one line, to a double, as Fold::sum adds a line in memory.
   void sum(Addresses inputs, Range elements, double* sum) const;
   /// The same for each of these whole lines, to doubles that are 0.
   void sum_lines(Addresses inputs, Range lines, double* sums) const;
 
  private:
-  std::shared_ptr<const RangeProgram> elements_, sums_;
-  std::int64_t length_, summed_;
+  Programs programs_;
+  std::int64_t length_, rows_, summed_;
   std::size_t width_;  // bytes of an element
 };
 

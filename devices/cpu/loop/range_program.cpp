@@ -70,7 +70,7 @@ std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound,
   if (wants_machine_code(choice)) {
     if (auto ranges = jit::prepare_loop_ranges(bound, length, policy, choice.set())) return ranges;
   }
-  if (core::has_reductions(bound.loop.program)) return nullptr;
+  if (core::has_reductions(bound.loop.program) || !policy.transposed.empty()) return nullptr;
   return prepare_tile_ranges(bound, choice.set());
 }
 

@@ -56,14 +56,18 @@ class RangeProgram {
   }
 };
 
-/// How operands larger than the caches are accessed. The interpreter ignores it.
+/// How operands are accessed that are larger than the caches or lie across the lines. The interpreter ignores the
+/// former.
 struct RangePolicy {
   bool non_temporal = false;     ///< results are written with non-temporal stores, unless they lie over inputs
   std::vector<bool> prefetched;  ///< by input: its elements further on are prefetched; empty: none
+  /// By input, up to TransposedCopies::most: its memory runs across the lines, of which copies are made. Empty: none.
+  std::vector<bool> transposed;
 };
 
 /// Lines of `length` elements. The first output is dense; an output that is a reduction gets the partial result of each
-/// line (jit::partial_type). Null where the program has reductions and there is no machine code for it.
+/// line (jit::partial_type). Null where the program has reductions, or transposed inputs instead, and there is no
+/// machine code for it; with transposed inputs the first output may have gaps between lines.
 std::shared_ptr<const RangeProgram> prepare_ranges(const core::BoundLoop& bound, std::int64_t length,
                                                    const RangePolicy& policy = {}, const KernelChoice& choice = {});
 

@@ -74,10 +74,8 @@ std::size_t copied_row_bytes(DType type, std::int64_t length) {
 }
 
 std::shared_ptr<const RangeProgram> prepare_transposed_rows(const core::Operand& operand, std::int64_t length) {
-  const std::size_t width = size_of(operand.dtype);
   const auto layouts = jit::RowLayouts::of({&operand, 1}, length);
-  if (!layouts || length == 1 || width > 8 || layouts->access(0) != jit::Access::strided) return nullptr;
-  if (layouts->row(0) != static_cast<std::ptrdiff_t>(width)) return nullptr;
+  if (!layouts || !layouts->is_transposed(0, operand.dtype)) return nullptr;
   return std::make_shared<const TransposedRows>(
       *layouts, operand.dtype, machine::transposed_element * static_cast<double>(operand.view.count()));
 }

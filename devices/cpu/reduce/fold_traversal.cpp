@@ -22,8 +22,7 @@ FoldTraversal::FoldTraversal(const core::Step& step, const Traits& traits)
   outer = iterator_over(axes.kept, axes.in, axes.out);
   around = iterator_over(axes.folded, 0, 0);
 
-  // A row of 4 KB at a time leaves room in L1 for the sums of its columns.
-  chunk = std::min(width, element_bytes == 8 ? fold_columns / 2 : fold_columns);
+  chunk = std::min(width, columns_at_once(element_bytes));
   chunks = (width + std::max<std::int64_t>(chunk, 1) - 1) / std::max<std::int64_t>(chunk, 1);
   choose_groups(traits);
   choose_pieces();

@@ -27,6 +27,10 @@ struct FoldTraversal {
 
   FoldTraversal(const core::Step& step, const Traits& traits);
 
+  /// A row of 4 KB at a time leaves room in L1 for the sums of its columns.
+  static constexpr std::int64_t columns_at_once(std::int64_t element_bytes) {
+    return element_bytes == 8 ? fold_columns / 2 : fold_columns;
+  }
   /// Rows that are folded together.
   static constexpr std::int64_t rows_at_once = 32;
 

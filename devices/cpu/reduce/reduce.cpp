@@ -43,10 +43,12 @@ class ReduceKernel final : public core::Kernel {
     if (divides && choice.threads > 0) team_.count = choice.threads;
     else if (divides) team_ = team_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
     if (source_ == nullptr) return;
+    constexpr std::int64_t largest_part = 8 * source_part;
+    part_ = std::clamp((source_->at_once() + source_part - 1) / source_part * source_part, source_part, largest_part);
     // One part of a line, or the rows that are folded together.
     const std::int64_t across = traversal_.group > 1 ? traversal_.group * traversal_.width : traversal_.chunk;
     const auto bytes =
-        static_cast<std::size_t>(std::max(source_part, traversal_.source_rows * across) * traversal_.element_bytes);
+        static_cast<std::size_t>(std::max(part_, traversal_.source_rows * across) * traversal_.element_bytes);
     if (bytes <= own_buffer) return;
     produced_at_ = layout_.reserve_each(static_cast<std::size_t>(team_.count), bytes, produced_stride_);
   }
@@ -91,8 +93,8 @@ class ReduceKernel final : public core::Kernel {
   }
 
  private:
-  /// Elements of a line computed at once: as many as, or a multiple of as many as, all loops add up before they add to
-  /// the partial result, so that parts give the bits of the whole.
+  /// Elements of a line computed at once, or a multiple: as many as, or a multiple of as many as, all loops add up
+  /// before they add to the partial result, so that parts give the bits of the whole.
   static constexpr std::int64_t source_part = 4096;
   /// Bytes for computed elements in a thread's own frame; more than that is planned as workspace.
   static constexpr std::size_t own_buffer = machine::first_level_cache;
@@ -171,8 +173,8 @@ class ReduceKernel final : public core::Kernel {
       return;
     }
     if (!traversal_.in_columns) {
-      for (std::int64_t at = elements.begin; at < elements.end; at += source_part) {
-        const std::int64_t count = std::min(source_part, elements.end - at);
+      for (std::int64_t at = elements.begin; at < elements.end; at += part_) {
+        const std::int64_t count = std::min(part_, elements.end - at);
         produce(origin + at, count, 0);
         loops_.line(in.buffer, count, 1, first, second, at - elements.begin);
       }
@@ -186,13 +188,14 @@ class ReduceKernel final : public core::Kernel {
     }
     for (std::int64_t at = elements.begin; at < elements.end; at += FoldTraversal::rows_at_once) {
       const std::int64_t rows = std::min(FoldTraversal::rows_at_once, elements.end - at);
+      std::int64_t step = width;
       if (width == traversal_.line_stride) {
         produce(origin + at * traversal_.line_stride, rows * width, 0);
       } else {
-        for (std::int64_t row = 0; row < rows; ++row)
-          produce(origin + (at + row) * traversal_.line_stride, width, row * width);
+        step = source_->produce_parts(in.inputs, origin + at * traversal_.line_stride, traversal_.line_stride, rows,
+                                      width, in.buffer);
       }
-      loops_.columns(in.buffer, rows, width, width, first, second, at - elements.begin);
+      loops_.columns(in.buffer, rows, step, width, first, second, at - elements.begin);
     }
   }
 
@@ -310,6 +313,7 @@ class ReduceKernel final : public core::Kernel {
   FoldTraversal traversal_;
   FoldRules rules_;
   std::int64_t out_size_, results_;
+  std::int64_t part_ = source_part;  // elements of a line computed at once
   bool joined_apart_ = false;
   TeamRequest team_;
   WorkspaceLayout layout_;

@@ -133,6 +133,72 @@ TEST_CASE("wide elements that are read once are copied where they come from memo
   CHECK(copies(8001, 256) == 1);
 }
 
+namespace {
+
+/// The sum or product of `a - b` over some axes, computed as it is read.
+std::vector<std::byte> reduced(OpId op, DType dtype, const IntList& axes, const StoredTensor& a,
+                               const StoredTensor& b) {
+  const Shape& shape = a.view.shape;
+  core::LoopAttributes group{shape, axes, {}};
+  const DType total = is_floating(dtype) ? dtype : DType::i64;
+  group.program.inputs = 2;
+  group.program.instructions = {{OpId::subtract, dtype, {0, 1}}, {op, total, {2}}};
+  group.program.outputs = {3};
+  Shape rest = shape;
+  for (const std::int64_t axis : axes) rest[static_cast<std::size_t>(axis)] = 1;
+  StoredTensor found = StoredTensor::dense(total, rest);
+  const core::Attributes attributes = group;
+  const core::Operand from[] = {a.operand(), b.operand()}, to = found.operand();
+  const core::Address read[] = {{const_cast<std::byte*>(a.memory.data()), 0},
+                                {const_cast<std::byte*>(b.memory.data()), 0}};
+  const core::Address written{found.memory.data(), 0};
+  const auto kernel = device().prepare({OpId::fused, &attributes, from, {&to, 1}});
+  std::vector<std::byte> workspace(kernel->workspace() + 64);
+  auto* const aligned =
+      reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~std::uintptr_t{63});
+  kernel->launch(read, {&written, 1}, {aligned, 0});
+  return found.memory;
+}
+
+}  // namespace
+
+TEST_CASE("reductions add up what lies across in the order of copies") {
+  const View views[] = {across_rows(17, 64),
+                        across_rows(100, 100),
+                        across_rows(333, 128),
+                        across_rows(40, 1000),
+                        across_rows(129, 1500),
+                        across_rows(70, 2600),
+                        across_rows(5000, 70),
+                        across_rows(7, 3000),
+                        {{5, 66, 70}, {66 * 70, 1, 66}, 0},
+                        {{66, 5, 70}, {1, 66 * 70, 66}, 0},
+                        {{50, 300}, {1, 2 * 50}, 3}};
+  std::mt19937 random(23);
+  for (const DType dtype : {DType::f32, DType::f16, DType::i32, DType::u8, DType::f64}) {
+    std::uniform_int_distribution<int> number(is_unsigned(dtype) ? 0 : -40, 40);
+    for (const View& across : views) {
+      CAPTURE(name_of(dtype));
+      CAPTURE(across.shape);
+      StoredTensor a(dtype, across), c(dtype, across);
+      StoredTensor dense_a = StoredTensor::dense(dtype, across.shape), dense_c = dense_a, b = dense_a;
+      for (std::int64_t i = 0; i < across.count(); ++i) {
+        const double value = number(random) / (is_floating(dtype) ? 7.0 : 1.0), other = number(random) / 3;
+        a.put(i, value), dense_a.put(i, value), c.put(i, other), dense_c.put(i, other), b.put(i, number(random));
+      }
+      IntList all;
+      for (std::int64_t axis = 0; axis < across.rank(); ++axis) all.push_back(axis);
+      for (const IntList& axes : {all, IntList{0}, IntList{1}}) {
+        for (const OpId op : {OpId::sum, OpId::prod}) {
+          CHECK(reduced(op, dtype, axes, a, b) == reduced(op, dtype, axes, dense_a, b));
+          CHECK(reduced(op, dtype, axes, b, a) == reduced(op, dtype, axes, b, dense_a));
+          CHECK(reduced(op, dtype, axes, a, c) == reduced(op, dtype, axes, dense_a, dense_c));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("as many operands that lie across rows as a loop has, and more than are copied") {
   constexpr std::int64_t rows = 70, length = 90;
   constexpr std::uint16_t operands = 7;

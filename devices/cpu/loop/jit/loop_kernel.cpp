@@ -6,9 +6,9 @@
 #include <array>
 
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/loop/jit/transposed_copies.hpp"
 #include "devices/cpu/loop/loop_geometry.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -21,23 +21,11 @@ namespace {
 constexpr std::int64_t rectangle_elements = 16384;
 constexpr std::int64_t shortest_rectangle = 1024, grain = 64;
 constexpr std::int64_t crossed_columns = 64, crossed_rows = 256;
-/// Of rectangles that are transposed: rows of so many bytes, and bytes of all copies.
-constexpr std::size_t transposed_bytes = 512, copies_bytes = 72 * 1024;
-constexpr std::size_t most_transposed = 4;
-
-/// An input whose memory runs along the rows' axis: of each rectangle a transposed copy is made, which the code reads
-/// as it reads any rows.
-struct Transposed {
-  std::size_t operand;
-  std::size_t width;  // bytes of an element
-  TransposeLoop copy;
-  std::size_t row = 0;  // bytes from one row of a copy to the next
-};
 
 class LoopKernel final : public core::Kernel {
  public:
   LoopKernel(LoopGeometry geometry, std::size_t inputs, Compiled plain, Compiled non_temporal, double bytes,
-             int threads, std::vector<Transposed> transposed)
+             int threads, TransposedCopies transposed)
       : geometry_(std::move(geometry)),
         inputs_(inputs),
         plain_(std::move(plain.code)),
@@ -116,38 +104,14 @@ class LoopKernel final : public core::Kernel {
   }
 
   void take_blocks_to_transpose() {
-    std::size_t widest = 1;
-    for (const Transposed& each : transposed_) widest = std::max(widest, each.width);
-    const auto most = static_cast<std::int64_t>(transposed_bytes / widest);
-    // Equally wide ones: what is left over would be parts of vectors.
-    const std::int64_t across = (geometry_.columns + most - 1) / most;
-    block_columns_ = std::min(geometry_.columns, (geometry_.columns + 16 * across - 1) / (16 * across) * 16);
-    std::size_t bytes = 0;
-    for (Transposed& each : transposed_) {
-      // An odd number of cache lines: lines of one column of a copy fall into all sets of a cache.
-      const std::size_t whole = static_cast<std::size_t>(block_columns_) * each.width;
-      each.row = ((whole + machine::cache_line - 1) / machine::cache_line | 1) * machine::cache_line;
-      bytes += each.row;
-    }
-    // Whole squares of elements, and few blocks in a number that threads can share, as far as squares allow.
-    const std::int64_t most_rows = static_cast<std::int64_t>(copies_bytes / bytes) / 16 * 16;
-    const std::int64_t beside = across * geometry_.outer_count;
+    transposed_.cut(geometry_.columns);
+    block_columns_ = transposed_.columns();
+    // Few blocks in a number that threads can share, as far as whole squares allow.
+    const std::int64_t most_rows = transposed_.rows(), beside = transposed_.across() * geometry_.outer_count;
     std::int64_t blocks = (geometry_.rows + most_rows - 1) / most_rows;
     while (blocks * beside < 8 * team_.count && blocks * beside % team_.count != 0) ++blocks;
     block_rows_ = std::min(most_rows, ((geometry_.rows + blocks - 1) / blocks + 15) / 16 * 16);
     block_rows_ = std::min(block_rows_, geometry_.rows);
-  }
-
-  /// Copies the transposed operands of a rectangle, and lets the frame read the copies.
-  void transpose(Frame& frame, std::byte* copy) const {
-    for (const Transposed& each : transposed_) {
-      OperandPointers& from = frame.pointers[each.operand];
-      each.copy(copy, each.row / each.width, from.start, from.column, static_cast<std::size_t>(frame.rows),
-                static_cast<std::size_t>(frame.columns));
-      from.start = copy;
-      from.row = static_cast<std::ptrdiff_t>(each.row);
-      copy += static_cast<std::size_t>(frame.rows) * each.row;
-    }
   }
 
   void run_blocks(Addresses inputs, Addresses outputs, Range blocks) const {
@@ -157,7 +121,7 @@ class LoopKernel final : public core::Kernel {
 
   /// Apart, so that other launches have no such frame.
   [[gnu::noinline]] void run_transposing(Addresses inputs, Addresses outputs, Range blocks) const {
-    alignas(machine::cache_line) std::array<std::byte, copies_bytes> copies;
+    alignas(machine::cache_line) std::array<std::byte, TransposedCopies::bytes> copies;
     run(inputs, outputs, blocks, copies.data());
   }
 
@@ -204,7 +168,7 @@ class LoopKernel final : public core::Kernel {
         for (std::size_t i = 0; i < count; ++i) pointers[i].start += position * geometry_.layouts[i].outer[axis];
         if (axis == 0) break;
       }
-      transpose(frame, copies);
+      transposed_.take(frame, copies);
       function(&frame);
       block += taken;
       if (geometry_.crossed || column_blocks_ > 1) {
@@ -229,7 +193,7 @@ class LoopKernel final : public core::Kernel {
   LoopGeometry geometry_;
   std::size_t inputs_;
   std::shared_ptr<const MachineCode> plain_, non_temporal_;
-  std::vector<Transposed> transposed_;
+  TransposedCopies transposed_;
   std::int64_t block_columns_ = 1, block_rows_ = 1, column_blocks_ = 1, row_blocks_ = 1;
   TeamRequest team_;
 };
@@ -279,16 +243,14 @@ KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice)
   LoopGeometry geometry = loop_geometry(order_axes(inputs, outputs), 2);
   if (geometry.elements == 0) return no_work();
   std::vector<OperandSpec> from, to;
-  std::vector<Transposed> transposed;
+  TransposedCopies transposed;
   double read = 0, written = 0;  // bytes an element
   for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const bool is_input = i < inputs.size();
-    const bool copied = is_input && transposed.size() < most_transposed && is_transposed(geometry, i, type);
+    const bool copied = is_input && transposed.has_room() && is_transposed(geometry, i, type);
     const Access access = copied ? Access::contiguous : access_of(geometry, geometry.layouts[i], type);
-    if (copied) {
-      transposed.push_back({i, size_of(type), tile_loops(choice.set()).transpose[width_index(type)]});
-    }
+    if (copied) transposed.add(i, type, choice.set());
     const Part part = is_input ? part_of(bound.input_of, i) : part_of(bound.output_of, i - inputs.size());
     const bool every_second =
         !copied && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != Part::whole);

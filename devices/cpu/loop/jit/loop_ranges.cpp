@@ -10,6 +10,7 @@
 #include "devices/cpu/loop/jit/non_temporal.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/jit/row_layouts.hpp"
+#include "devices/cpu/loop/jit/transposed_copies.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -19,12 +20,14 @@ constexpr std::size_t most_places = 2 * most_operands;
 
 Compiled compile_rows(const core::LoopProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
                       const RowLayouts& layouts, InstructionSet set, Variant variant = Variant::rows,
-                      const std::vector<bool>& prefetched = {}) {
+                      const std::vector<bool>& prefetched = {}, const std::vector<bool>& transposed = {}) {
   std::vector<OperandSpec> from, to;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const DType type = operands[i].dtype;
-    const bool every_second = i < inputs && strides_by_two(type, layouts.column(i));
-    (i < inputs ? from : to).push_back({type, layouts.access(i), i < prefetched.size() && prefetched[i], every_second});
+    const bool copied = i < transposed.size() && transposed[i];
+    const bool every_second = i < inputs && !copied && strides_by_two(type, layouts.column(i));
+    const Access access = copied ? Access::contiguous : layouts.access(i);
+    (i < inputs ? from : to).push_back({type, access, i < prefetched.size() && prefetched[i], every_second});
   }
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (core::is_reduction(program, program.outputs[i])) to[i].access = Access::reduced;
@@ -35,6 +38,70 @@ Compiled compile_rows(const core::LoopProgram& program, std::span<const core::Op
 double nanoseconds_of(const Compiled& compiled, const core::View& view) {
   return compiled.nanoseconds * static_cast<double>(view.count());
 }
+
+/// The same where some inputs lie across the rows.
+class TransposingRanges final : public RangeProgram {
+ public:
+  TransposingRanges(RowLayouts layouts, std::size_t inputs, TransposedCopies transposed, const Compiled& code,
+                    double nanoseconds)
+      : layouts_(std::move(layouts)),
+        inputs_(inputs),
+        transposed_(std::move(transposed)),
+        code_(code.code),
+        nanoseconds_(nanoseconds) {}
+
+  double nanoseconds() const override { return nanoseconds_; }
+
+  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
+    Runner runner(*this);
+    then(context, runner);
+  }
+
+ private:
+  class Runner final : public RangeRunner {
+   public:
+    explicit Runner(const TransposingRanges& program) : program_(program) {}
+
+    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
+      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
+        starts_[i] = (i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_]).start;
+      }
+    }
+    void set_first_row(std::int64_t) override {}
+    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
+    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
+      const TransposedCopies& transposed = program_.transposed_;
+      const std::size_t count = program_.layouts_.count();
+      Frame all;
+      program_.layouts_.rectangles(all, {starts_.data(), count}, lines, columns, [&](const Frame&) {
+        Frame part;
+        for (std::int64_t row = 0; row < all.rows; row += transposed.rows()) {
+          for (std::int64_t column = 0; column < all.columns; column += transposed.columns()) {
+            part.rows = std::min(all.rows - row, transposed.rows());
+            part.columns = std::min(all.columns - column, transposed.columns());
+            std::copy_n(all.pointers, count, part.pointers);
+            for (OperandPointers& each : std::span(part.pointers, count)) {
+              each.start += row * each.row + column * each.column;
+            }
+            transposed.take(part, copies_.data());
+            program_.code_->entry()(&part);
+          }
+        }
+      });
+    }
+
+   private:
+    const TransposingRanges& program_;
+    std::array<std::byte*, most_places> starts_;
+    alignas(machine::cache_line) std::array<std::byte, TransposedCopies::bytes> copies_;
+  };
+
+  RowLayouts layouts_;
+  std::size_t inputs_;
+  TransposedCopies transposed_;
+  std::shared_ptr<const MachineCode> code_;
+  double nanoseconds_;
+};
 
 class LoopRanges final : public RangeProgram {
  public:
@@ -110,6 +177,18 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& b
   operands.insert(operands.end(), outputs.begin(), outputs.end());
   const auto layouts = RowLayouts::of(operands, length);
   if (!layouts || (length == 1 && reduces)) return nullptr;
+  if (!policy.transposed.empty()) {
+    TransposedCopies copies;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (policy.transposed[i]) copies.add(i, inputs[i].dtype, set);
+    }
+    copies.cut(length);
+    const Compiled code =
+        compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, {}, policy.transposed);
+    if (code.code == nullptr) return nullptr;
+    return std::make_shared<const TransposingRanges>(*layouts, inputs.size(), std::move(copies), code,
+                                                     nanoseconds_of(code, operands[0].view));
+  }
   Compiled plain = compile_rows(program, operands, inputs.size(), *layouts, set);
   if (plain.code == nullptr) return nullptr;
   const bool only_reduces =

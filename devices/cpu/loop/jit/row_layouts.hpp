@@ -23,14 +23,19 @@ class RowLayouts {
 
   std::size_t count() const { return layouts_.size(); }
   std::int64_t length() const { return length_; }
+  /// Rows of the last axis around them.
+  std::int64_t rows() const { return rows_; }
   Access access(std::size_t operand) const { return layouts_[operand].access; }
   /// Bytes from one element of a row to the next.
   std::ptrdiff_t column(std::size_t operand) const {
     return single_ ? layouts_[operand].row : layouts_[operand].column;
   }
 
-  /// Bytes from one row to the next, within the rows' last axis.
-  std::ptrdiff_t row(std::size_t operand) const { return layouts_[operand].row; }
+  /// Whether neighbours in memory are elements of neighbouring rows.
+  bool is_transposed(std::size_t operand, DType type) const {
+    const auto width = static_cast<std::ptrdiff_t>(size_of(type));
+    return !single_ && width <= 8 && access(operand) == Access::strided && layouts_[operand].row == width;
+  }
 
   /// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
   /// address. `columns` names the part of every row that is wanted.
