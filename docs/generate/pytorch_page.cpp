@@ -34,7 +34,56 @@ The rows use `from torch import nn, optim`, `import torch.nn.functional as F`, a
 
 )";
 
+constexpr const char* pytorch_same = R"(
+## The same name
+
+Functions that are called as there, `torch.exp(x)` or `x.exp()` as `exp(x)`: of tensors, without `tyto::`. Axes are counted and
+options written as in the rows above, images are (batch, height, width, channels), and weights of convolutions (height, width,
+in, out). The tests call each of them.
+
+)";
+
 constexpr const char* pytorch_closing = R"(
+## Functions under other names
+
+What a row above shows is not repeated.
+
+| PyTorch | Tyto |
+|---|---|
+| `torch`, `Tensor`: `absolute`, `arccos`, `arccosh`, `arcsin`, `arcsinh`, `arctan`, `arctan2`, `arctanh`, `conj_physical`, `fix`, `sgn` | `abs`, `acos`, `acosh`, `asin`, `asinh`, `atan`, `atan2`, `atanh`, `conj`, `trunc`, `sign` |
+| `torch`, `Tensor`: `neg`, `negative`, `positive`, `mul`, `sub`, `div`, `true_divide`, `eq`, `ne`, `lt`, `le`, `gt`, `ge` | operators of C++, `//` is `floor_divide`, `%` `remainder`, `**` `pow` |
+| `torch`, `Tensor`: `amax`, `cummin`, `clamp_max`, `clamp_min`, `msort`, `nanmedian` | `max`, `cummin` (values alone), `minimum`, `maximum`, `sort(x, 0)`, `nanmedian` (of two middle elements the mean) |
+| `torch`, `Tensor`: `addbmm`, `addcdiv`, `addmv`, `addr`, `baddbmm`, `mm`, `ger`, `vdot`, `dist`, `renorm` | the sum or product, written out: `c + matmul(a, b)`, `outer`, `linalg::vecdot`, `linalg::norm(a - b)`, a factor `minimum(1, limit / norm)` |
+| `torch`, `Tensor`: `igammac`, `mvlgamma`, `hardshrink`, `prelu` | `1 - gammainc(a, x)`, a sum of `lgamma`, `nn::hard_shrink`, `nn::PReLU` or `where(x > 0, x, w * x)` |
+| `torch`, `Tensor`: `inverse`, `pinverse`, `corrcoef`, `cholesky_inverse`, `triangular_solve`, `symeig`, `geqrf`, `orgqr`, `ormqr` | `linalg::inv`, `linalg::pinv`, `linalg::corrcoef`, `linalg::cholesky_solve` of ones on the diagonal, `linalg::triangular_solve`, `linalg::eigh`, `linalg::qr` with q as a matrix |
+| `torch.linalg`: `lu_factor_ex`, `ldl_factor`, `ldl_factor_ex`, `ldl_solve`, `householder_product` | `linalg::lu_factor`; `linalg::ldl`; `linalg::qr` |
+| `torch.fft`: `hfft2`, `hfftn`, `ihfft2`, `ihfftn` | `fft::fftn` along the other axes, then `fft::hfft` along the last; `fft::ihfft`, then `fft::ifftn` |
+| `torch`, `Tensor`: `stft`, `istft` | `fft::stft`, `fft::istft` |
+| `torch.func`: `jacfwd`, `linearize`, `rearrange` | `jacobian`, `jvp`, `reshape` and `transpose` |
+| `torch.func`: `functional_call`, `stack_module_state`, `functionalize`, `replace_all_batch_norm_modules_`, `debug_unwrap` | layers read the states that they hold, `assign` gives them others; functions are pure already, and `vmap` updates no states |
+| `Tensor`: `H`, `mH`, `adjoint`, `swapdims`, `argwhere`, `ndimension`, `nelement` | `conj(matrix_transpose(x))`, `swapaxes`, `nonzero`, `x.ndim()`, `x.size()` |
+| `Tensor`: `view_as`, `reshape_as`, `expand_as`, `type_as`, `resize`, `resize_as`, `sum_to_size` | with `t.shape()` or `t.dtype()`: `reshape`, `broadcast_to`, `astype`, `resize_to`, `sum` over axes |
+| `torch`, `Tensor`: `hsplit`, `vsplit`, `dsplit`, `split_with_sizes`, `unsafe_chunk`, `unsafe_split`, `unsafe_split_with_sizes`, `narrow_copy`, `diagflat` | `split` and `array_split` along an axis, at positions; `narrow`; `diag(ravel(x))` |
+| `torch`, `Tensor`: `index`, `index_put`, `put`, `index_reduce`, `scatter_reduce`, `masked_scatter`, `slice_scatter`, `diagonal_scatter`, `slice_inverse` | `x(indices)`; `set(x, {...}, v)`; `put`; `scatter_add`, `scatter_multiply`, `scatter_min`, `scatter_max` by coordinates; `where`, `set`, `fill_diagonal` |
+| `torch`, `Tensor`: `histogram`, `unique_consecutive`, `nonzero_static` | `histogram(x, edges)` has counts alone, `histogram(x, bins, low, high)` both; none, but `unique(x, {.size = n})` has a fixed shape |
+| `Tensor`: `unfold`, `as_strided`, `as_strided_scatter` | windows by `nn::Unfold` or `take`; strides only of foreign memory, `Tensor::borrow_strided` |
+| `Tensor`: `byte`, `char`, `short`, `int`, `half`, `float`, `cfloat`, `cdouble`, `chalf`, `type` | `x.astype(DType::u8)` and so on; complex numbers are c64 and c128 |
+| `Tensor`: `is_floating_point`, `is_complex`, `is_signed`, `is_same_size`, `is_nonzero`, `isreal`, `element_size`, `itemsize`, `nbytes`, `ndim` | `is_floating(x.dtype())`, `is_complex`, `is_unsigned`; `x.shape() == t.shape()`; `bool(x)`; `imag(x) == 0`; `size_of(x.dtype())`; `x.ndim()` |
+| `Tensor`: `new`, `new_empty`, `new_empty_strided`, `new_full`, `new_ones`, `new_tensor`, `new_zeros` | `Tensor::zeros(shape, x.dtype())` and so on |
+| `Tensor`: `data_ptr`, `const_data_ptr`, `storage`, `storage_offset`, `storage_type`, `untyped_storage`, `is_set_to`, `contiguous`, `is_contiguous`, `dim_order`, `layout`, `is_conj`, `is_neg`, `resolve_conj`, `resolve_neg`, `hash_tensor` | `x.data<float>()` is row-major, read-only host memory; where elements lie is the plan's business |
+| `Tensor`: `grad_fn`, `grad_dtype`, `is_leaf`, `retain_grad`, `retains_grad`, `output_nr`, `is_inference`, `register_hook`, `register_post_accumulate_grad_hook`, `reinforce`, `as_subclass`, `module_load`, `volatile` | gradients are results of functions: `custom_gradient` sees one on its way, `stop_gradient` stops it |
+| `Tensor`: `get_device`, `pin_memory`, `is_pinned`, `is_shared`, `record_stream`, `is_distributed`, `is_meta`, `is_cpu`, `is_cuda`, `is_ipu`, `is_maia`, `is_mkldnn`, `is_mps`, `is_mtia`, `is_vulkan`, `is_xla`, `is_xpu`, `ipu`, `mtia`, `xpu`, `to_mkldnn` | `devices()`, a `DeviceScope` |
+| `Tensor`: `is_sparse`, `is_sparse_csr`, `is_nested`, `is_coalesced`, `coalesce`, `sparse_dim`, `dense_dim`, `sparse_mask`, `indices`, `values`, `ccol_indices`, `col_indices`, `crow_indices`, `row_indices`, `smm`, `sspaddmm`, `to_dense`, `to_sparse`, `to_sparse_bsc`, `to_sparse_bsr`, `to_sparse_coo`, `to_sparse_csc`, `to_sparse_csr`, `to_padded_tensor` | none: tensors are dense |
+| `Tensor`: `is_quantized`, `int_repr`, `dequantize`, `qscheme`, `q_scale`, `q_zero_point`, `q_per_channel_axis`, `q_per_channel_scales`, `q_per_channel_zero_points` | `quantise`, `dequantise`, `quantised_matmul` of weights |
+| `F`: `linear`, `embedding`, `embedding_bag`, `conv_transpose1d`, `conv_transpose2d`, `conv_transpose3d` | `matmul(x, w) + b` with w (in, out), `take(w, indices, 0)`, `nn::EmbeddingBag`, `transposed_convolution` |
+| `F`: `max_pool1d`, `max_pool2d`, `max_pool3d`, `avg_pool1d`, `avg_pool2d`, `avg_pool3d`, `adaptive_avg_pool1d`, `adaptive_avg_pool2d`, `adaptive_avg_pool3d`, `adaptive_max_pool1d`, `adaptive_max_pool2d`, `adaptive_max_pool3d`, `lp_pool1d`, `lp_pool2d`, `lp_pool3d`, `max_unpool1d`, `max_unpool2d`, `max_unpool3d` | `max_pool`, `average_pool`, `adaptive_average_pool`, `nn::AdaptiveMaxPool`, `nn::PowerPool`, `nn::max_unpool` |
+| `F`: `max_pool1d_with_indices`, `max_pool2d_with_indices`, `max_pool3d_with_indices` | `nn::max_pool_with_indices` |
+| `F`: `hardshrink`, `hardsigmoid`, `hardswish`, `hardtanh`, `logsigmoid`, `softshrink`, `tanhshrink`, `prelu`, `rrelu` | `nn::hard_shrink`, `nn::hard_sigmoid`, `nn::hard_swish`, `nn::hard_tanh`, `log_sigmoid`, `nn::soft_shrink`, `nn::tanh_shrink`; the layers |
+| `F`: `batch_norm`, `group_norm`, `instance_norm`, `layer_norm`, `rms_norm`, `local_response_norm`, `fold`, `unfold`, `pixel_shuffle`, `pixel_unshuffle`, `channel_shuffle`, `native_channel_shuffle`, `multi_head_attention_forward`, `linear_cross_entropy` | the layers and lines above, called where they are made: `nn::GroupNorm({.channels = 4, .groups = 2})(x)` |
+| `F`: `dropout`, `dropout1d`, `dropout2d`, `dropout3d`, `alpha_dropout`, `feature_alpha_dropout` | `x * dropout_mask(x, rate)`, or the layers |
+| `F`: `upsample`, `upsample_bilinear`, `upsample_nearest`, `affine_grid` | `upsample`, `resize`; the grid of `grid_sample` as a product of positions with the matrix |
+| `F`: `relu_`, `celu_`, `elu_`, `leaky_relu_`, `selu_`, `hardtanh_`, `rrelu_`, `threshold_` | the functions: in-place is the plan's business |
+| `F`: `conv_tbc`, `grouped_mm`, `scaled_mm`, `scaled_grouped_mm`, `fractional_max_pool2d`, `fractional_max_pool3d`, `fractional_max_pool2d_with_indices`, `fractional_max_pool3d_with_indices`, `adaptive_max_pool1d_with_indices`, `adaptive_max_pool2d_with_indices`, `adaptive_max_pool3d_with_indices` | none; `conv1d` of a transposed sequence, `matmul` of a stack, `quantised_matmul` |
 ## Other names of the same
 
 | PyTorch | as |
@@ -64,15 +113,23 @@ constexpr const char* pytorch_closing = R"(
 | `torch.autograd.Function`, `torch.autograd.gradcheck` | `custom_gradient`, `custom_op` ([own_parts.md](own_parts.md)) |
 | `torch.autograd.set_detect_anomaly` | `TYTO_NAN=1`, `CompileOptions::check_nan`, `nn::find_nan` ([finding_faults.md](finding_faults.md)) |
 | `torch.utils.checkpoint` | `CompileOptions::memory_limit`: what is recomputed is chosen by the planner |
+| `nn.Module.register_forward_hook`, `nn.Module.register_forward_pre_hook`, `nn.Module.register_full_backward_hook` | none: results of inner layers are returned by the model or taken in a layer of yours around another; `nn::summary(model, shape)` for their shapes, `TYTO_NAN=1` or `nn::find_nan(model, x)` for NaN in them; a `custom_gradient` sees and changes gradients |
+| `torch.profiler.record_function` | layers have their paths in profiles and errors; `NameScope` and `nn::as_call` name other lines |
 | `torch.profiler.profile`, `torch.cuda.memory_summary` | `profile()`, `html()`, `chrome_trace()` and `plan()` of a compiled function or graph; `live_tensors()` |
 | `torch.amp.autocast`, `torch.amp.GradScaler` | `nn::Autocast`, `nn::LossScale`, whose `step` takes a function that clips the unscaled gradients |
 | `torch.utils.data.Dataset`, `torch.utils.data.random_split` | a `nn::Samples` of yours, `nn::random_split` |
 | `torchvision.datasets.ImageFolder`, `torchvision.io.read_image`, `torchvision.utils.save_image`, `torchaudio.save` | `list_image_folder` and `nn::Pictures`, `read_image`, `write_png`, `write_jpeg`, `write_wav` |
-| `torch.utils.tensorboard.SummaryWriter` | `nn::TrainingHistory`: a CSV file and a page of curves |
+| `torch.utils.tensorboard.SummaryWriter` | `nn::TrainingHistory`: `.tensorboard` names a folder of events, `.csv` a file, `.page` curves in HTML |
 | `torch.onnx.export` (`dynamic_axes`, `output_names`) | `write_onnx` (a function of the batch, `.outputs`) ([onnx.md](onnx.md)) |
-| `torch.distributed`, `nn.parallel.DistributedDataParallel` | [distributed.md](distributed.md) |
+| `torch.distributed`, `nn.parallel.DistributedDataParallel` | `distributed::average` of gradients, `all_reduce`, `all_gather`, `reduce_scatter`, `broadcast`, `send`, `recv` on MPI ([distributed.md](distributed.md)) |
+| `nn.SyncBatchNorm` (`process_group`), `torch.distributed.optim.ZeroRedundancyOptimizer` | `nn::BatchNorm2d({.channels = 4, .sync = true})`; `nn::adam().shard()` |
+| `nn.DataParallel` (`device_ids`, `output_device`) | threads share each step on one device; several devices by several processes, as above |
 | `torch.utils.dlpack`, `Tensor.numpy` | `to_dlpack`, `from_dlpack`, `write_npy` ([interop.md](interop.md)) |
 | `Tensor.to`, `torch.cuda` | `DeviceScope`, `astype` |
+| `torch.set_num_threads`, `torch.multiprocessing` | `threads(n)`, `TYTO_THREADS`; `ThreadLimit` for one thread, `SessionPool` for calls from many, `f.session()` for an own arena |
+| `torch.ao.quantization` | `quantise`, `quantised_matmul` of weights |
+| `torchvision.ops.nms`, `torchvision.ops.roi_align`, `torchvision.ops.box_iou`, `torchvision.ops.clip_boxes_to_image`, `torchvision.ops.masks_to_boxes`, `torchvision.ops.FeaturePyramidNetwork`, `torchvision.models.detection` | `nms`, `roi_align`, `nn::box_iou`, `nn::clip_boxes`, `nn::mask_boxes`, `nn::FeaturePyramid`; anchors, assignment and average precision in `<tyto/nn/boxes.hpp>` |
+| `torchvision.transforms` | `nn::random_crop`, `nn::centre_crop`, `nn::random_flip`, `nn::resize`, `nn::colour_jitter`, `nn::normalise` |
 
 ## Options
 
@@ -117,10 +174,28 @@ Options that a row above uses are as there; these are the others.
 | `nn.FractionalMaxPool2d`, `nn.FractionalMaxPool3d` (`output_ratio`) | windows of random size have no shape that is known before a run; hardly used |
 | `nn.AdaptiveLogSoftmaxWithLoss` (`div_value`, `head_bias`) | its clusters choose rows by data, whose count no plan knows; `cross_entropy` over all classes |
 | `nn.FeatureAlphaDropout` | `AlphaDropout`, or a mask of whole channels by `dropout_mask` |
-| `nn.DataParallel` (`device_ids`, `output_device`), `nn.SyncBatchNorm` (`process_group`) | one process, one device; the threads share each step |
 | `optim.SparseAdam` | gradients are dense |
 | `utils.rnn` (packed sequences) | sequences of one length; `ctc`, masks and `ignored` labels take lengths |
 )";
+
+/// A row for each module: the names of its functions, and the namespace that they have here.
+std::string same_names() {
+  std::string text = table_row({"PyTorch", "Tyto"}) + "|---|---|", names, space;
+  const auto end_row = [&] {
+    if (!names.empty()) text += "| " + names + " | " + space + " |\n";
+    else text += '\n';
+  };
+#define MODULE(modules, namespace_here) \
+  end_row();                            \
+  names = modules ": ";                 \
+  space = namespace_here[0] == '\0' ? "the same name" : code(namespace_here) + " and the name";
+#define SAME(name, other, value, ...) names += (names.ends_with(": ") ? "`" : ", `") + std::string(#name "`");
+#include "docs/generate/pytorch_same.inc"
+#undef MODULE
+#undef SAME
+  end_row();
+  return text;
+}
 
 }  // namespace
 
@@ -132,7 +207,7 @@ Page pytorch_page(const std::string& folder) {
 #define COMPARED "PyTorch"
 #define COMPARED_ROWS "docs/generate/pytorch_rows.inc"
 #include "docs/generate/compared_table.inc"
-  return {"pytorch.md", text + pytorch_closing};
+  return {"pytorch.md", text + pytorch_same + same_names() + pytorch_closing};
 }
 
 }  // namespace tyto::docs

@@ -33,6 +33,20 @@ FNR == 1 {
     print there "\t" library "\t0\t" here "\t" page "\t" section
     next
   }
+  if (match(there, /^(`[A-Za-z.]+`(, )?)+: /)) {  # `module`, `module`: `name`, `name`, ...
+    modules = split(substr(there, 1, RLENGTH - 2), module, ", ")
+    count = split(substr(there, RSTART + RLENGTH), name, ", ")
+    space = match(here, /^`[a-z]+::` and the name$/) ? substr(here, 2, index(here, ":")) : ""
+    for (m = 1; m <= modules; m++) {
+      for (i = 1; i <= count; i++) {
+        gsub(/`/, "", module[m])
+        gsub(/`/, "", name[i])
+        same = here ~ /the (same )?name$/ ? "`" space name[i] "`" : here
+        print module[m] "." name[i] "\t" library "\t0\t" same "\t" page "\t" section
+      }
+    }
+    next
+  }
   rest = there
   delete named
   while (match(rest, /(np|torch|nn|F|optim|utils)(\.[A-Za-z_][A-Za-z_0-9]*)+/)) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Evaluates the first column of docs/numpy.md or docs/pytorch.md and compares it with the values that the page states; 77
-without NumPy, or PyTorch for its page."""
+"""Evaluates the first column of docs/numpy.md or docs/pytorch.md and compares it with the values that the page states, and
+the calls of docs/generate/pytorch_same.inc with theirs; 77 without NumPy, or PyTorch for its page."""
 import os
 import re
 import sys
@@ -74,16 +74,15 @@ def equal(found, value):
     return found == value or (words == other_words and all(map(near, numbers, other_numbers)))
 
 
-def main(page):
+def main(page, same):
     given = []
     names = names_of(page)
     checked = wrong = 0
-    for line in page.split("## Control")[0].splitlines():
-        if not line.startswith("| `"):
-            continue
-        row = cells(line)
+    rows = [cells(line) for line in page.split("## Control")[0].splitlines() if line.startswith("| `")]
+    for row in rows + same:
         if len(row) == 2:
-            given.append(row[0])
+            if re.match(r"\w+ = ", row[0]):
+                given.append(row[0])
             continue
         for assignment in given:
             exec(assignment, names)
@@ -104,8 +103,12 @@ def main(page):
 
 with open(sys.argv[1], encoding="utf-8") as file:
     text = file.read()
+same = []
+if "| PyTorch |" in text:
+    with open(os.path.join(os.path.dirname(sys.argv[1]), "generate", "pytorch_same.inc"), encoding="utf-8") as file:
+        same = [(call, "", value) for call, value in re.findall(r'^SAME\(\w+, "(.*?)", "(.*?)", ', file.read(), re.M)]
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    status = main(text)
+    status = main(text, same)
     os.chdir("/")
 sys.exit(status)

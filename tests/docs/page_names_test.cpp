@@ -54,4 +54,10 @@ TEST_CASE("docs/pytorch.md has a row for every layer, loss, descent, schedule, i
               {&layer_names, &descent_names, &schedule_names, &initialiser_names, &utility_names, &option_names});
 }
 
+TEST_CASE(
+    "docs/pytorch.md has a row for every function of torch.linalg, fft, func, nn.functional and method of Tensor") {
+  check_names("docs/pytorch.md",
+              {&torch_linalg_names, &torch_fft_names, &torch_func_names, &functional_names, &method_names});
+}
+
 }  // namespace page_names
