@@ -28,14 +28,14 @@ std::string listed(const std::vector<std::int32_t>& ranks) {
 std::vector<std::int32_t> SharedProgress::behind(std::uint64_t calls) const {
   std::vector<std::int32_t> out;
   for (std::size_t i = 0; i < begun.size(); ++i) {
-    if (std::atomic_ref(begun[i]).load(std::memory_order_acquire) < calls) out.push_back(ranks[i]);
+    if (__atomic_load_n(&begun[i], __ATOMIC_ACQUIRE) < calls) out.push_back(ranks[i]);
   }
   return out;
 }
 
 void SharedProgress::note(std::uint64_t calls) const {
   for (std::size_t i = 0; i < begun.size(); ++i) {
-    if (ranks[i] == own_rank) std::atomic_ref(begun[i]).store(calls, std::memory_order_release);
+    if (ranks[i] == own_rank) __atomic_store_n(&begun[i], calls, __ATOMIC_RELEASE);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/system/number_text.hpp"
 #include "core/value/element_types.hpp"
 #include "io/atomic_file.hpp"
 #include "io/byte_source.hpp"
@@ -95,7 +96,7 @@ class TextReader {
 
   double number_in(std::string_view field, std::int64_t line, std::int64_t column) {
     double number = 0;
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+    const auto [end, error] = core::number_from(field, number);
     const bool whole = end == field.data() + field.size() && !field.empty();
     if (whole && error == std::errc()) return number;
     // Beyond double's range; what is nearer to zero than its smallest number is zero.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/system/number_text.hpp"
 #include "core/system/path.hpp"
 #include "core/value/text.hpp"
 #include "nn/curves_page.hpp"
@@ -53,7 +54,7 @@ class StateReader {
   Number number() {
     const std::string_view word = up_to(' ');
     Number value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    const auto [end, error] = core::number_from(word, value);
     if (error != std::errc() || end != word.data() + word.size()) refuse();
     return value;
   }

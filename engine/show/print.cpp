@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/system/number_text.hpp"
 #include "core/value/text.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/elementwise.hpp"
@@ -68,7 +69,7 @@ Decimal shortest(double value, DType dtype) {
   for (int decimals = 0;; ++decimals) {
     const char* last = std::to_chars(text, text + 40, value, std::chars_format::scientific, decimals).ptr;
     double candidate = 0;
-    std::from_chars(text, last, candidate);
+    (void)core::number_from({text, last}, candidate);
     if (names_same(candidate, value, dtype) || decimals == 17) return read_scientific(text, last);
   }
 }

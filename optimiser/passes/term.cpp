@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/system/number_text.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::optimiser {
@@ -84,7 +85,7 @@ class TermParser {
     Term term;
     term.kind = Term::Kind::literal;
     double value = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    const auto [end, error] = core::number_from(rest_, value);
     if (error != std::errc()) fail("has no number");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     term.value = Scalar(value);

@@ -29,8 +29,8 @@ class LineTransform {
   /// Elements of T in one array of points; run() works in four of them.
   std::int64_t points_needed() const { return longer_ ? longer_->points_needed() : points_; }
 
-  /// Transforms `lanes` lines at once, point j of line l being at j * lanes + l of `first`; `second` is workspace. Forward:
-  /// for the inverse, exchange re and im of `first` and of the result. Returns where the result is.
+  /// Transforms `lanes` lines at once, point j of line l being at j * lanes + l of `first`; `second` is workspace.
+  /// Forward: for the inverse, exchange re and im of `first` and of the result. Returns where the result is.
   Points<T> run(Points<T> first, Points<T> second, std::int64_t lanes) const;
 
   /// Rough nanoseconds for one line.

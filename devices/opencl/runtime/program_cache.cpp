@@ -152,7 +152,11 @@ std::vector<ProgramHandle> ProgramCache::compile(std::span<const ProgramSource* 
     }
   };
   {
-    std::vector<std::jthread> helpers;
+    struct Helpers : std::vector<std::thread> {
+      ~Helpers() {
+        for (std::thread& each : *this) each.join();
+      }
+    } helpers;
     for (std::size_t i = 1; i < sources.size(); ++i) helpers.emplace_back(work);
     work();
   }
