@@ -110,7 +110,7 @@ void TrainingCourse::State::restore() {
 ValueError TrainingCourse::State::nan_error(const std::string& loss, const std::string& step) const {
   return ValueError(core::text(
       "train: ", loss, " is NaN in step ", step,
-      kept.empty() ? "; the states are those that it left, which options.keep = {model.named_states()} prevents"
+      kept.empty() ? "; the states are as this step left them, unless options.keep lists those of model and descent"
                    : "; the states that options.keep lists are as they were before this step",
       "; TYTO_NAN=1 in the environment names the operator and layer of the first NaN"));
 }

@@ -188,7 +188,8 @@ Tensor<M> interp(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& at,
   Tensor<M> found = take(slopes, interval) * (inside - start);
   found = where(isnan(found) && equal(inside, start), 0, found) +
           begun(where(from_end, end(heights), begin(heights)), heights);
-  found = where(isnan(found) && equal(given, first), heights.get({0}), found);
+  // Below all that is finite only the first value is met.
+  found = where(isnan(found) && equal(given, first) && isinf(first), heights.get({0}), found);
   found = where(given < first, left ? Tensor<M>(*left) : heights.get({0}), found);
   if (right) found = where(given > last, *right, found);
   return found;

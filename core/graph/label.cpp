@@ -18,33 +18,29 @@ namespace {
 
 const Label none;
 
-template <class E>
-void throw_if_same(const Error& error, const std::string& message) {
-  // A user's own type derived from E stays what it is: nobody here can make another one.
-  if (typeid(error) == typeid(E)) throw E(message);
-}
-
-template <class... E>
-void throw_same(const Error& error, const std::string& message) {
-  (throw_if_same<E>(error, message), ...);
-}
-
-/// Whether the message says "LABEL: ", at its beginning or behind a file, or ends with "(in ...)", in which parentheses
-/// are paired.
-bool has_label(std::string_view message, const std::string& label) {
-  const std::string named = label + ": ";
-  if (message.starts_with(named) || message.find(": " + named) != message.npos) return true;
-  if (!message.ends_with(')')) return false;
-  int depth = 0;
-  std::size_t begin = message.size();
-  do {
-    const char last = message[--begin];
-    depth += last == ')' ? 1 : last == '(' ? -1 : 0;
-  } while (depth != 0 && begin != 0);
-  return message.substr(begin).starts_with("(in ");
-}
-
 }  // namespace
+
+/// What alone knows whether an error's message names its place.
+class PlacedError {
+ public:
+  static bool is(const Error& error) { return error.names_place_; }
+
+  /// Throws an error of the same type with this message, where it is one of these types. A user's own type derived from
+  /// one stays what it is: nobody here can make another one.
+  template <class... E>
+  static void throw_same(const Error& error, const std::string& message) {
+    (throw_if<E>(typeid(error) == typeid(E), message), ...);
+  }
+
+ private:
+  template <class E>
+  static void throw_if(bool is_same, const std::string& message) {
+    if (!is_same) return;
+    E placed(message);
+    placed.names_place_ = true;
+    throw placed;
+  }
+};
 
 LabelScope::LabelScope(std::string_view name) : LabelScope(joined(current(), name)) {}
 
@@ -61,15 +57,15 @@ Label LabelScope::joined(const Label& outer, std::string_view name) {
   return std::make_shared<const std::string>(whole.append(*outer).append(1, '/').append(name));
 }
 
-std::string with_label(const std::string& message, const Label& label) {
-  return label == nullptr || has_label(message, *label) ? message : text(message, " (in ", *label, ")");
-}
-
 void rethrow_with_label(const Label& label) {
   try {
     throw;
   } catch (const Error& error) {
-    rethrow_with_message(with_label(error.what(), label));
+    const std::string message = error.what();
+    // A layer that is called alone, whose label is its class, names itself; names of operators are small letters.
+    const bool is_class = label != nullptr && !label->empty() && label->front() >= 'A' && label->front() <= 'Z';
+    if (label == nullptr || PlacedError::is(error) || (is_class && message.starts_with(*label + ": "))) throw;
+    rethrow_with_message(text(message, " (in ", *label, ")"));
   }
 }
 
@@ -77,7 +73,8 @@ void rethrow_with_message(const std::string& message) {
   try {
     throw;
   } catch (const Error& error) {
-    throw_same<Error, ShapeError, TypeError, IndexError, ValueError, DeviceError, GraphError, IoError>(error, message);
+    PlacedError::throw_same<Error, ShapeError, TypeError, IndexError, ValueError, DeviceError, GraphError, IoError>(
+        error, message);
     throw;
   }
 }

@@ -31,15 +31,12 @@ class LabelScope {
   Label label_;
 };
 
-/// "MESSAGE (in LABEL)"; the message as it is where the label is null, and where it says "LABEL: " or ends with a label
-/// already.
-std::string with_label(const std::string& message, const Label& label);
-
-/// Throws the exception that is being handled again: an error of Tyto's as one of the same type whose message has the
-/// label; any other, and one whose message stays as it is, itself.
+/// Throws the exception that is being handled again: an error of Tyto's as one of the same type and "MESSAGE (in
+/// LABEL)", unless its message names a place already; any other, and where the label is null, as it is.
 [[noreturn]] void rethrow_with_label(const Label& label);
 
-/// Throws the exception that is being handled again, with another message where it is an error of Tyto's.
+/// Throws the exception that is being handled again, with another message, which names a place, where it is an error of
+/// Tyto's.
 [[noreturn]] void rethrow_with_message(const std::string& message);
 
 }  // namespace tyto::core

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/label.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/function_scope.hpp"
@@ -133,6 +134,7 @@ CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value>
   std::vector<Rebinding> rebound;
   {
     FunctionScope scope;
+    const core::LabelScope of_no_caller{core::Label()};  // later calls come from elsewhere
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (signature.arguments[i].weak) inputs[i] = scalar_operand(inputs[i], signature.arguments[i]);
     }

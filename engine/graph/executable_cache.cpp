@@ -3,6 +3,7 @@
 #include "engine/graph/executable_cache.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <list>
 #include <mutex>
 #include <span>
@@ -106,9 +107,15 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
         std::ranges::any_of(traced.graph.nodes(), core::calls_user_function)) {
       throw;
     }
-    Session own(compile(traced.graph, device, {}));
-    run(own, traced);
-    throw;
+    const std::exception_ptr first = std::current_exception();
+    session.reset();
+    try {
+      session = std::make_unique<Session>(compile(traced.graph, device, {}));
+    } catch (...) {
+      std::rethrow_exception(first);
+    }
+    run(*session, traced);
+    std::rethrow_exception(first);
   }
   std::vector<core::Array> outputs;
   for (std::size_t i = 0; i < executable->graph().outputs().size(); ++i) outputs.push_back(session->take_output(i));

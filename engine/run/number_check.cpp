@@ -124,7 +124,11 @@ void check_result(const NumberCheck& check, std::string_view op, const core::Lab
   } else {
     message += core::text("infinite first at ", *wrong.infinity, "; all operands are finite");
   }
-  throw ValueError(core::with_label(message, label));
+  try {
+    throw ValueError(message);
+  } catch (...) {
+    core::rethrow_with_label(label);
+  }
 }
 
 CheckedStep::CheckedStep(const Executable& executable, std::size_t step, const core::Address* addresses)

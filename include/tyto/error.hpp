@@ -13,10 +13,18 @@
 
 namespace tyto TYTO_API {
 
+namespace core {
+class PlacedError;
+}
+
 /// Base of everything Tyto throws; catch this to catch all of it.
 class TYTO_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+
+ private:
+  friend core::PlacedError;
+  bool names_place_ = false;  // the message says in which layer, or of which file
 };
 
 /// Shapes that do not fit together.

@@ -249,8 +249,8 @@ class Tensor : detail::BesideAny<Mode> {
   Tensor(std::initializer_list<NestedList>, D) = delete;  // Tensor(std::vector<double>{...}) is of type f64
   template <Element T>
   Tensor(const T*, const Shape&) = delete;  // Tensor::from(std::span(p, n), shape), or Tensor::borrow(p, shape)
-  template <std::integral N, std::integral... More>
-  Tensor(N, N, More...) = delete;  // Tensor{3, 4} holds these numbers, Tensor::zeros({3, 4}) has this shape
+  template <std::integral N, std::integral M, std::integral... More>
+  Tensor(N, M, More...) = delete;  // Tensor{3, 4} holds these numbers, Tensor::zeros({3, 4}) has this shape
   /// Engine's own: a value of any mode as a tensor of this one.
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor& other) : value_(other.value()) {}

@@ -84,7 +84,8 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
   const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
                           *scope_.limits, step.prepared,
                           [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
-  const std::string place = call.where(), label = described(*step.node);
+  const std::string place = call.where();
+  const std::string label = step.node->name.empty() ? described(*step.node) : std::string(step.node->name);
   std::optional<NameScope> scope;  // of what is recorded, for errors when it runs
   if (lazy) scope.emplace(label);
   return naming(place, label, *scope_.limits, [&] {

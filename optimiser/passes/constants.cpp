@@ -119,7 +119,7 @@ class ConstantFolder {
       types.clear();
       for (const Port input : editor_.inputs(index)) inputs.push_back(place[input]);
       for (std::uint32_t i = 0; i < node.result_count; ++i) types.push_back(editor_.type(node.first_result + i));
-      const Port first = builder.add(node.op, node.attributes, inputs, types, nullptr);
+      const Port first = builder.add(node.op, node.attributes, inputs, types, node.label);
       for (std::uint32_t i = 0; i < node.result_count; ++i) place[node.first_result + i] = first + i;
     }
     for (const Port port : wanted) builder.add_output(place[port]);

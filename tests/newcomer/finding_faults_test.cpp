@@ -175,6 +175,7 @@ BOTH_MODES("train stops at a NaN loss, saves nothing, and puts back what it was 
   T w = T::variable(T(1.0), "w");
   const std::string message = message_of<ValueError>([&] { run(options, w); });
   CHECK(contains(message, "train: the loss is NaN in step 2 of this call, in epoch 1"));
+  CHECK(contains(message, "unless options.keep lists those of model and descent"));
   CHECK(told == 1);
   CHECK(std::isnan(w.template item<double>()));
 

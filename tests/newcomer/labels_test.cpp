@@ -158,6 +158,41 @@ BOTH_MODES("tensors of the same operators are refused under the names that each 
   CHECK(refusal([&] { return f(wrong); }) == index + " (in compiled/body)");
 }
 
+BOTH_MODES("an error has its label once, whatever its message and the label look like") {
+  using T = Tensor<Mode>;
+  const T x = T::arange(5), wrong{1, 12};
+  const std::string index = "take: index 12 is outside an axis of length 5; it must lie in [-5, 4]";
+  for (const std::string name : {"take", "step 1)", "(in", "a/b"}) {
+    const auto taken = [&] {
+      const NameScope scope(name);
+      return take(x, wrong);
+    };
+    CHECK(refusal(taken) == index + " (in " + name + ")");
+    CHECK(message_of<ShapeError>([&] {
+            const NameScope scope(name);
+            return x + T::ones({3});
+          }).ends_with(" (in " + name + ")"));
+  }
+}
+
+TEST_CASE("an error of a compiled function does not name who called it first") {
+  using T = Tensor<Lazy>;
+  const T x = T::arange(5);
+  auto f = compile([&](const T& places) { return take(x, places); });
+  {
+    const NameScope scope("first");
+    eval({f(T{1, 2})});
+  }
+  CHECK(refusal([&] {
+          return f(T{1, 12});
+        }) == "take: index 12 is outside an axis of length 5; it must lie in [-5, 4]");
+  auto folded = compile([&](const T& p) {
+    const NameScope scope("folded");
+    return take(T{1.0, 2.0, 3.0}, T{1, 12}) + sum(p);
+  });
+  CHECK(contains(message_of<IndexError>([&] { folded(x); }), "(in folded)"));
+}
+
 TEST_CASE("a graph and its sessions name the layer whose numbers are refused") {
   using T = Tensor<Lazy>;
   const Text net;

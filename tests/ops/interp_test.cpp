@@ -45,6 +45,7 @@ TEST_CASE_TEMPLATE("interp of infinite places and values gives what NumPy gives"
       {{0, 1}, {inf, -inf}, {inf, inf, inf, nan, -inf, -inf, -inf, nan}},
       {{0, 1}, {-inf, inf}, {-inf, -inf, -inf, nan, inf, inf, inf, nan}},
       {{0, 1}, {1, nan}, {1, 1, 1, nan, nan, nan, nan, nan}},
+      {{1, 1, 2}, {3, nan, 7}, {3, 3, 3, 3, nan, 7, 7, nan}},
       {{0, 1}, {nan, 1}, {nan, nan, nan, nan, 1, 1, 1, nan}},
       {{0, 1}, {inf, nan}, {inf, inf, inf, nan, nan, nan, nan, nan}},
       {{0, 1}, {nan, inf}, {nan, nan, nan, nan, inf, inf, inf, nan}},

@@ -4,7 +4,7 @@
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
 
-Tensor f() {
-  Tensor y(3, 4);
+Tensor f(long rows) {
+  Tensor y(rows, 4);
   return y;
 }
