@@ -84,6 +84,34 @@ TEST_CASE("integer convolutions wrap round in their own type and booleans take a
   check_drawn_convolutions<bool>(6);
 }
 
+TEST_CASE("kernel gradients of few channels are right over many lines, cut lines and wide padding") {
+  const WindowAxis wide{.input = 37, .kernel = 5, .pad_before = 2, .pad_after = 2},
+      high{.input = 20, .kernel = 3, .stride = 2, .dilation = 2, .pad_before = 1},
+      cut{.input = 700, .kernel = 4, .pad_before = 9, .pad_after = 1},
+      strided{.input = 1400, .kernel = 7, .stride = 2, .dilation = 3, .pad_after = 30},
+      far{.input = 640, .kernel = 2, .dilation = 300, .pad_before = 310, .pad_after = 310},
+      deep{.input = 3, .kernel = 2};
+  const std::vector<WindowAxis> geometries[] = {{high, wide}, {wide, high}, {cut},
+                                                {strided},    {far},        {deep, high, wide}};
+  Draw draw(71);
+  ConvolutionProblem p;
+  p.pass = ConvolutionPass::backward_kernel;
+  for (const std::vector<WindowAxis>& axes : geometries) {
+    p.axes = axes;
+    for (p.batch = 0; p.batch < 4; ++p.batch) {
+      p.groups = 1 + draw.below(2);
+      p.in_channels = p.groups * (1 + draw.below(3));
+      p.out_channels = p.groups * draw.of({2, 20, 32, 64});
+      for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
+        p.dtype = DType::f32;
+        check_where_taken<float>(p, path, draw);
+        p.dtype = DType::f64;
+        check_where_taken<double>(p, path, draw);
+      }
+    }
+  }
+}
+
 TEST_CASE("convolutions within a parallel region of the program are whole") {
   Draw draw(61);
   for (const std::int64_t kernel : {1, 3}) {
@@ -111,25 +139,27 @@ TEST_CASE("convolution outputs have the extent that NumPy-style counting gives")
 TEST_CASE("our own convolutions give the same bits for any number of threads") {
   for (const ConvolutionPass pass :
        {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
-    ConvolutionProblem p = image_problem(19, 40, 3, 72);
-    p.pass = pass;
-    const Sizes sizes(p);
-    Draw draw(11);
-    Fenced<float> input(sizes.input), kernel(sizes.kernel), gradient(sizes.output);
-    for (Fenced<float>* tensor : {&input, &kernel, &gradient}) tensor->draw(draw);
-    const std::int64_t count = std::max({sizes.input, sizes.kernel, sizes.output});
-    Fenced<float> one(count), other(count);
-    const auto run = [&](int threads, Fenced<float>& result) {
-      run_convolution(p, KernelChoice{Implementation::own, {}, threads},
-                      {.input = input.data(),
-                       .kernel = kernel.data(),
-                       .output_gradient = gradient.data(),
-                       .result = result.data()});
-    };
-    run(1, one);
-    for (const int threads : {2, 3, 7}) {
-      run(threads, other);
-      CHECK(std::memcmp(one.data(), other.data(), static_cast<std::size_t>(count) * sizeof(float)) == 0);
+    for (const std::int64_t channels : {1, 40}) {
+      ConvolutionProblem p = image_problem(19, channels, 3, 72);
+      p.pass = pass;
+      const Sizes sizes(p);
+      Draw draw(11);
+      Fenced<float> input(sizes.input), kernel(sizes.kernel), gradient(sizes.output);
+      for (Fenced<float>* tensor : {&input, &kernel, &gradient}) tensor->draw(draw);
+      const std::int64_t count = std::max({sizes.input, sizes.kernel, sizes.output});
+      Fenced<float> one(count), other(count);
+      const auto run = [&](int threads, Fenced<float>& result) {
+        run_convolution(p, KernelChoice{Implementation::own, {}, threads},
+                        {.input = input.data(),
+                         .kernel = kernel.data(),
+                         .output_gradient = gradient.data(),
+                         .result = result.data()});
+      };
+      run(1, one);
+      for (const int threads : {2, 3, 7}) {
+        run(threads, other);
+        CHECK(std::memcmp(one.data(), other.data(), static_cast<std::size_t>(count) * sizeof(float)) == 0);
+      }
     }
   }
 }

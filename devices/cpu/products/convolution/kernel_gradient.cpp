@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The gradient of a convolution by its kernel in f32 and f64: patches of a few hundred pixels against their gradients.
+// The gradient of a convolution by its kernel in f32 and f64: a few hundred pixels at a time against their gradients.
 //
 // Rows of the product are (tap, input channel), its inner dimension runs over pixels. Members take disjoint blocks of
-// rows and copy the patches of just those rows, so that nobody waits and the result does not depend on the team.
+// rows and copy the pixels of just those rows, so that nobody waits and the result does not depend on the team. Of few
+// channels they copy padded lines, which all taps of a line share; of many, what lies under each tap.
 #include <algorithm>
 
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
@@ -14,7 +15,12 @@ namespace tyto::cpu {
 namespace {
 
 constexpr std::int64_t most_rows = 240;    // of a block: with its pixels it fills a quarter of a 1 MB L2
-constexpr std::int64_t most_pixels = 256;  // of a patch block
+constexpr std::int64_t most_pixels = 256;  // of a block
+constexpr std::int64_t least_width = 8;    // pixels of a line that take longer than the addresses of its rows
+constexpr std::int64_t most_line_bytes = machine::second_level_cache / 4;
+constexpr std::int64_t most_tiles_in_place = 12;  // that read gradients where they lie faster than a copy is made
+
+std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept { return (whole + part - 1) / part; }
 
 template <class T>
 class KernelGradient final : public ConvolutionRoutine {
@@ -26,11 +32,13 @@ class KernelGradient final : public ConvolutionRoutine {
     const std::int64_t fair = (rows_ * g_.groups + threads_ - 1) / threads_;
     block_rows_ =
         std::clamp<std::int64_t>((std::min(fair, rows_) + tile_rows - 1) / tile_rows * tile_rows, tile_rows, most_rows);
-    block_pixels_ = std::clamp<std::int64_t>(pixels_, 1, most_pixels);
     layout_ = {g_.group_out(), tiles<T>(set_).lanes, tiles<T>(set_).width()};
+    plan_lines();
+    block_pixels_ = by_lines_ ? lines_ * width_ : std::clamp<std::int64_t>(pixels_, 1, most_pixels);
     const auto members = static_cast<std::size_t>(threads_);
-    patches_ = space_.reserve_each(members, static_cast<std::size_t>(block_rows_ * block_pixels_) * sizeof(T),
-                                   patches_stride_);
+    const std::int64_t patch = by_lines_ ? lines_ * line_elements() : block_rows_ * block_pixels_;
+    patches_ = space_.reserve_each(members, static_cast<std::size_t>(patch) * sizeof(T), patches_stride_);
+    tables_ = space_.reserve_each(members, static_cast<std::size_t>(block_rows_ * lines_) * sizeof(T*), tables_stride_);
     panels_ = space_.reserve_each(members, static_cast<std::size_t>(layout_.width * block_pixels_) * sizeof(T),
                                   panels_stride_);
   }
@@ -44,7 +52,8 @@ class KernelGradient final : public ConvolutionRoutine {
       for (std::int64_t job = mine.begin; job < mine.end; ++job) {
         const Range rows = share(rows_, job % blocks, blocks, tile_rows);
         multiply(arguments, job / blocks, rows, at<T>(arguments.workspace, patches_ + member * patches_stride_),
-                 at<T>(arguments.workspace, panels_ + member * panels_stride_));
+                 at<T>(arguments.workspace, panels_ + member * panels_stride_),
+                 at<const T*>(arguments.workspace, tables_ + member * tables_stride_));
       }
     });
   }
@@ -52,44 +61,112 @@ class KernelGradient final : public ConvolutionRoutine {
   const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
-  void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches,
-                T* packed) const noexcept {
+  // Lines of the output, or parts of long ones, whose pixels make a block.
+  void plan_lines() {
+    if (g_.in_channels * static_cast<std::int64_t>(sizeof(T)) > machine::cache_line) return;
+    if (g_.output[2] < least_width || pixels_ == 0) return;
+    line_parts_ = parts_of(g_.output[2], most_pixels);
+    width_ = parts_of(g_.output[2], line_parts_);
+    reach_ = (width_ - 1) * g_.stride[2] + (g_.kernel[2] - 1) * g_.dilation[2] + 1;
+    const std::int64_t fitting = most_line_bytes / static_cast<std::int64_t>(sizeof(T)) / line_elements();
+    by_lines_ = fitting > 0;
+    if (by_lines_)
+      lines_ = std::min({fitting, std::max<std::int64_t>(most_pixels / width_, 1), pixels_ / g_.output[2]});
+  }
+
+  // Of the input, under one line of the output.
+  std::int64_t line_elements() const noexcept { return g_.kernel[0] * g_.kernel[1] * reach_ * g_.in_channels; }
+
+  void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches, T* packed,
+                const T** table) const noexcept {
     if (rows.size() == 0) return;
-    const T* input = static_cast<const T*>(arguments.input) + group * g_.group_in();
+    const T* input = static_cast<const T*>(arguments.input);
     const T* gradient = static_cast<const T*>(arguments.output_gradient) + group * g_.group_out();
     T* result = static_cast<T*>(arguments.result) + group * g_.group_out();
     const TileSet<T>& set = tiles<T>(set_);
-    const std::int64_t steps = std::max<std::int64_t>(1, (pixels_ + block_pixels_ - 1) / block_pixels_);
+    const std::int64_t row_tiles = parts_of(rows.size(), tile_rows);
+    // Tiles of nearly one size: few rows take as long as more.
+    for (std::int64_t tile = 0; tile < row_tiles; ++tile) {
+      const Range of = share(rows.size(), tile, row_tiles);
+      for (std::int64_t row = of.begin; row < of.end; ++row) {
+        const std::int64_t tap = (rows.begin + row) / g_.group_in(), channel = (rows.begin + row) % g_.group_in();
+        const T* address = patches + row;
+        if (by_lines_) {
+          address = patches + tap / g_.kernel[2] * reach_ * g_.in_channels +
+                    tap % g_.kernel[2] * g_.dilation[2] * g_.in_channels + group * g_.group_in() + channel;
+        }
+        for (std::int64_t line = 0; line < lines_; ++line, address += line_elements())
+          table[(tile * lines_ + line) * tile_rows + row - of.begin] = address;
+      }
+    }
+    const std::int64_t lines = by_lines_ ? pixels_ / g_.output[2] : 0;
+    const std::int64_t steps =
+        by_lines_ ? parts_of(lines, lines_) * line_parts_ : std::max<std::int64_t>(1, parts_of(pixels_, block_pixels_));
     for (std::int64_t step = 0; step < steps; ++step) {
-      const Range pixels = share(pixels_, step, steps);
-      copy_patches(input, rows, pixels, patches);
-      for (std::int64_t panel = 0; panel < layout_.count(); ++panel) {
-        const std::int64_t columns = layout_.columns_of(panel), pitch = layout_.pitch_of(panel);
-        TileArguments<T> t;
+      Range pixels = share(pixels_, step, steps);
+      TileArguments<T> t;
+      if (by_lines_) {
+        const Range these = share(lines, step / line_parts_, steps / line_parts_);
+        const Range along = share(g_.output[2], step % line_parts_, line_parts_);
+        copy_lines(input, {rows.begin / rows_of_a_line(), (rows.end - 1) / rows_of_a_line() + 1}, these, along.begin,
+                   patches);
+        pixels.begin = these.begin * g_.output[2] + along.begin;
+        pixels.end = pixels.begin + these.size() * along.size();
+        t.segments = these.size();
+        t.steps = along.size();
+        t.row_step = g_.stride[2] * g_.in_channels;
+      } else {
+        copy_patches(input + group * g_.group_in(), rows, pixels, patches);
         t.segments = 1;
         t.steps = pixels.size();
         t.row_step = rows.size();
+      }
+      for (std::int64_t panel = 0; panel < layout_.count(); ++panel) {
+        const std::int64_t columns = layout_.columns_of(panel), pitch = layout_.pitch_of(panel);
+        t.b = gradient + pixels.begin * g_.out_channels + panel * layout_.width;
+        t.b_step = g_.out_channels;
         // Where gradients lie, the rows of a panel are as far apart as pixels, at a power of two for most networks, and
-        // would push one another out of the first-level cache.
-        const PanelSource<T> source{gradient + pixels.begin * g_.out_channels, nullptr, g_.out_channels, 1};
-        pack_panel(layout_, {0, 1, 0, pixels.size(), 0}, panel, source, packed);
-        t.b = packed;
-        t.b_step = pitch;
+        // push one another out of the first-level cache: what many tiles read is worth a copy.
+        if (pitch != columns || (pitch != g_.out_channels && row_tiles > most_tiles_in_place)) {
+          const PanelSource<T> source{gradient + pixels.begin * g_.out_channels, nullptr, g_.out_channels, 1};
+          pack_panel(layout_, {0, 1, 0, pixels.size(), 0}, panel, source, packed);
+          t.b = packed;
+          t.b_step = pitch;
+        }
         t.c = result + panel * layout_.width;
         t.columns = static_cast<int>(columns);
         t.accumulate = step > 0;
-        for (std::int64_t row = rows.begin; row < rows.end; row += tile_rows) {
-          const std::int64_t count = std::min<std::int64_t>(tile_rows, rows.end - row);
-          const T* addresses[tile_rows];
+        for (std::int64_t tile = 0; tile < row_tiles; ++tile) {
+          const Range of = share(rows.size(), tile, row_tiles);
           std::int64_t offsets[tile_rows];
-          for (std::int64_t r = 0; r < count; ++r) {
-            addresses[r] = patches + (row - rows.begin + r);
-            offsets[r] = (row + r) * g_.out_channels;
-          }
-          t.rows = addresses;
+          for (std::int64_t r = 0; r < of.size(); ++r) offsets[r] = (rows.begin + of.begin + r) * g_.out_channels;
+          t.rows = table + tile * lines_ * tile_rows;
           t.c_offsets = offsets;
-          set.tile[count - 1][pitch / layout_.lanes - 1](t);
+          set.tile[of.size() - 1][pitch / layout_.lanes - 1](t);
         }
+      }
+    }
+  }
+
+  // Rows that read one line: taps along it times channels.
+  std::int64_t rows_of_a_line() const noexcept { return g_.kernel[2] * g_.group_in(); }
+
+  // lines[output line][kernel line][pixel][channel], zeros outside the input; pixels begin under output pixel x.
+  void copy_lines(const T* input, Range kernel_lines, Range lines, std::int64_t x, T* copies) const noexcept {
+    const std::int64_t left = x * g_.stride[2] - g_.before[2], right = left + reach_, channels = g_.in_channels;
+    const std::int64_t from = std::clamp<std::int64_t>(0, left, right), end = std::clamp(g_.input[2], from, right);
+    for (std::int64_t line = lines.begin; line < lines.end; ++line, copies += line_elements()) {
+      const std::int64_t y = line % g_.output[1] * g_.stride[1] - g_.before[1], rest = line / g_.output[1];
+      const std::int64_t z = rest % g_.output[0] * g_.stride[0] - g_.before[0], image = rest / g_.output[0];
+      for (std::int64_t at = kernel_lines.begin; at < kernel_lines.end; ++at) {
+        const std::int64_t iz = z + at / g_.kernel[1] * g_.dilation[0], iy = y + at % g_.kernel[1] * g_.dilation[1];
+        const bool there = iz >= 0 && iz < g_.input[0] && iy >= 0 && iy < g_.input[1];
+        const std::int64_t first = there ? from : right, last = there ? end : right;
+        T* const copy = copies + (at * reach_ - left) * channels;
+        std::fill(copy + left * channels, copy + first * channels, T(0));
+        const T* const source = input + ((image * g_.input[0] + iz) * g_.input[1] + iy) * g_.input[2] * channels;
+        if (there) std::copy(source + first * channels, source + last * channels, copy + first * channels);
+        std::fill(copy + last * channels, copy + right * channels, T(0));
       }
     }
   }
@@ -132,8 +209,12 @@ class KernelGradient final : public ConvolutionRoutine {
   InstructionSet set_;
   int threads_;
   std::int64_t rows_ = 0, pixels_ = 0, block_rows_ = 0, block_pixels_ = 0;
+  bool by_lines_ = false;
+  std::int64_t lines_ = 1;                   // most in a block
+  std::int64_t line_parts_ = 1, width_ = 0;  // of each line of the output, and the pixels of one
+  std::int64_t reach_ = 0;                   // pixels of the input under it
   PanelLayout layout_;
-  std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0;
+  std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0, tables_ = 0, tables_stride_ = 0;
 };
 
 }  // namespace
