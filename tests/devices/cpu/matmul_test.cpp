@@ -342,6 +342,27 @@ TEST_CASE("a product over no inner elements is its bias, or zero") {
   for (int i = 0; i < 6; ++i) CHECK(c[i] == bias[i % 3]);
 }
 
+TEST_CASE("our own products are right in several blocks of the inner dimension, of narrow and wide results") {
+  Draw draw(83);
+  for (const std::int64_t n : {150, 2200}) {
+    MatmulProblem p = dense_matmul(DType::f32, 61, n, 520);
+    for (const bool transposed : {false, true}) {
+      if (transposed) p.b = {.row_stride = 1, .column_stride = p.k};
+      for (p.packed_b = false;; p.packed_b = true) {
+        p.bias = p.accumulate = transposed != p.packed_b;
+        const std::array<Placement, 3> placed = {{{p.a, 0, p.m * p.k}, {p.b, 0, p.k * p.n}, {p.c, 0, p.m * p.n}}};
+        for (const int threads : {1, 2}) {
+          p.dtype = DType::f32;
+          check_matmul<float>(p, placed, {Implementation::own, {}, threads}, draw);
+          p.dtype = DType::f64;
+          check_matmul<double>(p, placed, {Implementation::own, {}, threads}, draw);
+        }
+        if (p.packed_b) break;
+      }
+    }
+  }
+}
+
 TEST_CASE("our own f32 product gives the same bits for any number of threads") {
   const std::int64_t m = 97, n = 150, k = 900;
   Draw draw(7);

@@ -2,8 +2,8 @@
 // The gradient of a convolution by its kernel in f32 and f64: a few hundred pixels at a time against their gradients.
 //
 // Rows of the product are (tap, input channel), its inner dimension runs over pixels. Members take disjoint blocks of
-// rows and copy the pixels of just those rows, so that nobody waits and the result does not depend on the team. Of few
-// channels they copy padded lines, which all taps of a line share; of many, what lies under each tap.
+// rows and copy the pixels of just those rows, so that nobody waits and the result does not depend on the team: padded
+// lines of few channels, which all taps share, or what lies under each tap.
 #include <algorithm>
 
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
@@ -14,10 +14,9 @@ namespace tyto::cpu {
 
 namespace {
 
-constexpr std::int64_t most_rows = 240;    // of a block: with its pixels it fills a quarter of a 1 MB L2
-constexpr std::int64_t most_pixels = 256;  // of a block
-constexpr std::int64_t least_width = 8;    // pixels of a line that take longer than the addresses of its rows
-constexpr std::int64_t most_line_bytes = machine::second_level_cache / 4;
+constexpr std::int64_t most_rows = 240;           // of a block: with its pixels it fills a quarter of a 1 MB L2
+constexpr std::int64_t most_pixels = 256;         // of a block
+constexpr std::int64_t least_width = 8;           // pixels of a line that take longer than the addresses of its rows
 constexpr std::int64_t most_tiles_in_place = 12;  // that read gradients where they lie faster than a copy is made
 
 std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept { return (whole + part - 1) / part; }
@@ -63,15 +62,14 @@ class KernelGradient final : public ConvolutionRoutine {
  private:
   // Lines of the output, or parts of long ones, whose pixels make a block.
   void plan_lines() {
-    if (g_.in_channels * static_cast<std::int64_t>(sizeof(T)) > machine::cache_line) return;
-    if (g_.output[2] < least_width || pixels_ == 0) return;
+    const auto element = static_cast<std::int64_t>(sizeof(T));
+    if (g_.in_channels * element > machine::cache_line || g_.output[2] < least_width || pixels_ == 0) return;
     line_parts_ = parts_of(g_.output[2], most_pixels);
     width_ = parts_of(g_.output[2], line_parts_);
     reach_ = (width_ - 1) * g_.stride[2] + (g_.kernel[2] - 1) * g_.dilation[2] + 1;
-    const std::int64_t fitting = most_line_bytes / static_cast<std::int64_t>(sizeof(T)) / line_elements();
+    const std::int64_t fitting = machine::second_level_cache / 4 / (line_elements() * element);
     by_lines_ = fitting > 0;
-    if (by_lines_)
-      lines_ = std::min({fitting, std::max<std::int64_t>(most_pixels / width_, 1), pixels_ / g_.output[2]});
+    lines_ = std::max<std::int64_t>(std::min({fitting, most_pixels / width_, pixels_ / g_.output[2]}), 1);
   }
 
   // Of the input, under one line of the output.
@@ -90,16 +88,13 @@ class KernelGradient final : public ConvolutionRoutine {
       const Range of = share(rows.size(), tile, row_tiles);
       for (std::int64_t row = of.begin; row < of.end; ++row) {
         const std::int64_t tap = (rows.begin + row) / g_.group_in(), channel = (rows.begin + row) % g_.group_in();
-        const T* address = patches + row;
-        if (by_lines_) {
-          address = patches + tap / g_.kernel[2] * reach_ * g_.in_channels +
-                    tap % g_.kernel[2] * g_.dilation[2] * g_.in_channels + group * g_.group_in() + channel;
-        }
+        const std::int64_t pixel = tap / g_.kernel[2] * reach_ + tap % g_.kernel[2] * g_.dilation[2];
+        const T* address = patches + (by_lines_ ? pixel * g_.in_channels + group * g_.group_in() + channel : row);
         for (std::int64_t line = 0; line < lines_; ++line, address += line_elements())
           table[(tile * lines_ + line) * tile_rows + row - of.begin] = address;
       }
     }
-    const std::int64_t lines = by_lines_ ? pixels_ / g_.output[2] : 0;
+    const std::int64_t lines = by_lines_ ? pixels_ / g_.output[2] : 0, line_rows = g_.kernel[2] * g_.group_in();
     const std::int64_t steps =
         by_lines_ ? parts_of(lines, lines_) * line_parts_ : std::max<std::int64_t>(1, parts_of(pixels_, block_pixels_));
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -108,8 +103,7 @@ class KernelGradient final : public ConvolutionRoutine {
       if (by_lines_) {
         const Range these = share(lines, step / line_parts_, steps / line_parts_);
         const Range along = share(g_.output[2], step % line_parts_, line_parts_);
-        copy_lines(input, {rows.begin / rows_of_a_line(), (rows.end - 1) / rows_of_a_line() + 1}, these, along.begin,
-                   patches);
+        copy_lines(input, {rows.begin / line_rows, (rows.end - 1) / line_rows + 1}, these, along.begin, patches);
         pixels.begin = these.begin * g_.output[2] + along.begin;
         pixels.end = pixels.begin + these.size() * along.size();
         t.segments = these.size();
@@ -148,25 +142,22 @@ class KernelGradient final : public ConvolutionRoutine {
     }
   }
 
-  // Rows that read one line: taps along it times channels.
-  std::int64_t rows_of_a_line() const noexcept { return g_.kernel[2] * g_.group_in(); }
-
   // lines[output line][kernel line][pixel][channel], zeros outside the input; pixels begin under output pixel x.
   void copy_lines(const T* input, Range kernel_lines, Range lines, std::int64_t x, T* copies) const noexcept {
-    const std::int64_t left = x * g_.stride[2] - g_.before[2], right = left + reach_, channels = g_.in_channels;
-    const std::int64_t from = std::clamp<std::int64_t>(0, left, right), end = std::clamp(g_.input[2], from, right);
+    const std::int64_t left = x * g_.stride[2] - g_.before[2], channels = g_.in_channels;
+    const std::int64_t from = std::clamp<std::int64_t>(0, left, left + reach_);
+    const std::int64_t end = std::clamp(g_.input[2], from, left + reach_);
     for (std::int64_t line = lines.begin; line < lines.end; ++line, copies += line_elements()) {
       const std::int64_t y = line % g_.output[1] * g_.stride[1] - g_.before[1], rest = line / g_.output[1];
       const std::int64_t z = rest % g_.output[0] * g_.stride[0] - g_.before[0], image = rest / g_.output[0];
       for (std::int64_t at = kernel_lines.begin; at < kernel_lines.end; ++at) {
         const std::int64_t iz = z + at / g_.kernel[1] * g_.dilation[0], iy = y + at % g_.kernel[1] * g_.dilation[1];
         const bool there = iz >= 0 && iz < g_.input[0] && iy >= 0 && iy < g_.input[1];
-        const std::int64_t first = there ? from : right, last = there ? end : right;
-        T* const copy = copies + (at * reach_ - left) * channels;
-        std::fill(copy + left * channels, copy + first * channels, T(0));
+        T* const copy = copies + at * reach_ * channels;
+        std::fill_n(copy, reach_ * channels, T(0));
+        if (!there) continue;
         const T* const source = input + ((image * g_.input[0] + iz) * g_.input[1] + iy) * g_.input[2] * channels;
-        if (there) std::copy(source + first * channels, source + last * channels, copy + first * channels);
-        std::fill(copy + last * channels, copy + right * channels, T(0));
+        std::copy(source + from * channels, source + end * channels, copy + (from - left) * channels);
       }
     }
   }
@@ -210,9 +201,8 @@ class KernelGradient final : public ConvolutionRoutine {
   int threads_;
   std::int64_t rows_ = 0, pixels_ = 0, block_rows_ = 0, block_pixels_ = 0;
   bool by_lines_ = false;
-  std::int64_t lines_ = 1;                   // most in a block
-  std::int64_t line_parts_ = 1, width_ = 0;  // of each line of the output, and the pixels of one
-  std::int64_t reach_ = 0;                   // pixels of the input under it
+  std::int64_t lines_ = 1, line_parts_ = 1;  // of the output: most in a block, and parts of each
+  std::int64_t width_ = 0, reach_ = 0;       // pixels of a part, and of the input under it
   PanelLayout layout_;
   std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0, tables_ = 0, tables_stride_ = 0;
 };

@@ -198,68 +198,77 @@ void multiply_chunk(const PanelProduct<T>& product, Range of_result, Range panel
                     const PanelOperand<T>& right, T* c, const Epilogue<T>& epilogue) noexcept {
   const PanelLayout& layout = product.layout;
   const std::int64_t chunk_rows = of_result.size();
-  const std::int64_t all_pitch = layout.pitch_of_all();
-  for (std::size_t number = 0; number < product.blocks.size(); ++number) {
-    const InnerBlock& block = product.blocks[number];
-    const bool is_first = number == 0, is_last = number + 1 == product.blocks.size();
-    for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
-      const std::int64_t first_column = panel * layout.width;
-      const T* next_panel = nullptr;
-      TileArguments<T> t;
-      t.segments = block.taps;
-      t.first = block.first * product.row_step;
-      t.steps = block.steps;
-      t.row_step = product.row_step;
-      t.columns = static_cast<int>(columns);
-      if (right.source != nullptr || right.write != nullptr) {
-        if (right.write != nullptr) right.write(right.writer, block, panel, right.scratch);
-        else pack_panel(layout, block, panel, *right.source, right.scratch);
-        t.b = right.scratch;
-        t.b_step = pitch;
-      } else if (right.in_place == nullptr) {
-        t.b = right.packed + block.depth_before * all_pitch + first_column * block.depth();
-        t.b_step = pitch;
-        // The panel that follows comes in while this one is multiplied, a part in each tile: with few rows, reading
-        // weights takes as long as multiplying.
-        next_panel = t.b + block.depth() * pitch;
-        // The next chunk begins anew; memory behind the last panel may not even be mapped.
-        if (is_last && panel + 1 == panels.end)
-          next_panel = right.packed + panels.begin * layout.width * product.blocks.front().depth();
-      } else if (right.packed_tail != nullptr && panel == layout.count() - 1) {
-        t.b = right.packed_tail + block.depth_before * pitch;
-        t.b_step = pitch;
-      } else {
-        t.b = right.in_place + block.depth_before * right.in_place_pitch + first_column;
-        t.b_step = right.in_place_pitch;
-      }
-      t.c = c + first_column;
-      t.accumulate = !is_first || epilogue.accumulate;
-      // Each partial sum by itself, so that what they are added to stays as it is.
-      t.scale = epilogue.scale != nullptr ? epilogue.scale + first_column : nullptr;
-      // When all products are summed, as an operator of its own would add it.
-      t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
-      t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;
-      t.limits = is_last ? epilogue.limits : Limits<T>{};
-      const std::int64_t vectors = pitch / layout.lanes, row_tiles = (chunk_rows + tile_rows - 1) / tile_rows;
-      t.ahead = next_panel;
-      t.ahead_step = next_panel == nullptr ? 0 : (pitch + row_tiles - 1) / row_tiles;
-      // Short rows of one tap come too late otherwise. Long ones hardware prefetches, and further taps read rows again.
-      const bool in_time = block.taps != 1 || block.steps > longest_short_row || product.row_step != 1;
-      const std::int64_t soon = in_time ? chunk_rows : block.steps * vectors > short_tile ? tile_rows : 2 * tile_rows;
-      const bool loops = is_last && epilogue.loop;
-      std::int64_t looped = 0;
-      for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
-        const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
-        t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
-        t.c_offsets = tables.c_offsets + row;
-        if (panel == panels.begin && row + soon + tile_rows <= chunk_rows) prefetch_rows(t, soon * product.taps);
-        product.tiles->tile[rows - 1][vectors - 1](t);
-        t.ahead += t.ahead_step * block.depth();
-        if (!loops || ((row + rows) % rows_of_a_loop != 0 && row + rows != chunk_rows)) continue;
-        epilogue.loop({of_result.begin + looped, of_result.begin + row + rows}, {first_column, first_column + columns});
-        looped = row + rows;
-      }
+  // All blocks of a panel in turn where the rows stay near and the result would not.
+  const auto blocks = static_cast<std::int64_t>(product.blocks.size()), jobs = blocks * panels.size();
+  const std::int64_t depth = product.blocks.back().depth_before + product.blocks.back().depth();
+  const std::int64_t near_elements = machine::second_level_cache / 2 / static_cast<std::int64_t>(sizeof(T));
+  const bool by_panels = right.in_place == nullptr && chunk_rows * depth <= near_elements &&
+                         chunk_rows * panels.size() * layout.width > near_elements;
+  const auto block_of = [&](std::int64_t job) { return by_panels ? job % blocks : job / panels.size(); };
+  const auto panel_of = [&](std::int64_t job) {
+    return panels.begin + (by_panels ? job / blocks : job % panels.size());
+  };
+  const auto packed_at = [&](std::int64_t job) {
+    const InnerBlock& block = product.blocks[static_cast<std::size_t>(block_of(job))];
+    return right.packed + block.depth_before * layout.pitch_of_all() + panel_of(job) * layout.width * block.depth();
+  };
+  for (std::int64_t job = 0; job < jobs; ++job) {
+    const std::int64_t number = block_of(job), panel = panel_of(job);
+    const InnerBlock& block = product.blocks[static_cast<std::size_t>(number)];
+    const bool is_first = number == 0, is_last = number + 1 == blocks;
+    const std::int64_t columns = layout.columns_of(panel), pitch = layout.pitch_of(panel);
+    const std::int64_t first_column = panel * layout.width;
+    const T* next_panel = nullptr;
+    TileArguments<T> t;
+    t.segments = block.taps;
+    t.first = block.first * product.row_step;
+    t.steps = block.steps;
+    t.row_step = product.row_step;
+    t.columns = static_cast<int>(columns);
+    if (right.source != nullptr || right.write != nullptr) {
+      if (right.write != nullptr) right.write(right.writer, block, panel, right.scratch);
+      else pack_panel(layout, block, panel, *right.source, right.scratch);
+      t.b = right.scratch;
+      t.b_step = pitch;
+    } else if (right.in_place == nullptr) {
+      t.b = packed_at(job);
+      t.b_step = pitch;
+      // The panel that follows comes in while this one is multiplied, a part in each tile: with few rows, reading
+      // weights takes as long as multiplying. The next chunk begins anew.
+      next_panel = packed_at((job + 1) % jobs);
+    } else if (right.packed_tail != nullptr && panel == layout.count() - 1) {
+      t.b = right.packed_tail + block.depth_before * pitch;
+      t.b_step = pitch;
+    } else {
+      t.b = right.in_place + block.depth_before * right.in_place_pitch + first_column;
+      t.b_step = right.in_place_pitch;
+    }
+    t.c = c + first_column;
+    t.accumulate = !is_first || epilogue.accumulate;
+    // Each partial sum by itself, so that what they are added to stays as it is.
+    t.scale = epilogue.scale != nullptr ? epilogue.scale + first_column : nullptr;
+    // When all products are summed, as an operator of its own would add it.
+    t.bias = is_last && epilogue.bias != nullptr ? epilogue.bias + first_column : nullptr;
+    t.residual = is_last && epilogue.residual != nullptr ? epilogue.residual + first_column : nullptr;
+    t.limits = is_last ? epilogue.limits : Limits<T>{};
+    const std::int64_t vectors = pitch / layout.lanes, row_tiles = (chunk_rows + tile_rows - 1) / tile_rows;
+    t.ahead = next_panel;
+    t.ahead_step = next_panel == nullptr ? 0 : (pitch + row_tiles - 1) / row_tiles;
+    // Short rows of one tap come too late otherwise. Long ones hardware prefetches, and further taps read rows again.
+    const bool in_time = block.taps != 1 || block.steps > longest_short_row || product.row_step != 1;
+    const std::int64_t soon = in_time ? chunk_rows : block.steps * vectors > short_tile ? tile_rows : 2 * tile_rows;
+    const bool loops = is_last && epilogue.loop;
+    std::int64_t looped = 0;
+    for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
+      const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
+      t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
+      t.c_offsets = tables.c_offsets + row;
+      if (panel == panels.begin && row + soon + tile_rows <= chunk_rows) prefetch_rows(t, soon * product.taps);
+      product.tiles->tile[rows - 1][vectors - 1](t);
+      t.ahead += t.ahead_step * block.depth();
+      if (!loops || ((row + rows) % rows_of_a_loop != 0 && row + rows != chunk_rows)) continue;
+      epilogue.loop({of_result.begin + looped, of_result.begin + row + rows}, {first_column, first_column + columns});
+      looped = row + rows;
     }
   }
 }
