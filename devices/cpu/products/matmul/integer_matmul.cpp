@@ -52,7 +52,10 @@ class IntegerMatmul final : public MatmulRoutine {
     if (!copies_b_) return;
     width_ = in_dots_ ? 4 : std::int64_t{unpacked_vectors} * loops_.lanes;
     depth_ = machine::first_level_cache / 2 / (width_ * std::int64_t{sizeof(Unsigned)});
-    const std::int64_t a_and_c = converts_ ? std::min(rows, rows_together) * (depth_ + width_) : 0;
+    width_ = std::min(width_, std::max(problem.n, std::int64_t{1}));
+    depth_ = std::min(depth_, std::max(problem.k, std::int64_t{1}));
+    rows_ = std::clamp(rows, std::int64_t{1}, rows_together);
+    const std::int64_t a_and_c = converts_ ? rows_ * (depth_ + width_) : 0;
     copies_ =
         space_.reserve_each(static_cast<std::size_t>(threads_),
                             static_cast<std::size_t>(depth_ * width_ + a_and_c) * sizeof(Unsigned), copies_stride_);
@@ -89,13 +92,13 @@ class IntegerMatmul final : public MatmulRoutine {
     const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
     T* const results = c + rows.begin * p.c.row_stride;
     if (converts_ || p.k == 0) {
-      change(results, rows.size(), p.n, [&](T value, std::int64_t, std::int64_t j) {
-        const T held = p.accumulate ? value : T(0);
+      change(results, rows.size(), p.n, [&](const T& result, std::int64_t, std::int64_t j) {
+        const T held = p.accumulate ? result : T(0);
         return p.bias ? Arithmetic::plus(held, bias[j]) : held;
       });
     }
     if (in_rows_) add_rows(a, b, c, rows);
-    const std::int64_t together = converts_ ? rows_together : rows.size();
+    const std::int64_t together = converts_ ? rows_ : rows.size();
     for (std::int64_t first = in_rows_ ? rows.end : rows.begin; first < rows.end; first += together) {
       const std::int64_t m = std::min(together, rows.end - first);
       Unsigned* const a_copy = converts_ ? b_copy + depth_ * width_ : nullptr;
@@ -145,7 +148,8 @@ class IntegerMatmul final : public MatmulRoutine {
            [&](T value, std::int64_t, std::int64_t) { return Arithmetic::limited(value, p.limits); });
   }
 
-  // Makes m x n results from c on what `to` gives for each and its place.
+  // Makes m x n results from c on what `to` gives for each and its place. Results that it does not read may be
+  // uninitialised.
   template <class To>
   void change(T* c, std::int64_t m, std::int64_t n, const To& to) const noexcept {
     const std::int64_t row_stride = problem_.c.row_stride, column_stride = problem_.c.column_stride;
@@ -198,6 +202,8 @@ class IntegerMatmul final : public MatmulRoutine {
   bool in_rows_ = false, in_dots_ = false, copies_b_ = false, converts_ = false;
   int threads_ = 1;
   std::int64_t depth_ = 0, width_ = 0;  // rows and columns of b at a time
+  // Rows of a that are converted at a time. A member of a smaller team than planned has more, but no larger space.
+  std::int64_t rows_ = 0;
   std::size_t copies_ = 0, copies_stride_ = 0;
 };
 
