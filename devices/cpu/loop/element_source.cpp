@@ -104,14 +104,13 @@ std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound
   const std::int64_t length = layouts.length();
   ElementSource::Programs programs;
   programs.elements = prepare_ranges(bound, length, {}, choice);
-  // Operands that lie across the lines are copied for as many of these as their cache lines have elements. Wide ones
-  // are gathered as fast.
+  // Operands that lie across the lines are copied for as many of these as their cache lines have elements.
   RangePolicy policy;
   std::int64_t rows = 1, copied = 0;
   for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
     const auto width = static_cast<std::int64_t>(size_of(operands[i].dtype));
     const std::int64_t of_line = machine::cache_line / width;
-    const bool across = width < 8 && length >= shortest_copied && layouts.rows() >= of_line &&
+    const bool across = length >= shortest_copied && layouts.rows() >= of_line &&
                         copied < jit::TransposedCopies::most && layouts.is_transposed(i, operands[i].dtype);
     policy.transposed.push_back(across);
     copied += across ? 1 : 0;

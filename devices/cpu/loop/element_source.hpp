@@ -11,11 +11,11 @@
 
 namespace tyto::cpu {
 
-/// The only output of a loop, computed in lines of `length` elements, and where `sums` is not null its sums.
+/// The only output of a loop, computed in lines of `length` elements, and where it has a program for them, its sums.
 class ElementSource {
  public:
-  /// Programs for all lines, for several lines of which operands lie across (null: none do), and for parts of such
-  /// lines, `part_pitch` elements apart.
+  /// Programs for all lines, for several lines of which operands lie across (null: none do), for parts of such lines,
+  /// `part_pitch` elements apart, and for sums (null: none are asked for, or are without writing).
   struct Programs {
     std::shared_ptr<const RangeProgram> elements, across, across_parts, sums;
     std::int64_t part_pitch = 0;

@@ -93,8 +93,8 @@ class ReduceKernel final : public core::Kernel {
   }
 
  private:
-  /// Elements of a line computed at once, or a multiple: as many as, or a multiple of as many as, all loops add up
-  /// before they add to the partial result, so that parts give the bits of the whole.
+  /// part_ is a multiple of this, which itself is a multiple of as many elements as any loop adds up before it adds to
+  /// the partial result, so that parts give the bits of the whole.
   static constexpr std::int64_t source_part = 4096;
   /// Bytes for computed elements in a thread's own frame; more than that is planned as workspace.
   static constexpr std::size_t own_buffer = machine::first_level_cache;

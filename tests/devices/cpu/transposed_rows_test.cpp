@@ -9,6 +9,7 @@
 #include "core/loop/bound_loop.hpp"
 #include "core/loop/loop_program.hpp"
 #include "devices/cpu/device/device.hpp"
+#include "devices/cpu/loop/element_source.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -133,14 +134,35 @@ TEST_CASE("wide elements that are read once are copied where they come from memo
   CHECK(copies(8001, 256) == 1);
 }
 
+TEST_CASE(
+    "what a reduction reads of operands that lie across is computed for as many rows as a cache line has elements") {
+  const auto at_once = [](DType dtype, const View& across) {
+    core::LoopProgram program;
+    program.inputs = 2;
+    program.instructions = {{OpId::subtract, dtype, {0, 1}}};
+    program.outputs = {2};
+    const core::Operand from[] = {{dtype, across}, {dtype, View::dense(across.shape)}};
+    const core::Operand to{dtype, View::dense(across.shape)};
+    return prepare_source(bound_loop(program, {from[0], from[1]}, {to}))->at_once();
+  };
+  for (const DType dtype : {DType::f64, DType::i64, DType::f32, DType::u8}) {
+    CAPTURE(name_of(dtype));
+    const auto together = static_cast<std::int64_t>(64 / size_of(dtype));
+    CHECK(at_once(dtype, across_rows(512, 500)) == together * 500);
+    CHECK(at_once(dtype, across_rows(500, 512)) == together * 512);
+    CHECK(at_once(dtype, across_rows(500, 20)) == 1);
+  }
+}
+
 namespace {
 
-/// The sum or product of `a - b` over some axes, computed as it is read.
+/// The reduction of `a - b` over some axes, computed as it is read.
 std::vector<std::byte> reduced(OpId op, DType dtype, const IntList& axes, const StoredTensor& a,
                                const StoredTensor& b) {
   const Shape& shape = a.view.shape;
   core::LoopAttributes group{shape, axes, {}};
-  const DType total = is_floating(dtype) ? dtype : DType::i64;
+  const bool adds = op == OpId::sum || op == OpId::prod;
+  const DType total = adds && !is_floating(dtype) ? DType::i64 : dtype;
   group.program.inputs = 2;
   group.program.instructions = {{OpId::subtract, dtype, {0, 1}}, {op, total, {2}}};
   group.program.outputs = {3};
@@ -162,7 +184,7 @@ std::vector<std::byte> reduced(OpId op, DType dtype, const IntList& axes, const 
 
 }  // namespace
 
-TEST_CASE("reductions add up what lies across in the order of copies") {
+TEST_CASE("reductions take what lies across in the order of copies") {
   const View views[] = {across_rows(17, 64),
                         across_rows(100, 100),
                         across_rows(333, 128),
@@ -189,7 +211,9 @@ TEST_CASE("reductions add up what lies across in the order of copies") {
       IntList all;
       for (std::int64_t axis = 0; axis < across.rank(); ++axis) all.push_back(axis);
       for (const IntList& axes : {all, IntList{0}, IntList{1}}) {
-        for (const OpId op : {OpId::sum, OpId::prod}) {
+        for (const OpId op : {OpId::sum, OpId::prod, OpId::max, OpId::var, OpId::logsumexp}) {
+          if (!is_floating(dtype) && (op == OpId::var || op == OpId::logsumexp)) continue;
+          CAPTURE(core::definition(op).name);
           CHECK(reduced(op, dtype, axes, a, b) == reduced(op, dtype, axes, dense_a, b));
           CHECK(reduced(op, dtype, axes, b, a) == reduced(op, dtype, axes, b, dense_a));
           CHECK(reduced(op, dtype, axes, a, c) == reduced(op, dtype, axes, dense_a, dense_c));

@@ -39,6 +39,70 @@ double nanoseconds_of(const Compiled& compiled, const core::View& view) {
   return compiled.nanoseconds * static_cast<double>(view.count());
 }
 
+/// Rows of rectangles that machine code computes where they lie.
+class LoopRanges final : public RangeProgram {
+ public:
+  LoopRanges(RowLayouts layouts, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
+      : layouts_(std::move(layouts)),
+        inputs_(inputs),
+        code_(std::move(plain.code)),
+        non_temporal_(std::move(non_temporal.code)),
+        nanoseconds_(nanoseconds) {}
+
+  double nanoseconds() const override { return nanoseconds_; }
+
+  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
+    Runner runner(*this);
+    then(context, runner);
+    if (non_temporal_ != nullptr) fence_non_temporal_stores();
+  }
+
+ private:
+  class Runner final : public RangeRunner {
+   public:
+    explicit Runner(const LoopRanges& program) : program_(program) {}
+
+    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
+      buffers_ = 0;
+      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
+        const OperandBase& placed = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
+        starts_[i] = placed.start;
+        if (placed.row_bytes != 0) placed_[buffers_++] = {i, placed};
+      }
+      const bool non_temporal =
+          program_.non_temporal_ != nullptr &&
+          allows_non_temporal_stores({starts_.data(), program_.layouts_.count()}, program_.inputs_);
+      function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
+    }
+    void set_first_row(std::int64_t row) override {
+      for (std::size_t i = 0; i < buffers_; ++i) starts_[placed_[i].operand] = placed_[i].base.beginning_with(row);
+    }
+    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
+    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
+      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, columns,
+                                   [&](Frame& frame) { function_(&frame); });
+    }
+
+   private:
+    struct Buffer {
+      std::size_t operand;
+      OperandBase base;
+    };
+
+    const LoopRanges& program_;
+    std::size_t buffers_ = 0;
+    std::array<Buffer, most_places> placed_;
+    std::array<std::byte*, most_places> starts_;
+    Function function_ = nullptr;
+    Frame frame_;
+  };
+
+  RowLayouts layouts_;
+  std::size_t inputs_;
+  std::shared_ptr<const MachineCode> code_, non_temporal_;
+  double nanoseconds_;
+};
+
 /// The same where some inputs lie across the rows.
 class TransposingRanges final : public RangeProgram {
  public:
@@ -100,69 +164,6 @@ class TransposingRanges final : public RangeProgram {
   std::size_t inputs_;
   TransposedCopies transposed_;
   std::shared_ptr<const MachineCode> code_;
-  double nanoseconds_;
-};
-
-class LoopRanges final : public RangeProgram {
- public:
-  LoopRanges(RowLayouts layouts, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
-      : layouts_(std::move(layouts)),
-        inputs_(inputs),
-        code_(std::move(plain.code)),
-        non_temporal_(std::move(non_temporal.code)),
-        nanoseconds_(nanoseconds) {}
-
-  double nanoseconds() const override { return nanoseconds_; }
-
-  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
-    Runner runner(*this);
-    then(context, runner);
-    if (non_temporal_ != nullptr) fence_non_temporal_stores();
-  }
-
- private:
-  class Runner final : public RangeRunner {
-   public:
-    explicit Runner(const LoopRanges& program) : program_(program) {}
-
-    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
-      buffers_ = 0;
-      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
-        const OperandBase& placed = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
-        starts_[i] = placed.start;
-        if (placed.row_bytes != 0) placed_[buffers_++] = {i, placed};
-      }
-      const bool non_temporal =
-          program_.non_temporal_ != nullptr &&
-          allows_non_temporal_stores({starts_.data(), program_.layouts_.count()}, program_.inputs_);
-      function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
-    }
-    void set_first_row(std::int64_t row) override {
-      for (std::size_t i = 0; i < buffers_; ++i) starts_[placed_[i].operand] = placed_[i].base.beginning_with(row);
-    }
-    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
-    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
-      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, columns,
-                                   [&](Frame& frame) { function_(&frame); });
-    }
-
-   private:
-    struct Buffer {
-      std::size_t operand;
-      OperandBase base;
-    };
-
-    const LoopRanges& program_;
-    std::size_t buffers_ = 0;
-    std::array<Buffer, most_places> placed_;
-    std::array<std::byte*, most_places> starts_;
-    Function function_ = nullptr;
-    Frame frame_;
-  };
-
-  RowLayouts layouts_;
-  std::size_t inputs_;
-  std::shared_ptr<const MachineCode> code_, non_temporal_;
   double nanoseconds_;
 };
 
