@@ -53,9 +53,9 @@ inline constexpr std::int64_t short_run = 32, few_rows = 12, few_multiply_adds =
 
 /// Nanoseconds of convolutions of one channel, from 1 to 2,000 taps over lines of 8 to 40,000 pixels: of the loop along
 /// lines a call, a tap of it, and a product in vectors; of code that puts channels side by side a call, a line and a
-/// product.
-inline constexpr double line_call = 25, line_tap = 2, line_product = 0.03, channels_call = 800, channels_line = 60,
-                        channels_product = 0.2;
+/// product, and of signals a pixel, and products of fewer taps than short_run (oneDNN).
+inline constexpr double line_call = 25, line_tap = 2, line_product = 0.03, channels_call = 800, channels_line = 60;
+inline constexpr double channels_pixel = 5, channels_product = 0.2, channels_short_product = 0.6;
 
 /// Nanoseconds of products of integers, for an element of the right matrix: to copy it across its rows and along them,
 /// for each row its part of a dot product, of a block of rows and, of 8 or 16 bits, of a row by itself, and what a row

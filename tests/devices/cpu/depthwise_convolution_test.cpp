@@ -71,15 +71,22 @@ TEST_CASE("long lines of one channel are right with taps beyond either end, howe
 
 TEST_CASE("lines of one channel with padding as long as themselves, or with few pixels, are left to others") {
   if (!has_onednn() || widest_instruction_set() != InstructionSet::avx512) return;
-  const auto is_own = [](const WindowAxis& line) {
+  const auto takes_own = [](std::vector<WindowAxis> axes) {
     ConvolutionProblem p;
-    p.axes = {{.input = 8, .kernel = 3}, line};
+    p.axes = std::move(axes);
     return std::string_view(prepare_convolution(p, KernelChoice{}).implementation()).starts_with("own");
   };
+  const auto is_own = [&](const WindowAxis& line) { return takes_own({{.input = 8, .kernel = 3}, line}); };
   CHECK(is_own({.input = 34, .kernel = 3}));
   CHECK(!is_own({.input = 12, .kernel = 3}));
   CHECK(!is_own({.input = 64, .kernel = 31, .pad_before = 30, .pad_after = 30}));
   CHECK(is_own({.input = 4000, .kernel = 31, .pad_before = 30, .pad_after = 30}));
+  // Signals with few taps, of which oneDNN takes several times as long, but not pictures.
+  for (const std::int64_t input : {200, 300, 500, 700}) {
+    CHECK(takes_own({{.input = input, .kernel = 31, .pad_before = 30, .pad_after = 30}}));
+  }
+  const WindowAxis padded{.input = 28, .kernel = 3, .pad_before = 1, .pad_after = 1};
+  CHECK(!takes_own({padded, padded}));
 }
 
 }  // namespace tyto::cpu

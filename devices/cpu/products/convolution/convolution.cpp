@@ -91,8 +91,12 @@ bool is_ahead_by_lines(const ConvolutionProblem& problem) {
   const double own = machine::line_call * calls + machine::line_tap * (products_of_ends + whole_calls * taps) +
                      machine::line_product * whole * taps;
   const double lines = std::max(static_cast<double>(Geometry(problem).output_elements()) / output, 1.0);
+  // Of pictures, products take as long with few taps as with many.
+  const bool is_signal = problem.axes.size() == 1;
+  const bool is_short = is_signal && axis.kernel * problem.in_channels < machine::short_run;
+  const double product = is_short ? machine::channels_short_product : machine::channels_product;
   return own < machine::channels_call / lines + machine::channels_line +
-                   machine::channels_product * (products_of_ends + whole * taps);
+                   (is_signal ? machine::channels_pixel * output : 0) + product * (products_of_ends + whole * taps);
 }
 
 // A signal or grey picture has one channel in one group, too.
