@@ -188,7 +188,7 @@ void check_loss(const char* name, const Work& work) {
         const std::string message = error_of(work);
         INFO(message);
         CHECK(message.starts_with("opencl:7: "));
-        CHECK(message.ends_with("CL_DEVICE_NOT_AVAILABLE (-2): the device cannot be used now"));
+        CHECK(message.find("CL_DEVICE_NOT_AVAILABLE (-2): the device cannot be used now") != message.npos);
       }
     }
     CHECK(work() == expected);
