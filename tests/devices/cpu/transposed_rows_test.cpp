@@ -10,6 +10,7 @@
 #include "core/loop/loop_program.hpp"
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/element_source.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
 #include "tests/devices/cpu/elementwise_rig.hpp"
 
@@ -136,6 +137,7 @@ TEST_CASE("wide elements that are read once are copied where they come from memo
 
 TEST_CASE(
     "what a reduction reads of operands that lie across is computed for as many rows as a cache line has elements") {
+  if (!jit::is_available()) return;
   const auto at_once = [](DType dtype, const View& across) {
     core::LoopProgram program;
     program.inputs = 2;
