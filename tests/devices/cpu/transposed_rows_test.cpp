@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <span>
 
 #include "core/device/device.hpp"
 #include "core/graph/op_ids.hpp"
@@ -158,6 +159,26 @@ TEST_CASE(
 
 namespace {
 
+/// What a group writes that reads these tensors.
+std::vector<std::byte> fused(const core::LoopAttributes& group, std::span<const StoredTensor* const> read,
+                             StoredTensor result) {
+  const core::Attributes attributes = group;
+  std::vector<core::Operand> from;
+  std::vector<core::Address> places;
+  for (const StoredTensor* each : read) {
+    from.push_back(each->operand());
+    places.push_back({const_cast<std::byte*>(each->memory.data()), 0});
+  }
+  const core::Operand to = result.operand();
+  const core::Address written{result.memory.data(), 0};
+  const auto kernel = device().prepare({OpId::fused, &attributes, from, {&to, 1}});
+  std::vector<std::byte> workspace(kernel->workspace() + 64);
+  auto* const aligned =
+      reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~std::uintptr_t{63});
+  kernel->launch(places, {&written, 1}, {aligned, 0});
+  return result.memory;
+}
+
 /// The reduction of `a - b` over some axes, computed as it is read.
 std::vector<std::byte> reduced(OpId op, DType dtype, const IntList& axes, const StoredTensor& a,
                                const StoredTensor& b) {
@@ -170,18 +191,8 @@ std::vector<std::byte> reduced(OpId op, DType dtype, const IntList& axes, const 
   group.program.outputs = {3};
   Shape rest = shape;
   for (const std::int64_t axis : axes) rest[static_cast<std::size_t>(axis)] = 1;
-  StoredTensor found = StoredTensor::dense(total, rest);
-  const core::Attributes attributes = group;
-  const core::Operand from[] = {a.operand(), b.operand()}, to = found.operand();
-  const core::Address read[] = {{const_cast<std::byte*>(a.memory.data()), 0},
-                                {const_cast<std::byte*>(b.memory.data()), 0}};
-  const core::Address written{found.memory.data(), 0};
-  const auto kernel = device().prepare({OpId::fused, &attributes, from, {&to, 1}});
-  std::vector<std::byte> workspace(kernel->workspace() + 64);
-  auto* const aligned =
-      reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~std::uintptr_t{63});
-  kernel->launch(read, {&written, 1}, {aligned, 0});
-  return found.memory;
+  const StoredTensor* const read[] = {&a, &b};
+  return fused(group, read, StoredTensor::dense(total, rest));
 }
 
 }  // namespace
@@ -245,20 +256,10 @@ TEST_CASE("as many operands that lie across rows as a loop has, and more than ar
   const auto last = static_cast<core::LoopValue>(2 * operands - 1);
   group.program.instructions.push_back({OpId::max, DType::f32, {last}});
   group.program.outputs = {static_cast<core::LoopValue>(last + 1)};
-  const core::Attributes attributes = group;
-  const auto largest = [&](std::vector<StoredTensor>& list) {
-    StoredTensor found = StoredTensor::dense(DType::f32, {rows, 1});
-    std::vector<core::Operand> from;
-    std::vector<core::Address> read;
-    for (StoredTensor& each : list) from.push_back(each.operand()), read.push_back({each.memory.data(), 0});
-    const core::Operand to = found.operand();
-    const core::Address written{found.memory.data(), 0};
-    const auto kernel = device().prepare({OpId::fused, &attributes, from, {&to, 1}});
-    std::vector<std::byte> workspace(kernel->workspace() + 64);
-    auto* const aligned =
-        reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(workspace.data()) + 63) & ~std::uintptr_t{63});
-    kernel->launch(read, {&written, 1}, {aligned, 0});
-    return found.memory;
+  const auto largest = [&](const std::vector<StoredTensor>& list) {
+    std::vector<const StoredTensor*> read;
+    for (const StoredTensor& each : list) read.push_back(&each);
+    return fused(group, read, StoredTensor::dense(DType::f32, {rows, 1}));
   };
   CHECK(largest(across) == largest(dense));
 }
