@@ -57,7 +57,7 @@ Ran run_case(const std::string& mpi, int processes, const std::string& name, con
 }
 
 bool ended_with(const std::string& mpi, const Ran& ran, int status) {
-  constexpr int killed = 9, noted = 1;  // of a group that an exception left
+  constexpr int killed = 9, noted = 1;  // noted where a connection closed before its process was waited for
   return ran.status == status || (mpi == "mpich" && (ran.status == killed || ran.status == noted));
 }
 
