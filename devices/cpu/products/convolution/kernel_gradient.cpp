@@ -3,7 +3,7 @@
 //
 // Rows of the product are (tap, input channel), its inner dimension runs over pixels. Members take disjoint blocks of
 // rows and copy the pixels of just those rows, so that nobody waits and the result does not depend on the team: padded
-// lines of few channels, which all taps share, or what lies under each tap.
+// lines, which the taps of a kernel line share, or what lies under each tap.
 #include <algorithm>
 
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
@@ -14,8 +14,9 @@ namespace tyto::cpu {
 
 namespace {
 
-constexpr std::int64_t most_rows = 240;           // of a block: with its pixels it fills a quarter of a 1 MB L2
+constexpr std::int64_t most_rows = 384;           // of a block: its sums and pixels lie in L2
 constexpr std::int64_t most_pixels = 256;         // of a block
+constexpr std::int64_t least_pixels = 64;         // of a block of lines: sums are read and written once a block
 constexpr std::int64_t least_width = 8;           // pixels of a line that take longer than the addresses of its rows
 constexpr std::int64_t most_tiles_in_place = 12;  // that read gradients where they lie faster than a copy is made
 
@@ -28,9 +29,7 @@ class KernelGradient final : public ConvolutionRoutine {
       : g_(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, machine::tile_operations)) {
     rows_ = g_.taps() * g_.group_in();
     pixels_ = g_.batch * product_of(g_.output);
-    const std::int64_t fair = (rows_ * g_.groups + threads_ - 1) / threads_;
-    block_rows_ =
-        std::clamp<std::int64_t>((std::min(fair, rows_) + tile_rows - 1) / tile_rows * tile_rows, tile_rows, most_rows);
+    plan_blocks();
     layout_ = {g_.group_out(), tiles<T>(set_).lanes, tiles<T>(set_).width()};
     plan_lines();
     block_pixels_ = by_lines_ ? lines_ * width_ : std::clamp<std::int64_t>(pixels_, 1, most_pixels);
@@ -44,13 +43,12 @@ class KernelGradient final : public ConvolutionRoutine {
 
   void run(const ConvolutionArguments& arguments) const override {
     if (g_.kernel_elements() == 0) return;
-    const std::int64_t blocks = (rows_ + block_rows_ - 1) / block_rows_;
     run_team(threads_, [&](Team team) {
-      const Range mine = share(blocks * g_.groups, team.member, team.size);
+      const Range mine = share(blocks_ * g_.groups, team.member, team.size);
       const auto member = static_cast<std::size_t>(team.member);
       for (std::int64_t job = mine.begin; job < mine.end; ++job) {
-        const Range rows = share(rows_, job % blocks, blocks, tile_rows);
-        multiply(arguments, job / blocks, rows, at<T>(arguments.workspace, patches_ + member * patches_stride_),
+        const Range rows = share(rows_, job % blocks_, blocks_, tile_rows);
+        multiply(arguments, job / blocks_, rows, at<T>(arguments.workspace, patches_ + member * patches_stride_),
                  at<T>(arguments.workspace, panels_ + member * panels_stride_),
                  at<const T*>(arguments.workspace, tables_ + member * tables_stride_));
       }
@@ -60,20 +58,40 @@ class KernelGradient final : public ConvolutionRoutine {
   const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
+  // Blocks are whole kernel lines, or even parts of one, and as many for each member.
+  void plan_blocks() {
+    const std::int64_t lines = g_.kernel[0] * g_.kernel[1], rows = std::max<std::int64_t>(line_rows(), 1);
+    const std::int64_t tiles = std::max<std::int64_t>(parts_of(rows_, tile_rows), 1);
+    const std::int64_t least = parts_of(rows, most_rows) * parts_of(lines, std::max<std::int64_t>(most_rows / rows, 1));
+    blocks_ = least;
+    while (blocks_ * g_.groups % threads_ != 0 && blocks_ < tiles) blocks_ += least;
+    blocks_ = std::min(blocks_, tiles);
+    block_rows_ = parts_of(tiles, blocks_) * tile_rows;
+    const bool within_lines = tiles % blocks_ == 0 && rows % block_rows_ == 0;
+    kernel_lines_ = within_lines ? 1 : std::min((block_rows_ - 2) / rows + 2, lines);
+  }
+
+  std::int64_t line_rows() const noexcept { return g_.kernel[2] * g_.group_in(); }
+
   // Lines of the output, or parts of long ones, whose pixels make a block.
   void plan_lines() {
     const auto element = static_cast<std::int64_t>(sizeof(T));
-    if (g_.in_channels * element > machine::cache_line || g_.output[2] < least_width || pixels_ == 0) return;
+    const bool copies_few = g_.groups == 1 || g_.in_channels * element <= machine::cache_line;
+    if (!copies_few || g_.output[2] < least_width || pixels_ == 0) return;
     line_parts_ = parts_of(g_.output[2], most_pixels);
     width_ = parts_of(g_.output[2], line_parts_);
     reach_ = (width_ - 1) * g_.stride[2] + (g_.kernel[2] - 1) * g_.dilation[2] + 1;
-    const std::int64_t fitting = machine::second_level_cache / 4 / (line_elements() * element);
-    by_lines_ = fitting > 0;
+    // The order of sums depends on how many lines a block has, so these must not depend on the team.
+    const std::int64_t most_lines =
+        std::min(most_rows / std::max<std::int64_t>(line_rows(), 1) + 2, g_.kernel[0] * g_.kernel[1]);
+    const std::int64_t fitting = machine::second_level_cache / 4 / (most_lines * reach_ * g_.in_channels * element);
     lines_ = std::max<std::int64_t>(std::min({fitting, most_pixels / width_, pixels_ / g_.output[2]}), 1);
+    by_lines_ = fitting > 0 && lines_ * width_ >= std::min(least_pixels, pixels_);
+    if (!by_lines_) lines_ = 1;
   }
 
   // Of the input, under one line of the output.
-  std::int64_t line_elements() const noexcept { return g_.kernel[0] * g_.kernel[1] * reach_ * g_.in_channels; }
+  std::int64_t line_elements() const noexcept { return kernel_lines_ * reach_ * g_.in_channels; }
 
   void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches, T* packed,
                 const T** table) const noexcept {
@@ -88,13 +106,14 @@ class KernelGradient final : public ConvolutionRoutine {
       const Range of = share(rows.size(), tile, row_tiles);
       for (std::int64_t row = of.begin; row < of.end; ++row) {
         const std::int64_t tap = (rows.begin + row) / g_.group_in(), channel = (rows.begin + row) % g_.group_in();
-        const std::int64_t pixel = tap / g_.kernel[2] * reach_ + tap % g_.kernel[2] * g_.dilation[2];
+        const std::int64_t pixel =
+            (tap / g_.kernel[2] - rows.begin / line_rows()) * reach_ + tap % g_.kernel[2] * g_.dilation[2];
         const T* address = patches + (by_lines_ ? pixel * g_.in_channels + group * g_.group_in() + channel : row);
         for (std::int64_t line = 0; line < lines_; ++line, address += line_elements())
           table[(tile * lines_ + line) * tile_rows + row - of.begin] = address;
       }
     }
-    const std::int64_t lines = by_lines_ ? pixels_ / g_.output[2] : 0, line_rows = g_.kernel[2] * g_.group_in();
+    const std::int64_t lines = by_lines_ ? pixels_ / g_.output[2] : 0;
     const std::int64_t steps =
         by_lines_ ? parts_of(lines, lines_) * line_parts_ : std::max<std::int64_t>(1, parts_of(pixels_, block_pixels_));
     for (std::int64_t step = 0; step < steps; ++step) {
@@ -103,7 +122,7 @@ class KernelGradient final : public ConvolutionRoutine {
       if (by_lines_) {
         const Range these = share(lines, step / line_parts_, steps / line_parts_);
         const Range along = share(g_.output[2], step % line_parts_, line_parts_);
-        copy_lines(input, {rows.begin / line_rows, (rows.end - 1) / line_rows + 1}, these, along.begin, patches);
+        copy_lines(input, {rows.begin / line_rows(), (rows.end - 1) / line_rows() + 1}, these, along.begin, patches);
         pixels.begin = these.begin * g_.output[2] + along.begin;
         pixels.end = pixels.begin + these.size() * along.size();
         t.segments = these.size();
@@ -153,7 +172,7 @@ class KernelGradient final : public ConvolutionRoutine {
       for (std::int64_t at = kernel_lines.begin; at < kernel_lines.end; ++at) {
         const std::int64_t iz = z + at / g_.kernel[1] * g_.dilation[0], iy = y + at % g_.kernel[1] * g_.dilation[1];
         const bool there = iz >= 0 && iz < g_.input[0] && iy >= 0 && iy < g_.input[1];
-        T* const copy = copies + at * reach_ * channels;
+        T* const copy = copies + (at - kernel_lines.begin) * reach_ * channels;
         std::fill_n(copy, reach_ * channels, T(0));
         if (!there) continue;
         const T* const source = input + ((image * g_.input[0] + iz) * g_.input[1] + iy) * g_.input[2] * channels;
@@ -199,8 +218,9 @@ class KernelGradient final : public ConvolutionRoutine {
   Geometry g_;
   InstructionSet set_;
   int threads_;
-  std::int64_t rows_ = 0, pixels_ = 0, block_rows_ = 0, block_pixels_ = 0;
+  std::int64_t rows_ = 0, pixels_ = 0, blocks_ = 1, block_rows_ = 0, block_pixels_ = 0;
   bool by_lines_ = false;
+  std::int64_t kernel_lines_ = 1;            // most that a block of rows touches
   std::int64_t lines_ = 1, line_parts_ = 1;  // of the output: most in a block, and parts of each
   std::int64_t width_ = 0, reach_ = 0;       // pixels of a part, and of the input under it
   PanelLayout layout_;
