@@ -87,29 +87,22 @@ double time_matmul(const Product& p, const cpu::KernelChoice& choice, bool packe
 }
 
 void report_products(int threads, double peak) {
-  std::printf("\n%-22s %9s %9s %9s %9s %9s   own/oneDNN\n", "product, GF (% peak)", "own", "own pack", "oneDNN",
-              "oneDNN pk", "Eigen");
+  std::printf("\n%-22s %9s %9s %9s   own/Eigen\n", "product, GF (% peak)", "own", "own pack", "Eigen");
   for (const Product& p : products) {
     const double work = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-    const cpu::KernelChoice own{cpu::Implementation::own, {}, threads},
-        onednn{cpu::Implementation::onednn, {}, threads};
+    const cpu::KernelChoice own{cpu::Implementation::own, {}, threads};
     const auto column = [&](double seconds) {
       std::printf(" %4.0f (%2.0f)", work / seconds * 1e-9, 100 * work / seconds / peak);
+      return seconds;
     };
     std::printf("%-22s", p.name);
-    const double mine = time_matmul(p, own, false);
-    column(mine);
-    const double mine_packed = time_matmul(p, own, true);
-    column(mine_packed);
-    double theirs = 0, theirs_packed = 0;
-    if (cpu::has_onednn()) {
-      column(theirs = time_matmul(p, onednn, false));
-      column(theirs_packed = time_matmul(p, onednn, true));
-    }
+    const double mine = column(time_matmul(p, own, false));
+    column(time_matmul(p, own, true));
     Aligned a(static_cast<std::size_t>(p.m * p.k) * 4), b(static_cast<std::size_t>(p.k * p.n) * 4),
         c(static_cast<std::size_t>(p.m * p.n) * 4);
-    column(bench::fastest(threads, [&] { bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k); }));
-    std::printf("   %.2f %.2f\n", theirs / mine, theirs_packed / mine_packed);
+    const double theirs = column(
+        bench::fastest(threads, [&] { bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k); }));
+    std::printf("   %.2f\n", theirs / mine);
   }
 }
 
@@ -153,10 +146,8 @@ void report_small_products(int threads) {
       {"4x4x1000", 4, 4, 1000},
       {"16x16x256", 16, 16, 256},
   };
-  std::printf("\n%-26s %9s %9s %9s %9s   %9s %9s %9s\n", "small products, ns", "f32", "own", "oneDNN", "Eigen", "f64",
-              "own", "which");
-  const cpu::KernelChoice own{cpu::Implementation::own, {}, threads}, onednn{cpu::Implementation::onednn, {}, threads},
-      automatic{cpu::Implementation::automatic, {}, threads};
+  std::printf("\n%-26s %9s %9s %9s %9s\n", "small products, ns", "f32", "Eigen", "f64", "which");
+  const cpu::KernelChoice automatic{cpu::Implementation::automatic, {}, threads};
   for (const Product& p : shapes) {
     const auto matmul_of = [&](DType dtype, const cpu::KernelChoice& choice) {
       cpu::MatmulProblem problem = cpu::dense_matmul(dtype, p.m, p.n, p.k);
@@ -178,12 +169,11 @@ void report_small_products(int threads) {
              });
     };
     std::printf("%-26s", p.name);
-    for (const cpu::KernelChoice& choice : {automatic, own}) std::printf(" %9.1f", time(DType::f32, choice));
-    std::printf(" %9.1f", cpu::has_onednn() ? time(DType::f32, onednn) : 0.0);
-    std::printf(" %9.1f  ", 1e9 * bench::fastest(threads, [&] {
-                              bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k);
-                            }));
-    for (const cpu::KernelChoice& choice : {automatic, own}) std::printf(" %9.1f", time(DType::f64, choice));
+    std::printf(" %9.1f", time(DType::f32, automatic));
+    std::printf(" %9.1f", 1e9 * bench::fastest(threads, [&] {
+                            bench::eigen_product(a.floats(), b.floats(), c.floats(), p.m, p.n, p.k);
+                          }));
+    std::printf(" %9.1f", time(DType::f64, automatic));
     std::printf(" %s\n", matmul_of(DType::f32, automatic).implementation());
   }
 }

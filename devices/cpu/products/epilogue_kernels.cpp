@@ -45,7 +45,6 @@ MatmulProblem matmul_problem(const ProductAttributes& product, DType dtype, cons
   problem.bias = product.bias;
   problem.accumulate = product.residual;
   problem.limits = {product.low, product.high};
-  problem.drops_nan = product.drops_nan;
   return problem;
 }
 

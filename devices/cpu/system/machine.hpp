@@ -47,8 +47,7 @@ inline constexpr double interpreted_instruction = 0.3, indexed_row = 3, gathered
 inline constexpr double quantised_weight = 0.05, quantised_product = 0.02;
 
 /// Elements side by side, fewer of which are copied to patches too slowly to be worth it. Rows, and multiplications
-/// with an addition, up to which the tile is done where a right matrix lies before oneDNN, which reads a packed one,
-/// begins.
+/// with an addition, up to which a product reads its right matrix where it lies sooner than packed.
 inline constexpr std::int64_t short_run = 32, few_rows = 12, few_multiply_adds = 200'000;
 
 /// Nanoseconds of convolutions of one channel, from 1 to 2,000 taps over lines of 8 to 40,000 pixels: of the loop along
@@ -64,11 +63,10 @@ inline constexpr double integer_copy_across = 0.34, integer_copy_along = 0.09;
 inline constexpr double integer_dot = 0.042, integer_block = 0.0094, integer_row = 0.034, integer_copied_row = 0.002;
 
 /// Cycles of small products: a block of rows of loops over unpacked matrices and an element copied across its rows, a
-/// dot product's end, a call of oneDNN and each of its products, and those of the register tile, whose packing takes so
-/// many for a row. Sapphire Rapids and Zen 3, November 2026.
+/// dot product's end, and those of the register tile: a call, a block, a row of the right matrix that is packed and one
+/// of the result whose last vector is not whole. Sapphire Rapids, Zen 3 and Zen 5, November 2026.
 inline constexpr double unpacked_block = 20, unpacked_copy = 2, dot_end = 16;
-inline constexpr double onednn_call = 1000, onednn_product = 90, onednn_vectors = 1.8;
-inline constexpr double tile_call = 200, tile_packed_row = 11;
+inline constexpr double tile_call = 200, tile_block = 20, tile_packed_row = 11, tile_partial_row = 10;
 
 /// Nanoseconds of work from which on sleeping threads are worth waking, and threads that are awake worth meeting. With
 /// two threads both are measured; with more, what meeting costs grows with their number.

@@ -216,8 +216,15 @@ inline std::vector<Path> all_paths(int threads) {
     if (set > widest_instruction_set()) continue;
     paths.push_back({std::string("own ") + cpu::name_of(set), {Implementation::own, set, threads}});
   }
-  if (has_onednn()) paths.push_back({"onednn", {Implementation::onednn, {}, threads}});
   paths.push_back({"automatic", {Implementation::automatic, {}, threads}});
+  if (has_onednn()) paths.push_back({"onednn", {Implementation::onednn, {}, threads}});
+  return paths;
+}
+
+/// Those that take every problem: oneDNN multiplies in bf16 alone.
+inline std::vector<Path> own_paths(int threads) {
+  std::vector<Path> paths = all_paths(threads);
+  if (has_onednn()) paths.pop_back();
   return paths;
 }
 

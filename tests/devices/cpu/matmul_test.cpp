@@ -204,8 +204,7 @@ void check_pairs() {
     problem.c = {2, 1, {4}};
     const std::array<Placement, 3> placed{Placement{problem.a, 0, 6 * k}, Placement{problem.b, 0, 6 * k},
                                           Placement{problem.c, 0, 12}};
-    for (const Path& path : all_paths(2)) {
-      if (path.name == "onednn") continue;
+    for (const Path& path : own_paths(2)) {
       CAPTURE(k);
       CAPTURE(path.name);
       check_matmul<T>(problem, placed, path.choice, draw);
@@ -232,7 +231,7 @@ TEST_CASE("products within a parallel region take subnormals for zeros where the
   MatmulProblem problem;
   problem.m = problem.n = problem.k = side;
   problem.a = problem.b = problem.c = {side, 1, {}};
-  for (const Path& path : all_paths(2)) {
+  for (const Path& path : own_paths(2)) {
     CAPTURE(path.name);
     auto matmul = fenced(prepare_matmul, problem, path.choice);
     std::vector<float> c(side * side);
@@ -285,8 +284,8 @@ TEST_CASE("integer products by a right matrix larger than a cache are right, tra
                                             Placement{problem.c, 0, m * 530}};
       CAPTURE(m);
       CAPTURE(transposed);
-      for (const Path& path : all_paths(3)) {
-        if (path.name != "onednn") check_matmul<std::int32_t>(problem, placed, path.choice, draw);
+      for (const Path& path : own_paths(3)) {
+        check_matmul<std::int32_t>(problem, placed, path.choice, draw);
       }
     }
   }
@@ -314,8 +313,8 @@ TEST_CASE("products of narrow integers and booleans are right over many rows and
           CAPTURE(m);
           CAPTURE(transposed);
           CAPTURE(ends);
-          for (const Path& path : all_paths(2)) {
-            if (path.name != "onednn") check_matmul<T>(problem, placed, path.choice, draw);
+          for (const Path& path : own_paths(2)) {
+            check_matmul<T>(problem, placed, path.choice, draw);
           }
         }
       }
@@ -338,8 +337,8 @@ TEST_CASE("integer products keep to their workspaces on fewer threads than they 
     for (const int limit : {1, 2, 3}) {
       CAPTURE(limit);
       const int before = exchange_thread_limit(limit);
-      for (const Path& path : all_paths(8)) {
-        if (path.name != "onednn") check_matmul<T>(problem, placed, path.choice, draw);
+      for (const Path& path : own_paths(8)) {
+        check_matmul<T>(problem, placed, path.choice, draw);
       }
       exchange_thread_limit(before);
     }
@@ -356,8 +355,7 @@ TEST_CASE("products of booleans do not read results that they replace") {
     Fenced<bool> a(m * k), b(k * n);
     a.draw(draw);
     b.draw(draw);
-    for (const Path& path : all_paths(1)) {
-      if (path.name == "onednn") continue;
+    for (const Path& path : own_paths(1)) {
       auto matmul = fenced(prepare_matmul, dense_matmul(DType::boolean, m, n, k), path.choice);
       Fenced<unsigned char> c(m * n);  // no truth values
       matmul.kernel.run({a.data(), b.data(), c.data(), nullptr, matmul.workspace.data()});
@@ -375,8 +373,7 @@ TEST_CASE("products of booleans do not read results that they replace") {
 
 TEST_CASE("a product of narrow integers with few columns and short sums takes little workspace") {
   const MatmulProblem problem = dense_matmul(DType::u8, 256, 4, 4);
-  for (const Path& path : all_paths(1)) {
-    if (path.name == "onednn") continue;
+  for (const Path& path : own_paths(1)) {
     // Copies of both matrices and of the result, in 32 bits.
     CHECK(prepare_matmul(problem, path.choice).workspace().bytes() <= 4 * (4 * 4 + 256 * 4 + 256 * 4) + 64);
   }
@@ -391,8 +388,8 @@ TEST_CASE("integer products by a right matrix whose rows meet in few sets of a c
     const std::array<Placement, 3> placed{Placement{problem.a, 0, m * k}, Placement{problem.b, 0, k * n},
                                           Placement{problem.c, 0, m * n}};
     CAPTURE(m);
-    for (const Path& path : all_paths(3)) {
-      if (path.name != "onednn") check_matmul<std::int32_t>(problem, placed, path.choice, draw);
+    for (const Path& path : own_paths(3)) {
+      check_matmul<std::int32_t>(problem, placed, path.choice, draw);
     }
   }
 }
@@ -549,7 +546,7 @@ TEST_CASE("f16 and bf16 products end with the bits that adding and ReLU by thems
 TEST_CASE("one prepared product serves several threads at once, each with a workspace of its own") {
   constexpr std::int64_t m = 13, n = 40, k = 30;
   constexpr int callers = 6;
-  for (const Path& path : all_paths(1)) {
+  for (const Path& path : own_paths(1)) {
     CAPTURE(path.name);
     auto matmul = fenced(prepare_matmul, dense_matmul(DType::f32, m, n, k), path.choice);
     std::array<int, callers> wrong{};
@@ -575,7 +572,7 @@ TEST_CASE("one prepared product serves several threads at once, each with a work
 }
 
 TEST_CASE("not-a-number runs through a product and its relu") {
-  for (const Path& path : all_paths(1)) {
+  for (const Path& path : own_paths(1)) {
     CAPTURE(path.name);
     MatmulProblem problem = dense_matmul(DType::f32, 1, 2, 2);
     problem.limits = relu_limits;

@@ -211,13 +211,37 @@ TEST_CASE("a batch of small products steps over every axis, repeated operands an
   }
 }
 
+TEST_CASE("threads share out the rows of a product of few columns") {
+  constexpr std::int64_t rows = 1001;
+  for (const int threads : {1, 2, 5}) {
+    for (const std::int64_t step : {std::int64_t{1}, std::int64_t{2}}) {  // where it lies, or copied
+      MatmulProblem problem = dense_matmul(DType::f64, rows, 3, 2);
+      problem.b = {3 * step, step, {}};
+      Fenced<double> a(2 * rows), b(12), c(3 * rows);
+      for (std::int64_t i = 0; i < 2 * rows; ++i) a[i] = static_cast<double>(i);
+      for (std::int64_t i = 0; i < 12; ++i) b[i] = 0;
+      for (std::int64_t j = 0; j < 3; ++j) b[j * step] = static_cast<double>(j + 1), b[(3 + j) * step] = 10;
+      const auto routine = prepare_unpacked_matmul(problem, {Implementation::own, {}, threads});
+      REQUIRE(routine != nullptr);
+      routine->run({a.data(), b.data(), c.data(), nullptr, nullptr});
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < 3; ++j) {
+          wrong += c[3 * i + j] != static_cast<double>(2 * i * (j + 1) + 10 * (2 * i + 1));
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("what is large, packed or of integers is no small product") {
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 1, 128, 128), {}) != nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 1, 4096, 4096), {}) != nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 256, 256, 256), {}) == nullptr);
-  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f64, 100'000, 4, 4), {}) == nullptr);
+  CHECK(prepare_unpacked_matmul(dense_matmul(DType::f64, 100'000, 40, 40), {}) == nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::i32, 4, 4, 4), {}) == nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 4, 4, 0), {}) == nullptr);
   MatmulProblem packed = dense_matmul(DType::f32, 4, 4, 4);

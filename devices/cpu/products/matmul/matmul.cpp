@@ -118,26 +118,6 @@ MatmulProblem transposed(MatmulProblem problem) {
   return problem;
 }
 
-// With few rows oneDNN packs what it reads once; our tile reads it where it lies.
-bool is_flat(const MatmulProblem& problem) {
-  return problem.dtype == DType::f32 && !problem.packed_b && problem.m <= machine::few_rows &&
-         problem.b.column_stride == 1;
-}
-
-// oneDNN's products for AVX2 fall to half their speed where the inner dimension is long.
-bool is_deep(const MatmulProblem& problem, const KernelChoice& choice) {
-  constexpr std::int64_t deep = 512;
-  return problem.dtype == DType::f32 && problem.m > 1 && problem.k >= deep && choice.set() == InstructionSet::avx2;
-}
-
-// oneDNN's products for AVX-512 fall behind our tile, to a third of its speed at some sizes, where the right matrix is
-// larger than the caches of a core (docs/performance/products.md).
-bool is_far(const MatmulProblem& problem, const KernelChoice& choice) {
-  constexpr std::int64_t cached = 2 * machine::second_level_cache;
-  return problem.dtype == DType::f32 && !problem.packed_b && problem.m > 1 && problem.b.column_stride == 1 &&
-         problem.k * problem.n >= cached / std::int64_t{sizeof(float)} && choice.set() == InstructionSet::avx512;
-}
-
 double operations_of(const MatmulProblem& problem) noexcept {
   return 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k) *
          static_cast<double>(batch_count(problem));
@@ -159,7 +139,7 @@ std::unique_ptr<MatmulRoutine> choose(const MatmulProblem& problem, const Kernel
     if (routine == nullptr) routine = prepare_dot_matmul(problem, choice);
     if (routine != nullptr) return routine;
   }
-  if (choice.implementation == Implementation::onednn || is_onednn_matmul(problem, choice)) {
+  if (choice.implementation != Implementation::own) {
     auto routine = prepare_onednn_matmul(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {
@@ -212,12 +192,6 @@ class TransposedMatmul final : public MatmulRoutine {
 };
 
 }  // namespace
-
-bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept {
-  return has_onednn() && choice.implementation == Implementation::automatic && !choice.instructions.has_value() &&
-         !is_flat(problem) && !is_deep(problem, choice) && !is_far(problem, choice) &&
-         (problem.dtype == DType::f32 || is_half(problem.dtype));
-}
 
 MatmulProblem with_dense_result(MatmulProblem problem) {
   problem.c.row_stride = problem.n;

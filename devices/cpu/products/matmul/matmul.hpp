@@ -35,7 +35,6 @@ struct MatmulProblem {
   bool bias = false;           ///< add n values to each row
   bool accumulate = false;     ///< add to what c holds
   Limits<double> limits = {};  ///< last
-  bool drops_nan = false;      ///< limiting may lose NaN, as oneDNN's does
 };
 
 /// The same with a dense row-major result.

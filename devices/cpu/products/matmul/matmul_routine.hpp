@@ -26,9 +26,8 @@ int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, dou
 /// Threads by which a library lays packed weights out: by the problem alone, the same in the whole process.
 int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept;
 
-/// Whether dot products would do it, and whether oneDNN would where the choice is automatic.
+/// Whether dot products would do it.
 bool is_dot_matmul(const MatmulProblem& problem) noexcept;
-bool is_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) noexcept;
 
 /// f32 and f64, read where they lie: of so few elements that nothing is worth being packed, and one row by a matrix;
 /// null for other problems.
@@ -47,7 +46,7 @@ MatmulProblem without_epilogue(const MatmulProblem& problem);
 /// The product made for without_epilogue(problem), followed by what was left out.
 std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
                                                  std::unique_ptr<MatmulRoutine> product);
-/// f32 and bf16 by oneDNN; null where it cannot take the problem.
+/// bf16 by oneDNN; null where it cannot take the problem.
 std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 
 }  // namespace tyto::cpu

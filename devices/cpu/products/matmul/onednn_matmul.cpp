@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Matrix products in f32, and in bf16 where the processor multiplies it, by oneDNN.
+// Matrix products in bf16 by oneDNN where the processor multiplies it.
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 
 #if defined(TYTO_HAVE_ONEDNN)
 
 #include <optional>
 
-#include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/onednn/primitive.hpp"
-#include "devices/cpu/products/tile/tile.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -17,6 +15,9 @@ namespace tyto::cpu {
 namespace {
 
 using Description = dnnl::memory::desc;
+
+constexpr auto type = dnnl::memory::data_type::bf16;
+constexpr double bf16_operations = 2.5 * machine::tile_operations;
 
 // oneDNN takes matrices of which one axis is contiguous and the other steps over whole runs of it.
 bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, bool row_major_only) {
@@ -33,15 +34,13 @@ bool vectors_are_dense(const MatmulProblem& p) {
 }
 
 bool takes(const MatmulProblem& p, const KernelChoice& choice) {
-  const bool type = p.dtype == DType::f32 || (p.dtype == DType::bf16 && has_bf16_products());
-  return type && !choice.instructions.has_value() && p.m > 0 && p.n > 0 && p.k > 0 && batch_count(p) > 0 &&
-         p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) && plain(p.b, p.k, p.n, false) &&
-         plain(p.c, p.m, p.n, true) && vectors_are_dense(p);
+  return p.dtype == DType::bf16 && has_bf16_products() && !choice.instructions.has_value() && p.m > 0 && p.n > 0 &&
+         p.k > 0 && batch_count(p) > 0 && p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) &&
+         plain(p.b, p.k, p.n, false) && plain(p.c, p.m, p.n, true) && vectors_are_dense(p);
 }
 
 // A broadcast axis has extent 1 in its operand's description.
-Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns,
-                     dnnl::memory::data_type type) {
+Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns) {
   dnnl::memory::dims extents, strides;
   for (std::size_t axis = 0; axis < p.batch.size(); ++axis) {
     const bool broadcast = layout.batch_strides[axis] == 0;
@@ -53,67 +52,35 @@ Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::in
   return Description(extents, type, strides);
 }
 
-double operations_per_nanosecond(const MatmulProblem& problem) noexcept {
-  return (problem.dtype == DType::bf16 ? 2.5 : 1.5) * machine::tile_operations;
-}
-
 class OnednnMatmul final : public MatmulRoutine {
  public:
   OnednnMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem), threads_(matmul_threads(problem, choice, operations_per_nanosecond(problem))) {
-    const auto type = problem.dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
-    const Description a = describe(problem, problem.a, problem.m, problem.k, type);
-    const Description b = describe(problem, problem.b, problem.k, problem.n, type);
-    const Description c = describe(problem, problem.c, problem.m, problem.n, type);
+      : threads_(matmul_threads(problem, choice, bf16_operations)) {
+    const Description a = describe(problem, problem.a, problem.m, problem.k);
+    const Description b = describe(problem, problem.b, problem.k, problem.n);
+    const Description c = describe(problem, problem.c, problem.m, problem.n);
     const dnnl::memory::dims ones(problem.batch.size(), 1);
     dnnl::memory::dims extents_of_b = ones;
     extents_of_b.insert(extents_of_b.end(), {problem.k, problem.n});
     const Description any_b(extents_of_b, type, dnnl::memory::format_tag::any);
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
-    dnnl::post_ops after;
-    if (problem.accumulate) after.append_sum(1.0f);
-    if (problem.drops_nan) onednn::append_limits(after, problem.limits);
-    attributes.set_post_ops(after);
-
-    Description bias;
-    if (problem.bias) {
-      dnnl::memory::dims extents = ones, strides = ones;
-      extents.insert(extents.end(), {1, problem.n});
-      strides.assign(extents.size(), problem.n);
-      strides.back() = 1;
-      bias = Description(extents, type, strides);
-    }
     const auto describe = [&](const Description& weights, int threads) {
       const onednn::ThreadCount guard(threads);
-      return std::vector{problem.bias ? onednn::describe<dnnl::matmul>(attributes, a, weights, bias, c)
-                                      : onednn::describe<dnnl::matmul>(attributes, a, weights, c)};
+      return std::vector{onednn::describe<dnnl::matmul>(attributes, a, weights, c)};
     };
-    const int layout_threads = matmul_layout_threads(problem, operations_per_nanosecond(problem));
+    const int layout_threads = matmul_layout_threads(problem, bf16_operations);
     const dnnl::matmul::primitive_desc description =
         problem.packed_b ? onednn::describe_packed(describe, any_b, layout_threads, threads_).front()
                          : describe(b, threads_).front();
     const onednn::ThreadCount guard(threads_);
     const Description packed = description.weights_desc();
-    if (problem.bias) {
-      product_.emplace(dnnl::matmul(description), description.scratchpad_desc(),
-                       std::initializer_list<onednn::Binding>{
-                           {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c}, {DNNL_ARG_BIAS, bias}},
-                       threads_);
-    } else {
-      product_.emplace(
-          dnnl::matmul(description), description.scratchpad_desc(),
-          std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c}},
-          threads_);
-    }
-    if (problem.packed_b) {
-      pack_.emplace(b, packed, threads_, layout_threads, packed_space_);
-      keeps_layout_ = packed == b;
-    }
+    product_.emplace(
+        dnnl::matmul(description), description.scratchpad_desc(),
+        std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c}},
+        threads_);
+    if (problem.packed_b) pack_.emplace(b, packed, threads_, layout_threads, packed_space_);
     space_.reserve(product_->scratchpad_bytes());
   }
-
-  /// Whether the layout that oneDNN asks for is the one that b has already.
-  bool keeps_layout() const noexcept { return keeps_layout_; }
 
   void pack(const void* b, void* packed) const override {
     if (pack_) pack_->run(b, packed);
@@ -121,42 +88,16 @@ class OnednnMatmul final : public MatmulRoutine {
 
   void run(const MatmulArguments& arguments) const override {
     // oneDNN's interface has no const addresses; it does not write to sources.
-    void* const a = const_cast<void*>(arguments.a);
-    void* const b = const_cast<void*>(arguments.b);
-    if (problem_.bias) {
-      product_->run({a, b, arguments.c, const_cast<void*>(arguments.bias)}, arguments.workspace);
-    } else {
-      product_->run({a, b, arguments.c}, arguments.workspace);
-    }
-    if (problem_.limits.any() && !problem_.drops_nan) limit(arguments);
+    product_->run({const_cast<void*>(arguments.a), const_cast<void*>(arguments.b), arguments.c}, arguments.workspace);
   }
 
   bool order_depends_on_strides() const noexcept override { return true; }
   const char* name() const noexcept override { return "onednn"; }
 
  private:
-  // oneDNN's own limits lose NaN.
-  void limit(const MatmulArguments& arguments) const {
-    run_team(threads_, [&](Team team) {
-      const Range mine = share(batch_count(problem_) * problem_.m, team.member, team.size);
-      for (std::int64_t row = mine.begin; row < mine.end; ++row) {
-        const BatchOffsets offsets = batch_offsets(problem_, row / problem_.m);
-        const std::int64_t first = offsets.c + row % problem_.m * problem_.c.row_stride;
-        ChannelArguments<float> t;
-        t.channels = problem_.n;
-        t.out = static_cast<float*>(arguments.c) + first;
-        t.accumulate = true;
-        t.limits = problem_.limits.as<float>();
-        tiles<float>(instruction_set()).channels(t);
-      }
-    });
-  }
-
-  MatmulProblem problem_;
   int threads_;
   std::optional<onednn::Primitive> product_;
   std::optional<onednn::Packing> pack_;
-  bool keeps_layout_ = false;
 };
 
 }  // namespace
@@ -164,14 +105,10 @@ class OnednnMatmul final : public MatmulRoutine {
 std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
   if (!takes(problem, choice)) return nullptr;
   try {
+    auto product = std::make_unique<OnednnMatmul>(without_epilogue(problem), choice);
     // oneDNN would round once what operators of their own round one by one.
-    if (is_half(problem.dtype) && (problem.bias || problem.accumulate || problem.limits.any())) {
-      return add_half_epilogue(problem, choice, std::make_unique<OnednnMatmul>(without_epilogue(problem), choice));
-    }
-    auto routine = std::make_unique<OnednnMatmul>(problem, choice);
-    // Its code for AVX2 packs within each product: of weights that were packed beforehand our tile makes more.
-    if (routine->keeps_layout() && choice.implementation == Implementation::automatic) return nullptr;
-    return routine;
+    if (!problem.bias && !problem.accumulate && !problem.limits.any()) return product;
+    return add_half_epilogue(problem, choice, std::move(product));
   } catch (const dnnl::error&) {
     return nullptr;  // a layout or type that this version does not know
   }

@@ -24,7 +24,6 @@ class UnpackedMatmul final : public MatmulRoutine {
         threads_(matmul_threads(problem, choice, machine::vector_operations)),
         multiply_(unpacked_products<T>(set_).multiply),
         copies_(problem.b.column_stride != 1) {
-    product_.m = problem.m;
     product_.k = problem.k;
     product_.a_row = problem.a.row_stride;
     product_.a_column = problem.a.column_stride;
@@ -45,7 +44,7 @@ class UnpackedMatmul final : public MatmulRoutine {
       // Along the last axis of the batch by steps.
       for (std::int64_t at = mine.begin; at < mine.end;) {
         const std::int64_t count = std::min(run_ - at % run_, mine.end - at);
-        multiply(arguments, batch_offsets(problem_, at), count, {0, problem_.n});
+        multiply(arguments, batch_offsets(problem_, at), count, {0, problem_.m}, {0, problem_.n});
         at += count;
       }
     });
@@ -54,24 +53,29 @@ class UnpackedMatmul final : public MatmulRoutine {
   const char* name() const noexcept override { return own_code_of(set_); }
 
  private:
-  // Columns of a large matrix are shared out.
+  // Rows are shared out, of one row its columns.
   void multiply_one(const MatmulArguments& arguments) const {
-    if (threads_ == 1 || problem_.m > 1 || copies_) return multiply(arguments, {}, 1, {0, problem_.n});
+    const Range rows{0, problem_.m}, columns{0, problem_.n};
+    if (threads_ == 1 || (problem_.m == 1 && copies_)) return multiply(arguments, {}, 1, rows, columns);
     constexpr std::int64_t line_elements = machine::cache_line / static_cast<std::int64_t>(sizeof(T));
     run_team(threads_, [&](Team team) {
-      const Range mine = share(problem_.n, team.member, team.size, line_elements);
-      if (mine.size() > 0) multiply(arguments, {}, 1, mine);
+      const bool by_rows = problem_.m > 1;
+      const Range mine = share(by_rows ? problem_.m : problem_.n, team.member, team.size,
+                               by_rows ? std::int64_t{unpacked_rows} : line_elements);
+      if (mine.size() > 0) multiply(arguments, {}, 1, by_rows ? mine : rows, by_rows ? columns : mine);
     });
   }
 
-  void multiply(const MatmulArguments& arguments, const BatchOffsets& first, std::int64_t count, Range columns) const {
+  void multiply(const MatmulArguments& arguments, const BatchOffsets& first, std::int64_t count, Range rows,
+                Range columns) const {
     T copy[most_copied];
     UnpackedProduct<T> p = product_;
     const T* b = static_cast<const T*>(arguments.b) + first.b + columns.begin;
+    p.m = rows.size();
     p.n = columns.size();
-    p.a = static_cast<const T*>(arguments.a) + first.a;
+    p.a = static_cast<const T*>(arguments.a) + first.a + rows.begin * p.a_row;
     p.b = copies_ ? copy : b;
-    p.c = static_cast<T*>(arguments.c) + first.c + columns.begin;
+    p.c = static_cast<T*>(arguments.c) + first.c + rows.begin * p.c_row + columns.begin;
     p.bias = problem_.bias ? static_cast<const T*>(arguments.bias) + columns.begin : nullptr;
     for (std::int64_t i = 0; i < count; ++i) {
       if (copies_ && (i == 0 || steps_.b != 0)) copy_right(b, copy);
@@ -122,20 +126,17 @@ double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
 }
 
 // What the routine that would be chosen otherwise takes, where the beginning is what counts.
-double other_cycles(const MatmulProblem& problem, std::int64_t lanes, const KernelChoice& choice) {
+double other_cycles(const MatmulProblem& problem, std::int64_t lanes) {
   const auto k = static_cast<double>(problem.k), n = static_cast<double>(problem.n);
   if (is_dot_matmul(problem)) {
     const auto rest = static_cast<double>(problem.k % lanes), whole = static_cast<double>(problem.k / lanes);
     return static_cast<double>(problem.m) * n * (whole + (whole > 0 ? machine::dot_end : 0) + 2 * rest);
   }
-  if (is_onednn_matmul(problem, choice)) {
-    return machine::onednn_call / static_cast<double>(batch_count(problem)) + machine::onednn_product +
-           static_cast<double>(problem.m) * n * k / (machine::onednn_vectors * static_cast<double>(lanes));
-  }
-  // Columns that fill no vector are packed.
   constexpr std::int64_t panel_vectors = 4;
-  return machine::tile_call + (problem.n % lanes == 0 ? 0 : machine::tile_packed_row * k) +
-         cycles_of_blocks(problem, lanes, panel_vectors, 0);
+  const double whole = machine::tile_call + cycles_of_blocks(problem, lanes, panel_vectors, machine::tile_block);
+  if (problem.n % lanes == 0) return whole;
+  // Columns that fill no vector are packed, and stored by parts of one.
+  return whole + machine::tile_packed_row * k + machine::tile_partial_row * static_cast<double>(problem.m);
 }
 
 template <class T>
@@ -145,7 +146,7 @@ bool is_worth_it(const MatmulProblem& problem, const KernelChoice& choice) {
   constexpr std::int64_t most_bytes = 16'384;
   if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > most_bytes) return false;
   const std::int64_t lanes = unpacked_products<T>(choice.set()).lanes;
-  return own_cycles(problem, lanes) <= other_cycles(problem, lanes, choice);
+  return own_cycles(problem, lanes) <= other_cycles(problem, lanes);
 }
 
 bool fits(const MatmulProblem& problem) {
