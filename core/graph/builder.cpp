@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/graph/op_ids.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::core {
@@ -124,20 +125,6 @@ Value version(const std::shared_ptr<State>& state, const Value& pending) {
   auto* node = new Node(OpId::read, pending.node()->mode(),
                         std::make_shared<const Attributes>(VersionAttributes{state}), {&input, 1}, {&state->type(), 1});
   return Value(node, 0);
-}
-
-namespace {
-thread_local constinit StateObserver state_observer = nullptr;
-thread_local constinit void* observer_context = nullptr;
-}  // namespace
-
-void observe_states(StateObserver observer, void* context) {
-  state_observer = observer;
-  observer_context = context;
-}
-
-void touch(const std::shared_ptr<State>& state) {
-  if (state_observer != nullptr) state_observer(observer_context, state);
 }
 
 Mode mode_of(std::span<const Value> inputs) {

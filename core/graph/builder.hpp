@@ -87,11 +87,6 @@ Value version(Mode mode, const std::shared_ptr<State>& state, Array array);
 /// The version of a state that is `pending`'s value, once that is computed.
 Value version(const std::shared_ptr<State>& state, const Value& pending);
 
-/// Tells a trace in progress (see engine/graph/trace.hpp) that a state is read or assigned to on this thread.
-using StateObserver = void (*)(void* context, const std::shared_ptr<State>& state);
-void observe_states(StateObserver observer, void* context);
-void touch(const std::shared_ptr<State>& state);
-
 /// Mode in which an operator on these inputs works.
 Mode mode_of(std::span<const Value> inputs);
 

@@ -9,10 +9,10 @@
 #include "core/device/process_group.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/value/shape.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
-#include "engine/graph/state_observation.hpp"
 #include "engine/regions/record/region_record.hpp"
 #include "ops/define.hpp"
 #include "tyto/products.hpp"
@@ -221,13 +221,17 @@ class Batch::States {
     Value version;
   };
 
-  States() {
-    observation_.emplace(
-        [](void* self, const std::shared_ptr<core::State>& state) { static_cast<States*>(self)->touch(state); }, this);
-  }
+  States() { observation_.emplace(*this); }
   ~States() { restore(); }
   States(const States&) = delete;
   States& operator=(const States&) = delete;
+
+  void touch(const std::shared_ptr<core::State>& state) {
+    if (std::any_of(used_.begin(), used_.end(), [&](const Used& each) { return each.state == state; })) return;
+    observation_->tell_outer(state);
+    const Value outside = state->current();
+    if (outside) used_.push_back({state, outside, state->stand_in(outside)});
+  }
 
   /// States are as they were; those that the function assigned to and did not make for itself alone are listed.
   std::vector<Assigned> leave() {
@@ -248,13 +252,6 @@ class Batch::States {
     Value before;  // what stood in for it
   };
 
-  void touch(const std::shared_ptr<core::State>& state) {
-    if (std::any_of(used_.begin(), used_.end(), [&](const Used& each) { return each.state == state; })) return;
-    observation_->tell_outer(state);
-    const Value outside = state->current();
-    if (outside) used_.push_back({state, outside, state->stand_in(outside)});
-  }
-
   void restore() {
     if (!observation_) return;
     observation_.reset();
@@ -263,7 +260,7 @@ class Batch::States {
   }
 
   std::vector<Used> used_;
-  std::optional<run::StateObservation> observation_;
+  std::optional<core::StateObservation> observation_;
   std::optional<core::CollectivesBarred> barred_{std::in_place};
 };
 

@@ -9,13 +9,13 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/binding.hpp"
 #include "engine/graph/compiled_function.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/sharing.hpp"
 #include "engine/graph/state.hpp"
-#include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/eager_watch.hpp"
 #include "engine/show/page.hpp"
@@ -234,10 +234,11 @@ void CompiledCore::call(std::span<const Value> arguments, const std::string& lay
 }
 
 void CompiledCore::observe(const std::function<void()>& function) {
-  const auto note = [](void* seen, const std::shared_ptr<core::State>& state) {
-    if (state->held().mode() == core::Mode::lazy) *static_cast<bool*>(seen) = true;
-  };
-  const run::StateObservation observation(note, &works_lazily_);
+  struct LazyStates {
+    bool& seen;
+    void touch(const std::shared_ptr<core::State>& state) { seen |= state->held().mode() == core::Mode::lazy; }
+  } lazy_states{works_lazily_};
+  const core::StateObservation observation(lazy_states);
   function();
 }
 

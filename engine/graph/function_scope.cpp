@@ -30,11 +30,7 @@ bool depends_on(const Value& value, const Value& other) {
 
 }  // namespace
 
-FunctionScope::FunctionScope() : since_(core::next_sequence()) {
-  observation_.emplace(
-      [](void* self, const std::shared_ptr<core::State>& state) { static_cast<FunctionScope*>(self)->touch(state); },
-      this);
-}
+FunctionScope::FunctionScope() : since_(core::next_sequence()) { observation_.emplace(*this); }
 
 FunctionScope::~FunctionScope() {
   observation_.reset();

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/state_observation.hpp"
 #include "core/graph/symbol.hpp"
 #include "engine/graph/random.hpp"
-#include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
 #include "tyto/tensor.hpp"
 
@@ -39,6 +39,8 @@ class FunctionScope {
   std::span<const Value> effects() const { return in_progress_.effects(); }
   const Generator& sequence() const { return draws_.start(); }
   std::vector<StateUpdate> updates() const;
+  /// A state is read or assigned to.
+  void touch(const std::shared_ptr<core::State>& state);
 
   /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began.
   void note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next);
@@ -52,7 +54,6 @@ class FunctionScope {
   };
 
   bool is_of_trace(const Value& value) const { return value.node()->symbolic() && value.node()->sequence() >= since_; }
-  void touch(const std::shared_ptr<core::State>& state);
 
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   std::unordered_set<const core::State*> seen_;  // those of touched_
@@ -60,7 +61,7 @@ class FunctionScope {
   std::uint64_t since_;
   std::vector<Rebinding> rebound_;
   TraceInProgress in_progress_{TraceInProgress::Of::function, this};
-  std::optional<StateObservation> observation_;
+  std::optional<core::StateObservation> observation_;
 };
 
 /// Throws GraphError naming a state, or another value that was computed from the old one, that a trace left rebound:

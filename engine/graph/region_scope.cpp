@@ -8,11 +8,7 @@
 
 namespace tyto::run {
 
-RegionScope::RegionScope() : since_(core::next_sequence()) {
-  observation_.emplace(
-      [](void* self, const std::shared_ptr<core::State>& state) { static_cast<RegionScope*>(self)->touch(state); },
-      this);
-}
+RegionScope::RegionScope() : since_(core::next_sequence()) { observation_.emplace(*this); }
 
 RegionScope::~RegionScope() { restore(); }
 

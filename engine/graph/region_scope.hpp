@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/graph/region.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/graph/symbol.hpp"
-#include "engine/graph/state_observation.hpp"
 #include "engine/graph/trace.hpp"
 
 namespace tyto::run {
@@ -41,16 +41,17 @@ class RegionScope {
   std::vector<RegionState> leave();
 
   std::uint64_t since() const { return since_; }
+  /// A state is read or assigned to.
+  void touch(const std::shared_ptr<core::State>& state);
 
  private:
-  void touch(const std::shared_ptr<core::State>& state);
   void restore();
 
   std::uint64_t since_;
   std::vector<std::shared_ptr<core::State>> parameters_;  // kept while the region is recorded
   std::vector<RegionState> states_;
   TraceInProgress in_progress_{TraceInProgress::Of::region};
-  std::optional<StateObservation> observation_;
+  std::optional<core::StateObservation> observation_;
 };
 
 /// What a region is made of: `inputs` are parameters in order, `captured` come after them.

@@ -4,6 +4,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
@@ -47,8 +48,8 @@ std::shared_ptr<State> state_behind(const Value& handle, std::string_view functi
 }
 
 bool is_kept_state(const Value& value) {
-  return value && value.node()->op() == OpId::state &&
-         std::get<core::StateAttributes>(core::attributes_of(value)).state->kind() != State::Kind::placeholder;
+  const State* const state = core::state_of(value);
+  return state != nullptr && state->kind() != State::Kind::placeholder;
 }
 
 void assign_state(const Value& handle, const Value& given) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Observers of states nest as the traces and calls do that they belong to.
+#include "core/graph/state_observation.hpp"
+
+#include <variant>
+
+#include "core/graph/symbol.hpp"
+
+namespace tyto::core {
+
+namespace {
+thread_local constinit StateObservation* innermost_observation = nullptr;
+}
+
+StateObservation::StateObservation(void* observer, Touch touch)
+    : observer_(observer), touch_(touch), outer_(innermost_observation) {
+  innermost_observation = this;
+}
+
+StateObservation::~StateObservation() { innermost_observation = outer_; }
+
+void touch(const std::shared_ptr<State>& state) {
+  const StateObservation* const innermost = innermost_observation;
+  if (innermost != nullptr) innermost->touch_(innermost->observer_, state);
+}
+
+const State* state_of(const Value& handle) {
+  const auto* of_handle = handle ? std::get_if<StateAttributes>(&attributes_of(handle)) : nullptr;
+  return of_handle == nullptr ? nullptr : of_handle->state.get();
+}
+
+const std::string* untrained_variable(State& state) {
+  const bool untrained = state.kind() == State::Kind::variable && state.current().node()->tape() == 0;
+  return untrained ? &state.name() : nullptr;
+}
+
+}  // namespace tyto::core

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Who is told of the states that are read or assigned to on a thread: the innermost observer alone, which may pass it
+// on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tyto/value.hpp"
+
+namespace tyto::core {
+
+class State;
+
+/// While alive, `observer.touch(state)` is called for every state that is read or assigned to on this thread, and no
+/// other one's.
+class StateObservation {
+ public:
+  template <class Observer>
+  explicit StateObservation(Observer& observer)
+      : StateObservation(&observer, [](void* self, const std::shared_ptr<State>& state) {
+          static_cast<Observer*>(self)->touch(state);
+        }) {}
+  ~StateObservation();
+  StateObservation(const StateObservation&) = delete;
+  StateObservation& operator=(const StateObservation&) = delete;
+
+  /// Tells the observer that was the innermost before this one.
+  void tell_outer(const std::shared_ptr<State>& state) const {
+    if (outer_ != nullptr) outer_->touch_(outer_->observer_, state);
+  }
+
+ private:
+  friend void touch(const std::shared_ptr<State>& state);
+  using Touch = void (*)(void* observer, const std::shared_ptr<State>& state);
+  StateObservation(void* observer, Touch touch);
+
+  void* observer_;
+  Touch touch_;
+  StateObservation* outer_;
+};
+
+/// Tells the innermost observer that a state is read or assigned to on this thread.
+void touch(const std::shared_ptr<State>& state);
+
+/// The state that a handle stands for; null for any other value.
+const State* state_of(const Value& handle);
+/// The name of a variable by which no gradient is being taken; null for other states.
+const std::string* untrained_variable(State& state);
+
+}  // namespace tyto::core
