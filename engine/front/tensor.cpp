@@ -17,6 +17,7 @@
 #include "engine/front/element_conversion.hpp"
 #include "engine/front/literal.hpp"
 #include "engine/graph/evaluate.hpp"
+#include "engine/graph/function_scope.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/arrays.hpp"
@@ -239,6 +240,19 @@ template <class M>
 Tensor<M>::Tensor(std::initializer_list<NestedList> data) {
   const run::Literal literal = run::read_literal({data.begin(), data.size()});
   value_ = core::constant(mode_tag<M>, host_array(literal.bytes.data(), literal.shape, literal.dtype));
+}
+
+// A function that is being traced must not leave a tensor from outside with a value that later calls would not see; see
+// docs/adr/0161.
+template <class M>
+Tensor<M>& Tensor<M>::operator=(Tensor&& other) & {
+  if (run::FunctionScope* const trace = run::FunctionScope::innermost()) {
+    trace->note_new_value(name_, this, value_, other.value_);
+    trace->note_new_value(other.name_, &other, other.value_, Value());
+  }
+  value_ = std::move(other).value();
+  name_.forget_whole();
+  return *this;
 }
 
 template <class M>

@@ -3,7 +3,6 @@
 #include "engine/graph/function_scope.hpp"
 
 #include <algorithm>
-#include <new>
 #include <string>
 
 #include "core/graph/builder.hpp"
@@ -51,54 +50,45 @@ std::vector<StateUpdate> FunctionScope::updates() const {
   return list;
 }
 
+// What a plain name is given from outside, as `last = start`, each call gives it again.
 void FunctionScope::note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
-  if (!is_of_trace(next) || before.node()->sequence() >= since_) return;
-  if (!is_kept_state(before) && (before.node()->symbolic() || before.node()->op() == core::OpId::state)) return;
-  rebound_.push_back({detail::NameReference(name.made(tensor, &before)), before});
+  if (!before || before.node()->sequence() >= since_) return;
+  if (!is_kept_state(before)) {
+    if (next && !is_of_trace(next)) return;
+    if (before.node()->symbolic() || before.node()->op() == core::OpId::state) return;
+  }
+  const auto known = [&](const Rebinding& each) { return each.name->value == &before; };
+  if (name.get() != nullptr && std::ranges::any_of(rebound_, known)) return;
+  rebound_.push_back({detail::NameReference(name.made(tensor, &before)), before, !next});
 }
 
 std::vector<Rebinding> FunctionScope::rebound() {
-  std::erase_if(rebound_, [this](const Rebinding& each) {
-    return each.name->tensor == nullptr || !*each.name->value || !is_of_trace(*each.name->value);
+  std::erase_if(rebound_, [](const Rebinding& each) {
+    return each.name->value == nullptr || !*each.name->value || same_value(*each.name->value, each.before);
   });
   return std::move(rebound_);
 }
 
 // A state always is meant to be assigned to. Another value may be kept for show, so there it counts only if the new one
-// was computed from the old one, which later calls would not see.
+// was computed from the old one, which later calls would not see, or was there before, as where std::swap exchanges
+// them.
 void refuse_rebinding(std::span<const Rebinding> rebound) {
   const auto state = std::ranges::find_if(rebound, [](const Rebinding& each) { return is_kept_state(each.before); });
   if (state != rebound.end()) {
     const std::string& name = state_behind(state->before, "compile")->name();
     const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
-    core::throw_error<GraphError>("compile: '", name,
-                                  "' was rebound inside a compiled function, which leaves the state as it was; write ",
-                                  code, " -= ... or assign(", code, ", ...) instead of ", code, " = ...");
+    core::throw_error<GraphError>(
+        "compile: '", name, "' was rebound inside a compiled function, which leaves the state as it was; write ", code,
+        " -= ... or assign(", code, ", ...) instead of ", state->moved ? "std::swap" : code + " = ...");
   }
   for (const Rebinding& each : rebound) {
-    if (!depends_on(*each.name->value, each.before)) continue;
+    const Value& now = *each.name->value;
+    if (!(each.moved && !now.node()->symbolic()) && !depends_on(now, each.before)) continue;
     core::throw_error<GraphError>(
         "compile: a tensor of shape ", each.before.shape(),
-        " from outside was rebound inside a compiled function, whose later calls would not see its new "
-        "value; make it a "
-        "Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value");
+        " from outside was rebound inside a compiled function, whose later calls would not see its new value; make it "
+        "a Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value");
   }
 }
 
 }  // namespace tyto::run
-
-namespace tyto TYTO_API {
-namespace detail {
-
-void note_new_value(OwnName& name, void* tensor, const Value& before, const Value& next) noexcept {
-  run::FunctionScope* const trace = run::FunctionScope::innermost();
-  if (trace == nullptr || !next) return;
-  try {
-    trace->note_new_value(name, tensor, before, next);
-  } catch (const std::bad_alloc&) {
-    // Without memory for the note the trace itself ends by the next line.
-  }
-}
-
-}  // namespace detail
-}  // namespace TYTO_API

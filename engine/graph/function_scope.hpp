@@ -21,6 +21,7 @@ namespace tyto::run {
 struct Rebinding {
   detail::NameReference name;
   Value before;
+  bool moved = false;
 };
 
 /// Made before the function is called: states read as inputs of the graph, and assignments are collected instead of
@@ -42,9 +43,9 @@ class FunctionScope {
   /// A state is read or assigned to.
   void touch(const std::shared_ptr<core::State>& state);
 
-  /// A name gets a new value. Noted where that hangs on the trace and the name had a value before it began.
+  /// A name gets a new value, or is moved from, where there is none. Noted if it had a value before the trace began.
   void note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next);
-  /// The names that are still there, with values of the trace: they are from outside, or were made to outlive it.
+  /// The names that are still there, with other values: they are from outside, or were made to outlive the trace.
   std::vector<Rebinding> rebound();
 
  private:
@@ -64,8 +65,8 @@ class FunctionScope {
   std::optional<core::StateObservation> observation_;
 };
 
-/// Throws GraphError naming a state, or another value that was computed from the old one, that a trace left rebound:
-/// later calls would not see what the name stands for.
+/// Throws GraphError naming a state, or another value that was exchanged or computed from the old one, that a trace
+/// left rebound: later calls would not see what the name stands for.
 void refuse_rebinding(std::span<const Rebinding> rebound);
 
 }  // namespace tyto::run

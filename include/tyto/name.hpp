@@ -66,9 +66,5 @@ class OwnName {
   std::atomic<Name*> name_{nullptr};
 };
 
-/// Called with each new value of a tensor that had one. A function that is being traced must not leave a tensor from
-/// outside with a value that only the trace knows; see docs/adr/0161.
-void note_new_value(OwnName& name, void* tensor, const Value& before, const Value& next) noexcept;
-
 }  // namespace detail
 }  // namespace TYTO_API

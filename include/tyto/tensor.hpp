@@ -265,13 +265,7 @@ class Tensor : detail::BesideAny<Mode> {
   Tensor(const Tensor<M>&) = delete;  // of another mode
   ~Tensor() = default;
   Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
-  Tensor& operator=(Tensor&& other) & {
-    Value next = std::move(other).value();
-    if (value_) detail::note_new_value(name_, this, value_, next);
-    value_ = std::move(next);
-    name_.forget_whole();
-    return *this;
-  }
+  Tensor& operator=(Tensor&& other) &;
   /// `x(index) = v`: x gets a copy with that part replaced; a variable or persistent tensor is assigned to. Throws
   /// GraphError for any other temporary, and where x is gone: nobody would see the new value.
   void operator=(const Tensor& replacement) &&;

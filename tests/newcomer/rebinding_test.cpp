@@ -190,6 +190,44 @@ BOTH_MODES("a member that begins anew in each call is no error") {
   for (int i = 0; i < 2; ++i) CHECK(numbers(f(T{4.0, 8.0})) == Numbers{7, 14});
 }
 
+BOTH_MODES("names that a compiled function exchanges are refused in lazy mode, where later calls would not see it") {
+  using T = Tensor<Mode>;
+  T w = T::variable(1.0, "w"), v = T::variable(2.0, "v"), now = T::full({2}, 3.0), last = T::zeros(2);
+  std::vector<T> queue{T::full({2}, 4.0), T::full({2}, 5.0), T::full({2}, 6.0)};
+  auto states = compile([&](T x) {
+    std::swap(v, w);
+    return v * x;
+  });
+  auto by_hand = compile([&](T x) {
+    const T before = w;
+    w = v;
+    v = before;
+    return v * x;
+  });
+  auto plain = compile([&](T x) {
+    std::swap(now, last);
+    return now * x;
+  });
+  auto taken = compile([&](T x) {
+    const T first = queue[0];
+    queue.erase(queue.begin());
+    return first * x;
+  });
+  if constexpr (std::is_same_v<Mode, Lazy>) {
+    CHECK_THROWS_WITH_AS(states(T(1.0)), doctest::Contains("or assign(w, ...) instead of std::swap"), GraphError);
+    std::swap(v, w);  // as they were
+    CHECK_THROWS_WITH_AS(by_hand(T(1.0)), rebound, GraphError);
+    const auto of_shape = doctest::Contains("compile: a tensor of shape (2,) from outside was rebound");
+    CHECK_THROWS_WITH_AS(plain(T(1.0)), of_shape, GraphError);
+    CHECK_THROWS_WITH_AS(taken(T(1.0)), of_shape, GraphError);
+  } else {
+    for (const double expected : {1, 2, 1}) CHECK(states(T(1.0)).template item<double>() == expected);
+    for (const double expected : {2, 1}) CHECK(by_hand(T(1.0)).template item<double>() == expected);
+    for (const double expected : {0, 3}) CHECK(numbers(plain(T(1.0))) == Numbers{expected, expected});
+    for (const double expected : {4, 5}) CHECK(numbers(taken(T(1.0))) == Numbers{expected, expected});
+  }
+}
+
 BOTH_MODES("states may be exchanged, and made, inside of a compiled function") {
   using T = Tensor<Mode>;
   T a = T::variable(1.0, "a"), b = T::variable(2.0, "b"), made;
