@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/graph/state_observation.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::nn {
@@ -14,11 +15,16 @@ class DistinctStates {
  public:
   /// Whether the state was not there yet; it is now.
   bool add(const Tensor<Any>& state) { return seen_.insert(key_of(state)).second; }
+  bool add(const core::State& state) { return seen_.insert({&state, 0}).second; }
   bool contains(const Tensor<Any>& state) const { return seen_.contains(key_of(state)); }
 
  private:
-  using Key = std::pair<const core::Node*, std::uint32_t>;
-  static Key key_of(const Tensor<Any>& state) { return {state.value().node(), state.value().output()}; }
+  using Key = std::pair<const void*, std::uint32_t>;
+  static Key key_of(const Tensor<Any>& tensor) {
+    const Value& value = tensor.value();
+    if (const core::State* const state = core::state_of(value)) return {state, 0};
+    return {value.node(), value.output()};  // of what is listed though it is no state
+  }
   std::set<Key> seen_;
 };
 

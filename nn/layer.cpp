@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls of modules: their phase, who is told of them, and whether the first one runs through modules that members()
-// lacks.
+// Calls of modules: their phase, who is told of them, and whether the first one runs through modules or variables that
+// members() lacks.
 #include "tyto/nn/layer.hpp"
 
 #include <memory>
@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/tape.hpp"
 #include "core/system/backtrace.hpp"
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
@@ -27,9 +28,9 @@ thread_local detail::CallObserver* call_observer = nullptr;
 thread_local const LayerCall* innermost_call = nullptr;
 std::mutex paths_mutex;  // of Module::Common::paths, of all modules
 // Of the outermost module, while its first call runs.
-thread_local const DistinctStates* listed_states = nullptr;
+thread_local DistinctStates* listed_states = nullptr;
 
-// A module that is called must have its parameters among the states of the outermost one.
+// A module that is called must have its parameters among the states of the outermost one; it may be frozen.
 void require_listed(const Module& called, const Module& caller) {
   for (const Tensor<Any>& parameter : called.parameters()) {
     if (listed_states->contains(parameter)) continue;
@@ -39,6 +40,8 @@ void require_listed(const Module& called, const Module& caller) {
         " that members() does not list, so its parameters would be neither trained nor saved; "
         "list it, {\"name\", layer}, or freeze() it");
   }
+  called.visit_states(
+      [](const std::string&, const Module&, const Member& state) { listed_states->add(state.state()); });
 }
 
 }  // namespace
@@ -106,7 +109,8 @@ LayerCall::LayerCall(const Module& module, Phase phase)
       outermost_(outer_ == nullptr ? this : outer_->outermost_) {
   if (listed_states != nullptr) require_listed(module, outer_->module_);
   if (outer_ == nullptr) {
-    if (!module.common_->calls_checked.load(std::memory_order_relaxed)) {
+    checks_ = core::any_tape_open() ? 2 : 1;
+    if (module.common_->calls_checked.load(std::memory_order_relaxed) < checks_) {
       DistinctStates& listed = listed_.emplace();
       module.visit_states([&](const std::string&, const Module&, const Member& state) { listed.add(state.state()); });
     }
@@ -123,7 +127,24 @@ LayerCall::~LayerCall() {
   innermost_call = outer_;
   if (!listed_) return;
   listed_states = nullptr;
-  if (!failed_) module_.common_->calls_checked.store(true, std::memory_order_relaxed);
+  if (!failed_) module_.common_->calls_checked.store(checks_, std::memory_order_relaxed);
+}
+
+void LayerCall::check_reads(const Tensor<Any>& input) {
+  if (!listed_ || checks_ < 2) return;
+  listed_->add(input);
+  reads_.emplace(*this);
+}
+
+void LayerCall::touch(const std::shared_ptr<core::State>& state) const {
+  const bool first = listed_states != nullptr && listed_states->add(*state);
+  if (const std::string* const name = first ? core::untrained_variable(*state) : nullptr) {
+    core::throw_error<ValueError>("members() does not list the variable '", *name, "' that ",
+                                  class_name(innermost_call->module_),
+                                  " reads, so it would be neither trained nor saved; list it, {\"name\", tensor}, or "
+                                  "make it a Tensor::persistent");
+  }
+  reads_->tell_outer(state);
 }
 
 // A module that is not found may have been assigned to a member since the paths were made.
@@ -185,7 +206,8 @@ void LayerCall::rethrow() const {
 }
 
 Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
-  const LayerCall call(*this, phase);
+  LayerCall call(*this, phase);
+  call.check_reads(x);
   return call.run([&] {
     return call_observer == nullptr ? forward(x, phase)
                                     : call_observer->call(*this, x, [&] { return forward(x, phase); });
@@ -195,7 +217,9 @@ Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
 namespace detail {
 
 void run_as_call(const Module& module, Phase phase, const std::function<void()>& function) {
-  LayerCall(module, phase).run(function);
+  LayerCall call(module, phase);
+  call.check_reads({});
+  call.run(function);
 }
 
 CallObserver::CallObserver() {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/graph/label.hpp"
+#include "core/graph/state_observation.hpp"
 #include "nn/distinct_states.hpp"
 #include "tyto/nn/layer.hpp"
 
@@ -36,7 +37,8 @@ class Module::Paths {
 
 /// While alive, a module's call runs: calls inside of it have its phase, and what they record and throw has its label,
 /// the path from the outermost module that is being called. A call within one of the same module is part of that. In
-/// the first call of the outermost module others that are called must be listed in its members().
+/// the first call of the outermost module, and in the first while a gradient is taken, others that are called must be
+/// listed in its members(), and in the latter variables that are read.
 class LayerCall {
  public:
   LayerCall(const Module& module, Phase phase);
@@ -48,6 +50,10 @@ class LayerCall {
   Phase phase() const { return phase_; }
   /// Of this thread; null outside of any.
   static const LayerCall* innermost();
+  /// In a first call while a gradient is taken, variables that are read from now on, `input` excepted, must be listed
+  /// or be what the gradient is taken by.
+  void check_reads(const Tensor<Any>& input);
+  void touch(const std::shared_ptr<core::State>& state) const;
 
   /// What `function` yields; its errors end with the label.
   template <class F>
@@ -75,9 +81,11 @@ class LayerCall {
   // Of the outermost call: the paths in its module, and whether this call has made them anew.
   mutable std::shared_ptr<const Module::Paths> paths_;
   mutable bool renewed_ = false;
+  int checks_ = 0;                        // what Module::Common::calls_checked becomes
   std::optional<DistinctStates> listed_;  // of the outermost module, in its first call
   mutable bool failed_ = false;
   std::optional<core::LabelScope> scope_;
+  std::optional<core::StateObservation> reads_;
 };
 
 /// While alive, the states of layers that are called are not looked for among those of the outermost one.
@@ -89,7 +97,7 @@ class CallsUnchecked {
   CallsUnchecked& operator=(const CallsUnchecked&) = delete;
 
  private:
-  const DistinctStates* states_;
+  DistinctStates* states_;
 };
 
 /// The name of a module's class, without namespaces, functions or template arguments around it.

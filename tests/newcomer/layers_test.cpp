@@ -32,6 +32,27 @@ struct Careful : nn::Layer {
   AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return a(x) + teacher(x); }
   nn::Members members() const override { return {{"a", a}}; }
 };
+struct Scaled : nn::Layer {  // forgets its scale
+  nn::Linear a{{.in = 3, .out = 3}};
+  AnyTensor scale = AnyTensor::variable(0.0, "scale");
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return scale * a(x); }
+  nn::Members members() const override { return {{"a", a}}; }
+};
+struct Added : nn::Module {  // forgets its bias
+  nn::Linear a{{.in = 3, .out = 3}};
+  AnyTensor bias = AnyTensor::variable(0.0, "bias");
+  template <class T>
+  T operator()(const T& x) const {
+    return nn::as_call(*this, nn::inference, [&] { return a(x) + bias; });
+  }
+  nn::Members members() const override { return {{"a", a}}; }
+};
+struct Repeated : nn::Layer {  // reads its variable in the body of a loop
+  AnyTensor rate = AnyTensor::variable(0.0, "rate"), kept = AnyTensor::persistent(1.0, "kept");
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
+    return fori_loop(0, 3, x, [&](const AnyTensor&, const AnyTensor& y) { return y * kept + rate + rate; });
+  }
+};
 struct Dropping : nn::Layer {  // hands no phase on
   nn::Dropout d{0.5};
   nn::BatchNorm1d norm{{.channels = 6}};
@@ -56,6 +77,56 @@ BOTH_MODES("a layer that members() does not list is told of in the first call") 
   const nn::Sequential outer{nn::ReLU(), HalfForgetful()};
   CHECK_THROWS_WITH_AS(outer(x), doctest::Contains("HalfForgetful: forward() calls a Linear that members()"),
                        ValueError);
+}
+
+BOTH_MODES("a variable that members() does not list is told of in the first call that a gradient is taken of") {
+  using T = Tensor<Mode>;
+  const T x = T::ones({1, 3});
+  const auto refused = [&x](const auto& model, const std::string& said) {
+    const auto loss = [&model](const T& in) { return T(sum(model(in))); };
+    auto step = compile([&](T in) { return value_and_grad(loss, model.parameters())(in).first; });
+    CHECK(model(x).shape() == Shape{1, 3});
+    for (int i = 0; i < 2; ++i) {
+      CHECK_THROWS_WITH_AS(value_and_grad(loss, model.parameters())(x), said.c_str(), ValueError);
+      CHECK_THROWS_WITH_AS(step(x), said.c_str(), ValueError);
+    }
+  };
+  const std::string of_scaled =
+      "members() does not list the variable 'scale' that Scaled reads, so it would be neither trained nor saved; list "
+      "it, {\"name\", tensor}, or make it a Tensor::persistent";
+  refused(Scaled(), of_scaled);
+  refused(nn::Sequential{nn::ReLU(), Scaled()}, of_scaled + " (in 1)");
+  refused(Added(),
+          "members() does not list the variable 'bias' that Added reads, so it would be neither trained nor "
+          "saved; list it, {\"name\", tensor}, or make it a Tensor::persistent");
+}
+
+BOTH_MODES("variables that are listed, trained all the same, handed in, frozen or outside of a layer are no error") {
+  using T = Tensor<Mode>;
+  const auto loss_of = [](const auto& model, const T& x, const std::vector<AnyTensor>& parameters) {
+    auto step =
+        compile([&](T in) { return value_and_grad([&](T v) { return T(sum(model(v))); }, parameters)(in).first; });
+    return step(x).template item<double>();
+  };
+  const T x = T::ones({1, 3});
+  const Scaled scaled;  // at first 0, trained as one of the parameters that are given
+  std::vector<AnyTensor> parameters = scaled.a.parameters();
+  parameters.push_back(scaled.scale);
+  CHECK(loss_of(scaled, x, parameters) == 0);
+  const Repeated repeated;
+  CHECK(loss_of(repeated, x, {repeated.rate}) == 3);
+  const nn::PReLU halved({.initial = 0.5});
+  const T data = T::variable(-x, "data");
+  const auto of_data = value_and_grad([&](T) { return sum(halved(data)); }, halved.parameters())(x);
+  CHECK(of_data.first.template item<double>() == -1.5);
+  const Careful careful;
+  CHECK(std::isfinite(loss_of(careful, x, careful.parameters())));
+  const AnyTensor elsewhere = AnyTensor::variable(2.0, "elsewhere");
+  const nn::Sequential with_function{[&](const AnyTensor& in) { return in * elsewhere; }, nn::PReLU()};
+  CHECK(loss_of(with_function, x, with_function.parameters()) == 6);
+  const nn::Linear generator({.in = 3, .out = 3}), critic({.in = 3, .out = 1});
+  const auto both = [&](const T& in) { return critic(generator(in)); };
+  CHECK(loss_of(both, x, critic.parameters()) == loss_of(both, x, generator.parameters()));
 }
 
 BOTH_MODES("frozen layers, layers without states and functions of a Sequential may call what they do not list") {

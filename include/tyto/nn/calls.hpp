@@ -17,8 +17,9 @@ void run_as_call(const Module& module, Phase phase, const std::function<void()>&
 }  // namespace detail
 
 /// What `function` yields, as a call of the module: layers that it calls without a phase have this one, and what they
-/// record and throw is labelled with their path. The first call throws ValueError for layers that members() lacks. A
-/// reference that `function` yields is copied.
+/// record and throw is labelled with their path. The first call throws ValueError for layers that members() lacks, the
+/// first while a gradient is taken also for variables that `function` reads, untrained inputs among them: hand those in
+/// as stop_gradient(x). A reference that `function` yields is copied.
 ///
 ///     struct Scorer : nn::Module {
 ///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};

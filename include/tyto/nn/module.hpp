@@ -137,7 +137,7 @@ class TYTO_API Module {
   /// What copies of a module have in common beside their states.
   struct TYTO_API Common {
     std::set<std::string> frozen = {};
-    std::atomic<bool> calls_checked = false;       // see nn/running_call.hpp
+    std::atomic<int> calls_checked = 0;            // 1 after a call, 2 after one while a gradient was taken
     std::shared_ptr<const Paths> paths = nullptr;  // made when the module is first called, guarded by nn/layer.cpp
   };
 
