@@ -30,6 +30,15 @@ std::mutex paths_mutex;  // of Module::Common::paths, of all modules
 // Of the outermost module, while its first call runs.
 thread_local DistinctStates* listed_states = nullptr;
 
+// Also what the call itself has made.
+bool lists(const Module& module, const core::State& state) {
+  bool found = false;
+  module.visit_states([&](const std::string&, const Module&, const Member& member) {
+    found = found || core::state_of(member.state().value()) == &state;
+  });
+  return found;
+}
+
 // A module that is called must have its parameters among the states of the outermost one; it may be frozen.
 void require_listed(const Module& called, const Module& caller) {
   for (const Tensor<Any>& parameter : called.parameters()) {
@@ -138,7 +147,8 @@ void LayerCall::check_reads(const Tensor<Any>& input) {
 
 void LayerCall::touch(const std::shared_ptr<core::State>& state) const {
   const bool first = listed_states != nullptr && listed_states->add(*state);
-  if (const std::string* const name = first ? core::untrained_variable(*state) : nullptr) {
+  const std::string* const name = first ? core::untrained_variable(*state) : nullptr;
+  if (name != nullptr && !lists(outermost_->module_, *state)) {
     core::throw_error<ValueError>("members() does not list the variable '", *name, "' that ",
                                   class_name(innermost_call->module_),
                                   " reads, so it would be neither trained nor saved; list it, {\"name\", tensor}, or "

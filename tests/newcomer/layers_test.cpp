@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
@@ -51,6 +52,18 @@ struct Repeated : nn::Layer {  // reads its variable in the body of a loop
   AnyTensor rate = AnyTensor::variable(0.0, "rate"), kept = AnyTensor::persistent(1.0, "kept");
   AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
     return fori_loop(0, 3, x, [&](const AnyTensor&, const AnyTensor& y) { return y * kept + rate + rate; });
+  }
+};
+struct Sized : nn::Layer {  // knows the shape of its scale when it is called
+  nn::Linear a{{.in = 3, .out = 3}};
+  mutable std::optional<AnyTensor> scale = std::nullopt;
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
+    if (!scale) scale = AnyTensor::variable(0.0, "scale");
+    return *scale * a(x);
+  }
+  nn::Members members() const override {
+    if (!scale) return {{"a", a}};
+    return {{"a", a}, {"scale", *scale}};
   }
 };
 struct Dropping : nn::Layer {  // hands no phase on
@@ -115,6 +128,9 @@ BOTH_MODES("variables that are listed, trained all the same, handed in, frozen o
   CHECK(loss_of(scaled, x, parameters) == 0);
   const Repeated repeated;
   CHECK(loss_of(repeated, x, {repeated.rate}) == 3);
+  const Sized sized;
+  CHECK(loss_of(sized, x, sized.parameters()) == 0);
+  CHECK(sized.parameters().size() == 3);
   const nn::PReLU halved({.initial = 0.5});
   const T data = T::variable(-x, "data");
   const auto of_data = value_and_grad([&](T) { return sum(halved(data)); }, halved.parameters())(x);
