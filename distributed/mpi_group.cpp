@@ -16,28 +16,6 @@ namespace tyto::distributed {
 
 namespace {
 
-std::int32_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8: return tyto_mpi_i8;
-    case DType::u8: return tyto_mpi_u8;
-    case DType::i16: return tyto_mpi_i16;
-    case DType::u16: return tyto_mpi_u16;
-    case DType::i32: return tyto_mpi_i32;
-    case DType::u32: return tyto_mpi_u32;
-    case DType::i64: return tyto_mpi_i64;
-    case DType::u64: return tyto_mpi_u64;
-    case DType::f32: return tyto_mpi_f32;
-    case DType::f64: return tyto_mpi_f64;
-    default: core::throw_error<TypeError>("distributed: elements of type ", dtype, " are not added");
-  }
-}
-
-std::int32_t reduction_of(core::Reduction reduction) {
-  return reduction == core::Reduction::sum   ? tyto_mpi_sum
-         : reduction == core::Reduction::min ? tyto_mpi_min
-                                             : tyto_mpi_max;
-}
-
 SharedProgress progress_of(const TytoMpi& mpi, std::int32_t group) {
   SharedProgress progress;
   progress.own_rank = mpi.rank(0);
@@ -123,7 +101,7 @@ void MpiGroup::all_reduce(std::byte* data, std::int64_t count, DType dtype, core
   const Call call(*this);
   const auto element = static_cast<std::int64_t>(size_of(dtype));
   each_piece(count, element, [&](std::int64_t begin, std::int32_t part) {
-    mpi_.all_reduce(number_, data + begin * element, part, type_of(dtype), reduction_of(reduction));
+    mpi_.all_reduce(number_, data + begin * element, part, dtype, reduction);
   });
 }
 
@@ -142,7 +120,7 @@ void MpiGroup::reduce_scatter(const std::byte* parts, std::byte* own, std::int64
       }
       from = packed_.data();
     }
-    mpi_.reduce_scatter(number_, from, own + begin * element, part, type_of(dtype), reduction_of(reduction));
+    mpi_.reduce_scatter(number_, from, own + begin * element, part, dtype, reduction);
   });
 }
 

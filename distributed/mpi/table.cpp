@@ -21,17 +21,20 @@
 
 namespace {
 
-MPI_Datatype type_of(std::int32_t type) {
+using tyto::DType;
+using tyto::core::Reduction;
+
+MPI_Datatype type_of(DType type) {
   switch (type) {
-    case tyto_mpi_i8: return MPI_INT8_T;
-    case tyto_mpi_u8: return MPI_UINT8_T;
-    case tyto_mpi_i16: return MPI_INT16_T;
-    case tyto_mpi_u16: return MPI_UINT16_T;
-    case tyto_mpi_i32: return MPI_INT32_T;
-    case tyto_mpi_u32: return MPI_UINT32_T;
-    case tyto_mpi_i64: return MPI_INT64_T;
-    case tyto_mpi_u64: return MPI_UINT64_T;
-    case tyto_mpi_f32: return MPI_FLOAT;
+    case DType::i8: return MPI_INT8_T;
+    case DType::u8: return MPI_UINT8_T;
+    case DType::i16: return MPI_INT16_T;
+    case DType::u16: return MPI_UINT16_T;
+    case DType::i32: return MPI_INT32_T;
+    case DType::u32: return MPI_UINT32_T;
+    case DType::i64: return MPI_INT64_T;
+    case DType::u64: return MPI_UINT64_T;
+    case DType::f32: return MPI_FLOAT;
     default: return MPI_DOUBLE;
   }
 }
@@ -50,10 +53,10 @@ void extreme(void* in, void* inout, int* count, MPI_Datatype*) {
 
 MPI_Op floating_extremes[2][2];  // min and max, of f32 and f64
 
-MPI_Op operation_of(std::int32_t type, std::int32_t reduction) {
-  if (reduction == tyto_mpi_sum) return MPI_SUM;
-  const bool larger = reduction == tyto_mpi_max;
-  if (type == tyto_mpi_f32 || type == tyto_mpi_f64) return floating_extremes[larger][type == tyto_mpi_f64];
+MPI_Op operation_of(DType type, Reduction reduction) {
+  if (reduction == Reduction::sum) return MPI_SUM;
+  const bool larger = reduction == Reduction::max;
+  if (type == DType::f32 || type == DType::f64) return floating_extremes[larger][type == DType::f64];
   return larger ? MPI_MAX : MPI_MIN;
 }
 
@@ -154,13 +157,13 @@ const char* name() {
   return first_words.c_str();
 }
 
-void all_reduce(std::int32_t group, void* data, std::int32_t count, std::int32_t type, std::int32_t reduction) {
+void all_reduce(std::int32_t group, void* data, std::int32_t count, DType type, Reduction reduction) {
   MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(type), operation_of(type, reduction), group_of(group));
 }
 
 // MPI_Reduce_scatter_block takes Open MPI 4.1 five times as long, from 256 KiB on.
-void reduce_scatter(std::int32_t group, const void* parts, void* own, std::int32_t count, std::int32_t type,
-                    std::int32_t reduction) {
+void reduce_scatter(std::int32_t group, const void* parts, void* own, std::int32_t count, DType type,
+                    Reduction reduction) {
   static std::vector<int> counts;
   counts.assign(static_cast<std::size_t>(size(group)), count);
   MPI_Reduce_scatter(parts, own, counts.data(), type_of(type), operation_of(type, reduction), group_of(group));
