@@ -108,7 +108,30 @@ std::vector<std::int64_t> live_bytes(const Executable& executable) {
   return most;
 }
 
-Json steps_of(const Executable& executable) {
+/// What a call works on, by its parts where it is a bucket: of a gradient the parameter, found by layer and shape.
+std::string parts_of(const core::Graph& graph, core::Port whole, const StateNames& states) {
+  const core::GraphNode* node = &graph.nodes()[graph.producer(whole)];
+  std::string parts;
+  if (node->op == core::OpId::concat) {
+    for (const core::Port part : graph.inputs_of(*node))
+      parts += (parts.empty() ? "" : ", ") + parts_of(graph, part, states);
+    return parts;
+  }
+  while ((node->op == core::OpId::reshape || !node->label) && node->input_count != 0) {  // weighted by samples
+    whole = graph.inputs_of(*node)[0];
+    node = &graph.nodes()[graph.producer(whole)];
+  }
+  const std::string label = node->label ? *node->label : std::string();
+  const std::string layer = label.substr(0, label.find("/gradient of ")) + '.';
+  const auto fits = [&](const auto& each) {
+    return each.first->kind() == core::State::Kind::variable && each.second.starts_with(layer) &&
+           each.first->type() == graph.type(whole);
+  };
+  const bool is_one = std::ranges::count_if(states, fits) == 1;
+  return is_one ? std::ranges::find_if(states, fits)->second : label;
+}
+
+Json steps_of(const Executable& executable, const StateNames& states) {
   const core::Graph& graph = executable.graph();
   const std::vector<std::int64_t> live = live_bytes(executable);
   Json steps = Json::array();
@@ -116,8 +139,12 @@ Json steps_of(const Executable& executable) {
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
     const std::string members = core::members_of(graph, node);
+    const bool is_call = !step.copies && core::has_effect(node);
     steps.push_back({{"name", core::text(step.name, members.empty() ? "" : " ", members)},
-                     {"label", node.label ? *node.label : std::string()},
+                     {"label", is_call      ? parts_of(graph, graph.inputs_of(node)[0], states)
+                               : node.label ? *node.label
+                                            : std::string()},
+                     {"sent", is_call ? bytes_of(graph.type(graph.inputs_of(node)[0])) : -1},
                      {"type", type_text(graph, node)},
                      {"live", live[i]}});
   }
@@ -141,7 +168,7 @@ std::string page_of(const core::Graph& recorded, const Executable& executable, c
       {"summary", {{"peak", plan.height}, {"bound", plan.bound}, {"naive", plan.naive}, {"strategy", plan.strategy}}},
       {"recorded", nodes_of(recorded, states, {})},
       {"optimised", nodes_of(executable.graph(), states, slots_of(executable))},
-      {"steps", steps_of(executable)},
+      {"steps", steps_of(executable, states)},
       {"blocks", blocks_of(executable)},
       {"profile", profile_rows(profile)}};
   const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -30,6 +30,7 @@ const char* const page_source = R"html(<!doctype html>
   td, th { padding: 2px 8px; text-align: right; white-space: nowrap; }
   td:first-child, th:first-child, td.text, th.text { text-align: left; }
   tr:nth-child(even) { background: #f6f6f6; }
+  tr.call { background: #fdeccb; }
   .bar { display: inline-block; height: 9px; background: #69c; vertical-align: middle; }
 </style>
 </head>
@@ -214,16 +215,19 @@ function drawGraph(view, nodes) {
   drawn.push({ nodes, boxes });
 }
 
-function drawSchedule(view) {
+const isCall = step => step.sent >= 0;
+function drawSchedule(view, isShown) {
   const table = document.createElement("table"), head = table.createTHead().insertRow();
   for (const title of ["step", "operator", "label", "result", "live bytes", "", "ms", "GB/s", "Gop/s"]) cell(head, "th", title, "text");
   const most = Math.max(1, ...data.steps.map(step => step.live));
   data.steps.forEach((step, i) => {
+    if (!isShown(step)) return;
     const row = table.insertRow();
+    if (isCall(step)) row.className = "call";
     cell(row, "td", i);
     cell(row, "td", step.name, "text");
     cell(row, "td", step.label, "text");
-    cell(row, "td", step.type, "text");
+    cell(row, "td", step.type + (isCall(step) ? ", " + bytes(step.sent) : ""), "text");
     cell(row, "td", bytes(step.live));
     const bar = document.createElement("span");
     bar.className = "bar";
@@ -279,8 +283,9 @@ document.getElementById("summary").textContent =
   `peak ${bytes(data.summary.peak)}, bound ${bytes(data.summary.bound)}, without reuse ${bytes(data.summary.naive)}, by ${data.summary.strategy}`;
 const first = addView("recorded", view => drawGraph(view, data.recorded));
 addView("optimised", view => drawGraph(view, data.optimised));
-addView(data.profile.length ? "schedule and profile" : "schedule", drawSchedule);
+addView(data.profile.length ? "schedule and profile" : "schedule", view => drawSchedule(view, () => true));
 addView("memory", drawMemory);
+if (data.steps.some(isCall)) addView("with other processes", view => drawSchedule(view, isCall));
 document.getElementById("search").oninput = event => {
   const wanted = event.target.value.toLowerCase();
   for (const { nodes, boxes } of drawn) {

@@ -90,7 +90,12 @@ TEST_CASE("gradients are computed into their bucket, summed there, and read ther
   std::vector<T> parameters{T::variable(T::ones({8, 16}), "a"), T::variable(T::ones({16}), "b"),
                             T::variable(T::ones({16, 4}), "c")};
   const auto objective = [&](T x) {
-    return mean(square(matmul(tanh(matmul(x, parameters[0]) + parameters[1]), parameters[2])));
+    {
+      const NameScope scope("first");
+      x = tanh(matmul(x, parameters[0]) + parameters[1]);
+    }
+    const NameScope scope("last");
+    return mean(square(matmul(x, parameters[2])));
   };
   const auto make = [&](const std::string& passes) {
     CompileOptions options;
@@ -113,6 +118,8 @@ TEST_CASE("gradients are computed into their bucket, summed there, and read ther
   CHECK(with.report().collectives ==
         std::vector<std::string>{"all_reduce(sum) of f64()", "all_reduce(sum) of f32(208,)"});
   CHECK(without.report().collectives.size() == 4);
+  const std::string page = with.html();
+  CHECK(page.find("\"name\":\"all_reduce\",\"label\":\"last.c, first.b, first.a\",\"sent\":832") != std::string::npos);
   CHECK(with.report().unplanned_allocations == 0);
   // No step copies a gradient into the bucket or out of it.
   CHECK(with.report().steps <= without.report().steps - 2);
