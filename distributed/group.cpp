@@ -2,6 +2,7 @@
 // Joining the group that a launcher started, and leaving it.
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "core/device/agreements.hpp"
 #include "core/device/process_group.hpp"
@@ -20,7 +22,9 @@
 #include "distributed/transport.hpp"
 #include "tyto/device.hpp"
 #include "tyto/distributed.hpp"
+#include "tyto/elementwise.hpp"
 #include "tyto/error.hpp"
+#include "tyto/reduce.hpp"
 
 namespace tyto {
 namespace distributed TYTO_API {
@@ -209,6 +213,22 @@ void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
     assign(state, distributed::broadcast(state, root));
     eval({state});
   }
+}
+
+void check_equal(const NamedList<Tensor<Any>>& tensors) {
+  if (core::processes_of_call("check_equal") == 1 || tensors.empty()) return;
+  std::vector<double> differ;
+  for (const auto& [name, tensor] : tensors) {
+    const Tensor<Any> first = distributed::broadcast(tensor);
+    differ.push_back(any((tensor != first) & ((tensor == tensor) | (first == first))).item<bool>() ? 1 : 0);  // of NaN
+  }
+  const auto count = static_cast<std::int64_t>(differ.size());
+  const std::vector<double> of_all = distributed::all_gather(Tensor<Eager>::from(differ, {count})).to_vector<double>();
+  const auto place = std::find(of_all.begin(), of_all.end(), 1);
+  if (place == of_all.end()) return;
+  const std::int64_t at = place - of_all.begin();
+  core::throw_error<ValueError>("check_equal: '", tensors[static_cast<std::size_t>(at % count)].name,
+                                "' has other elements on rank ", at / count, " than on rank 0");
 }
 
 void separate_draws() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tyto/named.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto {
@@ -150,6 +151,13 @@ Weighted<M> weighted(const std::vector<Tensor<M>>& gradients, std::int64_t sampl
 
 /// Gives every state the value that it has on the process `root`, at once.
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root = 0);
+
+/// Throws ValueError on all processes, naming the tensor and the rank, where one has other elements than on rank 0. All
+/// call it, once an epoch say: parameters drift apart where initial values or rates differ, or gradients were not
+/// averaged. It takes about as long as `broadcast_states`.
+///
+///     tyto::distributed::check_equal(model.named_parameters());
+void check_equal(const NamedList<Tensor<Any>>& tensors);
 
 /// From here on the random sequence yields other numbers on each process, and on rank 0 those that it would have: for
 /// dropout and noise. Called when parameters are the same everywhere, and again when a checkpoint was loaded.
