@@ -96,7 +96,7 @@ class Group::Connection {
     rank_for_messages = mpi_->rank(0);
     transport_ = mpi_->name();
     outer_handler = std::set_terminate(say_rank_and_terminate);
-    if (mpi_->size(0) > 1) core::set_process_group(std::make_shared<MpiGroup>(*mpi_, options.timeout_seconds));
+    if (mpi_->size(0) > 1) core::set_process_group(std::make_shared<MpiGroup>(*mpi_, options));
     warn_of_bound_threads();
   }
   ~Connection() {

@@ -81,14 +81,14 @@ class MpiGroup::Call {
   Watchdog& watchdog_;
 };
 
-MpiGroup::MpiGroup(const TytoMpi& mpi, double timeout_seconds, std::int32_t number)
+MpiGroup::MpiGroup(const TytoMpi& mpi, const StartOptions& options, std::int32_t number)
     : mpi_(mpi),
       number_(number),
       rank_(mpi.rank(number)),
       size_(mpi.size(number)),
-      timeout_seconds_(timeout_seconds),
+      options_(options),
       members_(static_cast<std::size_t>(size_)),
-      watchdog_(timeout_seconds, progress_of(mpi, number)) {
+      watchdog_(options.timeout_seconds, progress_of(mpi, number)) {
   const std::int32_t own = mpi_.rank(0);
   mpi_.all_gather(number_, &own, members_.data(), sizeof own);
 }
@@ -158,10 +158,10 @@ void MpiGroup::recv(std::byte* data, std::int64_t bytes, int from) {
 
 std::shared_ptr<core::ProcessGroup> MpiGroup::split(int colour, int key) {
   const Call call(*this);
-  return std::make_shared<MpiGroup>(mpi_, timeout_seconds_, mpi_.split(number_, colour, key));
+  return std::make_shared<MpiGroup>(mpi_, options_, mpi_.split(number_, colour, key));
 }
 
-void MpiGroup::agree(const core::CollectiveCalls::With& calls) {
+void MpiGroup::agree(const core::CollectiveCalls::With& calls, const core::GraphOutline& graph) {
   if (std::this_thread::get_id() != thread_) {
     core::throw_error<GraphError>("distributed: ", calls.calls.front(),
                                   " is called on another thread than start(); "
@@ -172,11 +172,29 @@ void MpiGroup::agree(const core::CollectiveCalls::With& calls) {
   current_[calls.party.peer] = {&known->second, 0};
   if (calls.party.peer != everyone) return agree_on_messages(calls);
   const Call call(*this, calls.calls.front().c_str(), everyone);
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
-  mpi_.all_gather(number_, &calls.hash, all.data(), sizeof calls.hash);
-  if (std::ranges::all_of(all, [&](std::uint64_t hash) { return hash == calls.hash; })) return;
-  throw core::DifferentCalls(difference(calls_of_all(text_of(calls.calls)),
-                                        "all processes call the same operators on the same shapes, in the same order"));
+  struct Hashes {
+    std::uint64_t calls, graph, arguments;
+    bool operator==(const Hashes&) const = default;
+  };
+  const Hashes own{calls.hash, options_.compare_graphs ? graph.hash : 0, graph.arguments};
+  std::vector<Hashes> all(static_cast<std::size_t>(size_));
+  mpi_.all_gather(number_, &own, all.data(), sizeof own);
+  if (std::ranges::all_of(all, [&](const Hashes& each) { return each == own; })) return;
+  if (!std::ranges::all_of(all, [&](const Hashes& each) { return each.calls == own.calls; })) {
+    throw core::DifferentCalls(
+        difference(lines_of_all(text_of(calls.calls)), "call",
+                   "all processes call the same operators on the same shapes, in the same order"));
+  }
+  std::map<std::uint64_t, std::size_t> first;  // of the ranks that were given such arguments
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].graph == 0) continue;
+    const std::size_t other = first.try_emplace(all[i].arguments, i).first->second;
+    if (all[i].graph == all[other].graph) continue;
+    const Lists lines = lines_of_all(graph.lines);
+    throw core::DifferentCalls(difference({lines[other], lines[i]}, "operator",
+                                          "all processes compute what they communicate in the same way, unless "
+                                          "StartOptions::compare_graphs is false"));
+  }
 }
 
 // Processes in a ring all send before they receive: who sends cannot wait for an answer. So a message with what is to
@@ -203,11 +221,11 @@ void MpiGroup::agree_on_messages(const core::CollectiveCalls::With& calls) {
   const auto messages_in = [](const std::string& text) { return lines_of(text.substr(text.find('\n') + 1)); };
   Lists lists{{rank_, messages_in(own)}, {peer, messages_in(theirs)}};
   if (peer < rank_) std::swap(lists[0], lists[1]);
-  refused_[peer] = difference(lists, "what one process sends, the other receives, in the same order");
+  refused_[peer] = difference(lists, "call", "what one process sends, the other receives, in the same order");
   throw GraphError(refused_[peer]);
 }
 
-MpiGroup::Lists MpiGroup::calls_of_all(const std::string& own) {
+MpiGroup::Lists MpiGroup::lines_of_all(const std::string& own) {
   const auto length = static_cast<std::int64_t>(own.size());
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(size_));
   mpi_.all_gather(number_, &length, lengths.data(), sizeof length);
@@ -223,18 +241,18 @@ MpiGroup::Lists MpiGroup::calls_of_all(const std::string& own) {
 }
 
 // All processes find the same one, and so tell the same.
-std::string MpiGroup::difference(const Lists& all, const char* rule) const {
+std::string MpiGroup::difference(const Lists& all, const char* what, const char* rule) const {
   const std::vector<std::string>& first = all[0].second;
   std::size_t other = 1;
   while (other + 1 < all.size() && all[other].second == first) ++other;
   const std::vector<std::string>& theirs = all[other].second;
   std::size_t number = 0;
   while (number < first.size() && number < theirs.size() && first[number] == theirs[number]) ++number;
-  const auto call_of = [&](const std::vector<std::string>& calls) {
-    return number < calls.size() ? calls[number] : std::string("nothing more");
+  const auto line_of = [&](const std::vector<std::string>& lines) {
+    return number < lines.size() ? lines[number] : std::string("nothing more");
   };
-  return core::text("distributed: processes are about to do different things: call ", number + 1, " is ",
-                    call_of(first), " on rank ", among_all(all[0].first), " and ", call_of(theirs), " on rank ",
+  return core::text("distributed: processes are about to do different things: ", what, ' ', number + 1, " is ",
+                    line_of(first), " on rank ", among_all(all[0].first), " and ", line_of(theirs), " on rank ",
                     among_all(all[other].first), "; ", rule);
 }
 

@@ -14,6 +14,7 @@
 #include "core/device/process_group.hpp"
 #include "distributed/mpi/table.hpp"
 #include "distributed/watchdog.hpp"
+#include "tyto/distributed.hpp"
 
 namespace tyto::distributed {
 
@@ -21,7 +22,7 @@ namespace tyto::distributed {
 /// process waits for what another never does.
 class MpiGroup final : public core::ProcessGroup {
  public:
-  MpiGroup(const TytoMpi& mpi, double timeout_seconds, std::int32_t number = 0);
+  MpiGroup(const TytoMpi& mpi, const StartOptions& options, std::int32_t number = 0);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -34,7 +35,7 @@ class MpiGroup final : public core::ProcessGroup {
   void send(const std::byte* data, std::int64_t bytes, int to) override;
   void recv(std::byte* data, std::int64_t bytes, int from) override;
   std::shared_ptr<core::ProcessGroup> split(int colour, int key) override;
-  void agree(const core::CollectiveCalls::With& calls) override;
+  void agree(const core::CollectiveCalls::With& calls, const core::GraphOutline& graph) override;
 
  private:
   class Call;
@@ -50,16 +51,16 @@ class MpiGroup final : public core::ProcessGroup {
   using Lists = std::vector<std::pair<int, std::vector<std::string>>>;  // of each of these processes
 
   void agree_on_messages(const core::CollectiveCalls::With& calls);
-  /// The first difference of their calls.
-  std::string difference(const Lists& all, const char* rule) const;
-  Lists calls_of_all(const std::string& own);
+  /// The first difference of their calls or operators, as `what` says.
+  std::string difference(const Lists& all, const char* what, const char* rule) const;
+  Lists lines_of_all(const std::string& own);
   std::int32_t among_all(int rank) const;
 
   const TytoMpi& mpi_;
   std::int32_t number_;  // of the group, for MPI
   int rank_;
   int size_;
-  double timeout_seconds_;
+  StartOptions options_;
   std::vector<std::int32_t> members_;                                   // by their ranks among all
   std::thread::id thread_ = std::this_thread::get_id();                 // that MPI serves
   std::unordered_map<std::uint64_t, std::vector<std::string>> agreed_;  // by hash

@@ -37,7 +37,7 @@ class SingleProcess final : public ProcessGroup {
   void send(const std::byte*, std::int64_t, int) override {}
   void recv(std::byte*, std::int64_t, int) override {}
   std::shared_ptr<ProcessGroup> split(int, int) override { return std::make_shared<SingleProcess>(); }
-  void agree(const CollectiveCalls::With&) override {}
+  void agree(const CollectiveCalls::With&, const GraphOutline&) override {}
 };
 
 std::shared_ptr<ProcessGroup>& everyone() {
@@ -80,7 +80,8 @@ Reduction reduction_named(std::string_view op, std::string_view name) {
 
 CollectiveCalls::With& CollectiveCalls::with(Party party) {
   const auto place = std::ranges::lower_bound(parties_, party, {}, &With::party);
-  return place != parties_.end() && place->party == party ? *place : *parties_.insert(place, With{party});
+  return place != parties_.end() && place->party == party ? *place
+                                                          : *parties_.insert(place, With{party, {}, fnv_basis});
 }
 
 void CollectiveCalls::add(std::string call, Party party, std::string seen) {
@@ -130,7 +131,7 @@ void agree(const CollectiveCalls& calls) {
       last_agreement[each.party.group] = ++agreed;
     }
     try {
-      group.agree(each);
+      group.agree(each, calls.outline());
     } catch (DifferentCalls& error) {
       error.group = each.party.group;
       throw;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tyto/dtype.hpp"
@@ -29,14 +30,22 @@ struct Party {
   friend auto operator<=>(const Party&, const Party&) = default;
 };
 
+/// The operators that lead to what processes do together and to new values of states, a line of words each. Processes
+/// that are given arguments of the same types and shapes have the same.
+struct GraphOutline {
+  std::string lines = {};
+  std::uint64_t hash = 0;  // of the lines; 0: there is none
+  std::uint64_t arguments = 0;
+};
+
 /// What a program does together with other processes, in order: a line of words each. What it does with each party
 /// has a hash, which is the same on every machine.
 class CollectiveCalls {
  public:
   struct With {
     Party party;
-    std::vector<std::string> calls = {};       // as all of the party see them
-    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+    std::vector<std::string> calls = {};  // as all of the party see them
+    std::uint64_t hash = 0;               // of their lines
   };
   /// The party sees the call as `seen`, or in the same words.
   void add(std::string call, Party party = {}, std::string seen = "");
@@ -44,10 +53,14 @@ class CollectiveCalls {
   const std::vector<std::string>& calls() const { return calls_; }
   /// In the order of parties.
   const std::vector<With>& parties() const { return parties_; }
+  /// Of the graph that makes them.
+  const GraphOutline& outline() const { return outline_; }
+  void set_outline(GraphOutline outline) { outline_ = std::move(outline); }
 
  private:
   With& with(Party party);
 
+  GraphOutline outline_;
   std::vector<std::string> calls_;
   std::vector<With> parties_;
 };
@@ -75,9 +88,9 @@ class ProcessGroup {
   virtual void recv(std::byte* data, std::int64_t bytes, int from) = 0;
   /// Those who gave the same colour, in the order of their keys, then ranks.
   virtual std::shared_ptr<ProcessGroup> split(int colour, int key) = 0;
-  /// Throws GraphError on all processes where they are about to do different things, naming the first difference. Of
-  /// messages, who receives compares them; who sends waits for nobody.
-  virtual void agree(const CollectiveCalls::With& calls) = 0;
+  /// Throws GraphError on all processes where they are about to do different things, or compute it by different graphs,
+  /// naming the first difference. Of messages, who receives compares them; who sends waits for nobody.
+  virtual void agree(const CollectiveCalls::With& calls, const GraphOutline& graph) = 0;
 };
 
 /// The group that operators work in: that of all processes, of which there is one until a group was set, or the one

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A call in words: operator, reduction, type, shape and the label of the layer.
+// A call in words: operator, reduction, type, shape and the label of the layer. Operators around it in words: element
+// type and label, but no views, shapes and numbers, which may be a process's own.
 #include "core/graph/collectives.hpp"
+
+#include <algorithm>
+#include <vector>
 
 #include "core/graph/op_ids.hpp"
 #include "core/graph/symbol.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::core {
@@ -35,7 +40,47 @@ void add_call(CollectiveCalls& calls, OpId op, const Attributes& attributes, con
             text("a message from ", sends ? own : other, " to ", sends ? other : own, what, where));
 }
 
+/// Those that lead to an effect, an update, or, in a region, an output.
+void add_operators(const Graph& graph, bool is_region, std::string& lines) {
+  const std::span<const GraphNode> nodes = graph.nodes();
+  std::vector<bool> counts(nodes.size(), false);
+  for (const GraphUpdate& update : graph.updates()) counts[graph.producer(update.port)] = true;
+  if (is_region) {
+    for (const Port output : graph.outputs()) counts[graph.producer(output)] = true;
+  }
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (has_effect(nodes[i])) counts[i] = true;
+    if (!counts[i] || nodes[i].op == OpId::broadcast) continue;  // of which the root's operand alone matters
+    for (const Port input : graph.inputs_of(nodes[i])) counts[graph.producer(input)] = true;
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const GraphNode& node = nodes[i];
+    // Numbers are a process's own, and the last part of what processes divide is filled up.
+    const bool moves = definition(node.op).is(Traits::view) || node.op == OpId::pad;
+    if (!counts[i] || moves || node.input_count == 0) continue;
+    lines += text(definition(node.op).name, " of ", graph.type(node.first_result).dtype);
+    if (node.label) lines += text(" in '", *node.label, "'");
+    lines += '\n';
+    for (const Region& region : regions_of(graph.attributes(node))) add_operators(region.graph(), true, lines);
+  }
+}
+
 }  // namespace
+
+GraphOutline outline_of(const Graph& graph) {
+  GraphOutline outline;
+  const auto is_message = [](const GraphNode& node) { return node.op == OpId::send || node.op == OpId::recv; };
+  if (std::ranges::none_of(graph.nodes(), has_effect) || std::ranges::any_of(graph.nodes(), is_message)) return outline;
+  add_operators(graph, false, outline.lines);
+  outline.hash = fnv1a(std::as_bytes(std::span(outline.lines)));
+  std::string arguments;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.state != nullptr && input.state->kind() != State::Kind::placeholder) continue;
+    arguments += text(graph.type(input.port).dtype, graph.type(input.port).shape);
+  }
+  outline.arguments = fnv1a(std::as_bytes(std::span(arguments)));
+  return outline;
+}
 
 CollectiveCalls collective_calls(const Graph& graph, std::span<const std::uint32_t> order) {
   CollectiveCalls calls;

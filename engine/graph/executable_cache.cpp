@@ -41,7 +41,7 @@ std::shared_ptr<const Executable> compile(const core::Graph& graph, core::Device
                                           std::span<const std::shared_ptr<const Executable>> related) {
   CompileOptions options;
   options.passes = bit_exact;
-  return std::make_shared<const Executable>(graph, device, options, related);
+  return std::make_shared<const Executable>(graph, device, options, false, related);
 }
 
 void run(Session& session, const Traced& traced) {

@@ -143,7 +143,7 @@ Graph& Graph::operator=(Graph&&) noexcept = default;
 void Graph::prepare() {
   if (run::held(state_.get())->session) return;
   const auto start = std::chrono::steady_clock::now();
-  auto executable = std::make_shared<const run::Executable>(state_->graph(), *state_->device, state_->options);
+  auto executable = std::make_shared<const run::Executable>(state_->graph(), *state_->device, state_->options, true);
   state_->session = std::make_unique<run::IncrementalSession>(std::move(executable));
   for (const auto& [input, array] : state_->given) state_->session->set(input, array);
   state_->given.clear();

@@ -429,17 +429,19 @@ std::size_t Executable::packed_bytes() const {
   return bytes;
 }
 
-Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options,
+Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared,
                        std::span<const std::shared_ptr<const Executable>> related)
     : options_(options), device_(&device) {
   if (options.concurrency < 1) {
     core::throw_error<ValueError>("compile: concurrency must be 1 or more, got ", options.concurrency);
   }
+  core::GraphOutline outline = compared ? core::outline_of(graph) : core::GraphOutline();
   core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
   graph_ = with_packed_inputs(optimised(std::move(graph), device, options, passes_));
   ExecutableBuilder(*this, options, same_program(*this, related)).build();
   if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit(std::move(recorded));
   collectives_ = core::collective_calls(graph_, order_);
+  collectives_.set_outline(std::move(outline));
 }
 
 }  // namespace tyto::run

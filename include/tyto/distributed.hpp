@@ -23,6 +23,9 @@ struct StartOptions {
   Backend backend = Backend::automatic;  ///< what carries messages
   /// So long may a process wait for the others; then it ends the job, naming who is missing. 0: for ever.
   double timeout_seconds = 300;
+  /// Whether compiled functions and graphs that communicate must be made of the same operators on all processes, where
+  /// their arguments have the same shapes. Graphs with messages need not be.
+  bool compare_graphs = true;
 };
 
 /// The processes that were started together. While it lives, the operators below reach all of them; the last copy ends

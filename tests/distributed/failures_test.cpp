@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <tyto/distributed.hpp>
 #include <tyto/tyto.hpp>
+#include <vector>
 
 #include "tests/distributed/launched.hpp"
 
@@ -22,6 +25,8 @@ namespace {
 namespace d = tyto::distributed;
 using T = tyto::Tensor<tyto::Lazy>;
 using E = tyto::Tensor<tyto::Eager>;
+
+std::vector<double> elements_of(const T& x) { return x.astype(tyto::DType::f64).to_vector<double>(); }
 
 }  // namespace
 
@@ -105,6 +110,107 @@ TEST_CASE("processes that are about to do different things are told the first di
   with_each_mpi([](const std::string& mpi) {
     const Ran ran = run_case(mpi, 2, "rank: differs");
     CHECK_MESSAGE(ran.status == 0, ran.output);
+  });
+}
+
+namespace {
+
+/// A step whose activation, in a layer or in a loop, and rate are as this process likes.
+template <class Activation>
+auto step_with(std::vector<T> weights, Activation activation, double rate, bool logs) {
+  return [=](T x) {
+    const auto objective = [&](T in) {
+      const tyto::NameScope scope("hidden");
+      return mean(square(activation(matmul(in, weights[0]))));
+    };
+    auto [loss, gradients] = tyto::value_and_grad(objective, weights)(x);
+    const std::vector<T> averages = d::average(gradients, x.shape()[0]);
+    assign(weights[0], weights[0] - rate * averages[0]);
+    return std::vector<T>{loss, logs ? max(exp(gradients[0])) : loss};
+  };
+}
+
+std::string told_by(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const tyto::GraphError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("rank: other graphs" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const bool first = group.is_first();
+  const T w = T::variable(T::ones({3, 2}), "w");
+  const auto runs = [&](const auto& function, std::int64_t rows) {
+    return told_by([&] { (void)tyto::compile(function)(T::ones({rows, 3}))[0].template item<float>(); });
+  };
+  const std::string rule =
+      "; all processes compute what they communicate in the same way, unless StartOptions::compare_graphs is false";
+  const auto smooth = [](const T& x) { return tanh(x); };
+  const auto either = [&](const T& x) { return first ? tanh(x) : sin(x); };
+  const std::string told = runs(step_with({w}, either, 0.1, false), 4);
+  CHECK(told ==
+        "distributed: processes are about to do different things: operator 2 is tanh of f32 in 'hidden' on "
+        "rank 0 and sin of f32 in 'hidden' on rank 1" +
+            rule);
+  CHECK(elements_of(w) == std::vector<double>(6, 1));  // nothing was run
+  // In an update, in a loop, and in a graph.
+  CHECK_FALSE(runs(
+                  [&](T x) {
+                    const T sum = d::all_reduce(mean(x));
+                    assign(w, first ? w + sum : sum - w);
+                    return std::vector<T>{sum};
+                  },
+                  4)
+                  .empty());
+  CHECK_FALSE(
+      runs(step_with(
+               {w},
+               [&](const T& x) { return tyto::fori_loop(0, 2, x, [&](const T&, const T& y) { return either(y); }); },
+               0.1, false),
+           4)
+          .empty());
+  CHECK(contains(told_by([&] {
+                   const T x = T::placeholder({2});
+                   tyto::Graph graph{{.inputs = {x}, .outputs = {d::all_reduce(either(x))}}};
+                   graph.set(x, T::ones({2}));
+                   graph.run();
+                 }),
+                 " is tanh of f32 on rank 0 and sin of f32 on rank 1"));
+  // Numbers, what rank 0 looks at, what it alone gives the others, shorter parts and what is read elsewhere may differ.
+  CHECK(runs(step_with({w}, smooth, first ? 0.1 : 0.2, first), 4) == "");
+  CHECK(runs([&](T x) { return std::vector<T>{mean(d::broadcast(first ? exp(x) : x))}; }, 4) == "");
+  CHECK(runs(step_with({w}, either, 0.1, false), first ? 4 : 1) == "");
+  CHECK(elements_of(d::all_reduce(first ? tanh(T::zeros({2})) : T::ones({2}) * 2.0)) == std::vector<double>(2, 2));
+  // The rates differed.
+  CHECK_THROWS_WITH_AS(
+      d::check_equal({{"v", tyto::Tensor<tyto::Any>(T::ones({2}))}, {"layer.w", tyto::Tensor<tyto::Any>(w)}}),
+      "check_equal: 'layer.w' has other elements on rank 1 than on rank 0", tyto::ValueError);
+  d::broadcast_states({tyto::Tensor<tyto::Any>(w)});
+  d::check_equal({{"w", tyto::Tensor<tyto::Any>(w)}});
+  const E none = E{std::nan(""), 0.0};
+  d::check_equal({{"nan", tyto::Tensor<tyto::Any>(none)}});
+  CHECK_THROWS_AS(d::check_equal({{"nan", tyto::Tensor<tyto::Any>(first ? none : E{1.0, 0.0})}}), tyto::ValueError);
+  group.barrier();
+}
+
+TEST_CASE("rank: other graphs that are meant" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60, .compare_graphs = false});
+  auto step = tyto::compile([&](T x) { return d::all_reduce(group.is_first() ? x * 2.0 : sin(x)); });
+  CHECK(step(T::zeros({2}) + 3.0 * group.is_first()).to_vector<float>() == std::vector<float>{6, 6});
+  group.barrier();
+}
+
+TEST_CASE("graphs that differ from process to process are refused, and what drifts apart is found") {
+  with_each_mpi([](const std::string& mpi) {
+    for (const char* name : {"rank: other graphs", "rank: other graphs that are meant"}) {
+      const Ran ran = run_case(mpi, 2, name);
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+    }
   });
 }
 

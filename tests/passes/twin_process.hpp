@@ -33,7 +33,7 @@ class TwinProcess final : public core::ProcessGroup {
   void send(const std::byte*, std::int64_t, int) override {}
   void recv(std::byte*, std::int64_t, int) override {}
   std::shared_ptr<core::ProcessGroup> split(int, int) override { return nullptr; }
-  void agree(const core::CollectiveCalls::With&) override {}
+  void agree(const core::CollectiveCalls::With&, const core::GraphOutline&) override {}
 };
 
 /// While alive, operators work in such a group.
