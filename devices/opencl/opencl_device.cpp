@@ -45,11 +45,7 @@ void check_range(const std::string& device, std::string_view what, core::Address
 
 // A readable name; kernels of equal text share the name of the first that was compiled.
 std::string kernel_name(const std::string& plan, const std::string& source) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string name = plan + '_';
-  const std::uint64_t hash = hash_text(source, 0);
-  for (int shift = 60; shift >= 0; shift -= 4) name.push_back(digits[(hash >> shift) & 15]);
-  return name;
+  return plan + '_' + hash_digits(source, 0);
 }
 
 std::string named(const std::string& source, const std::string& name) {

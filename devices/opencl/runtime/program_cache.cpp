@@ -31,15 +31,7 @@ struct Header {
   std::uint64_t binary_hash;
 };
 
-std::string hash_name(const std::string& key) {
-  const std::uint64_t halves[2] = {hash_text(key, 0), hash_text(key, 1)};
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string name;
-  for (const std::uint64_t half : halves) {
-    for (int shift = 60; shift >= 0; shift -= 4) name.push_back(digits[(half >> shift) & 15]);
-  }
-  return name;
-}
+std::string hash_name(const std::string& key) { return hash_digits(key, 0) + hash_digits(key, 1); }
 
 std::string build_log(cl_program program, cl_device_id device) {
   std::size_t size = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/value/hash.hpp"
@@ -16,6 +17,13 @@ inline std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   hash ^= hash >> 32;
   hash *= 0xd6e8feb86659fd93u;
   return hash ^ (hash >> 32);
+}
+
+/// The hash in sixteen digits.
+inline std::string hash_digits(std::string_view text, std::uint64_t seed) {
+  std::string digits;
+  for (std::uint64_t i = 16, hash = hash_text(text, seed); i-- > 0;) digits += "0123456789abcdef"[(hash >> 4 * i) & 15];
+  return digits;
 }
 
 }  // namespace tyto::opencl
