@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "optimiser/storage/storages.hpp"
+
 namespace tyto::run {
 
 namespace {
@@ -28,8 +30,7 @@ bool same_structure_of_ports(const core::Graph& a, const core::Graph& b) {
 double bytes_of_ports(const core::Graph& graph) {
   double sum = 1;
   for (core::Port port = 0; port < graph.port_count(); ++port) {
-    const core::TensorType& type = graph.type(port);
-    sum += static_cast<double>(element_count(type.shape)) * static_cast<double>(size_of(type.dtype));
+    sum += static_cast<double>(optimiser::bytes_of(graph, port));
   }
   return sum;
 }

@@ -16,6 +16,7 @@
 #include "engine/run/shared_arrays.hpp"
 #include "optimiser/passes/hoisting.hpp"
 #include "optimiser/passes/optimise.hpp"
+#include "optimiser/storage/storages.hpp"
 #include "tyto/device.hpp"
 
 namespace tyto::run {
@@ -38,10 +39,7 @@ struct LeftOvers {
 std::vector<core::Array> evaluate_constants(core::Graph graph, LeftOvers& left_overs) {
   constexpr std::size_t large = std::size_t{1} << 20;
   std::size_t bytes = 0;
-  for (const core::Port output : graph.outputs()) {
-    const core::TensorType& type = graph.type(output);
-    bytes += static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
-  }
+  for (const core::Port output : graph.outputs()) bytes += optimiser::bytes_of(graph, output);
   if (bytes >= large) trim_memory();
   left_overs.there = left_overs.there || bytes >= large;
   CompileOptions plain;

@@ -11,16 +11,13 @@
 #include "core/value/text.hpp"
 #include "engine/show/state_names.hpp"
 #include "optimiser/memory/problem.hpp"
+#include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::int64_t bytes_of(const core::TensorType& type) {
-  return element_count(type.shape) * static_cast<std::int64_t>(size_of(type.dtype));
-}
 
 std::string type_text(const core::Graph& graph, const core::GraphNode& node) {
   const core::TensorType& type = graph.type(node.first_result);
@@ -45,8 +42,8 @@ Json nodes_of(const core::Graph& graph, const StateNames& states,
   for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
     const core::GraphNode& node = graph.nodes()[i];
     Json row{{"op", core::definition(node.op).name}, {"type", type_text(graph, node)}};
-    std::int64_t bytes = 0;
-    for (std::uint32_t r = 0; r < node.result_count; ++r) bytes += bytes_of(graph.type(node.first_result + r));
+    std::size_t bytes = 0;
+    for (std::uint32_t r = 0; r < node.result_count; ++r) bytes += optimiser::bytes_of(graph, node.first_result + r);
     row["bytes"] = bytes;
     if (const std::string members = core::members_of(graph, node); !members.empty()) row["members"] = members;
     Json inputs = Json::array();
@@ -140,13 +137,14 @@ Json steps_of(const Executable& executable, const StateNames& states) {
     const core::GraphNode& node = graph.nodes()[step.node];
     const std::string members = core::members_of(graph, node);
     const bool is_call = !step.copies && core::has_effect(node);
-    steps.push_back({{"name", core::text(step.name, members.empty() ? "" : " ", members)},
-                     {"label", is_call      ? parts_of(graph, graph.inputs_of(node)[0], states)
-                               : node.label ? *node.label
-                                            : std::string()},
-                     {"sent", is_call ? bytes_of(graph.type(graph.inputs_of(node)[0])) : -1},
-                     {"type", type_text(graph, node)},
-                     {"live", live[i]}});
+    steps.push_back(
+        {{"name", core::text(step.name, members.empty() ? "" : " ", members)},
+         {"label", is_call      ? parts_of(graph, graph.inputs_of(node)[0], states)
+                   : node.label ? *node.label
+                                : std::string()},
+         {"sent", is_call ? static_cast<std::int64_t>(optimiser::bytes_of(graph, graph.inputs_of(node)[0])) : -1},
+         {"type", type_text(graph, node)},
+         {"live", live[i]}});
   }
   return steps;
 }

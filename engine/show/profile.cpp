@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/graph/op_ids.hpp"
+#include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
 
@@ -91,8 +92,7 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
       row.bytes = 2 * static_cast<std::int64_t>(executable.storages()[written].bytes);
     } else {
       for (std::uint32_t r = 0; r < node.result_count; ++r) {
-        const core::TensorType& type = graph.type(node.first_result + r);
-        row.bytes += element_count(type.shape) * static_cast<std::int64_t>(size_of(type.dtype));
+        row.bytes += static_cast<std::int64_t>(optimiser::bytes_of(graph, node.first_result + r));
       }
       for (const core::Port input : graph.inputs_of(node)) {
         row.bytes += elements_of(graph, input) * static_cast<std::int64_t>(size_of(graph.type(input).dtype));

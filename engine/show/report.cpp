@@ -14,6 +14,7 @@
 #include "engine/regions/run/region_moves.hpp"
 #include "engine/run/packed_weights.hpp"
 #include "engine/show/state_names.hpp"
+#include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
 
@@ -43,10 +44,6 @@ GraphReport report_of(const Session& session, double milliseconds) {
   report.steps = executable.steps().size();
   for (const ParallelSection& section : executable.sections()) report.parallel_steps += section.end - section.first;
   report.arena_bytes = executable.arena_bytes() + executable.host_bytes();
-  const auto bytes_of = [&](core::Port port) {
-    const core::TensorType& type = executable.graph().type(port);
-    return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
-  };
   std::vector<const core::State*> packed, plain_too;  // weights that are kept packed, and the state beside them
   for (const PackedInput& each : executable.packed_inputs()) {
     packed.push_back(executable.graph().inputs()[each.input].state.get());
@@ -58,9 +55,11 @@ GraphReport report_of(const Session& session, double milliseconds) {
     if (!held || std::ranges::count(packed, input.state.get()) != 0) continue;
     const bool is_state =
         input.state != nullptr && input.state->kind() != core::State::Kind::placeholder && !input.generator;
-    (is_state ? report.state_bytes : report.input_bytes) += bytes_of(input.port);
+    (is_state ? report.state_bytes : report.input_bytes) += optimiser::bytes_of(executable.graph(), input.port);
   }
-  for (const core::Port output : executable.graph().outputs()) report.output_bytes += bytes_of(output);
+  for (const core::Port output : executable.graph().outputs()) {
+    report.output_bytes += optimiser::bytes_of(executable.graph(), output);
+  }
   std::vector<const core::Buffer*> seen;  // one buffer may hold several constants
   for (const core::Array& constant : executable.constants()) {
     if (std::find(seen.begin(), seen.end(), constant.buffer.get()) != seen.end()) continue;

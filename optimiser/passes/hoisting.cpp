@@ -7,6 +7,7 @@
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 #include "optimiser/passes/region_builder.hpp"
+#include "optimiser/storage/storages.hpp"
 
 namespace tyto::optimiser {
 
@@ -115,10 +116,6 @@ class BodyHoister {
   std::vector<Port> before_;  // where they are then, and what they are computed from
 };
 
-std::size_t bytes_in(const core::TensorType& type) {
-  return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
-}
-
 // Views cost nothing where they are. An element-wise operator that makes more of what it is given would be read from
 // memory in each iteration instead of being computed along with its consumers. A loop without end must not begin where
 // its own would have had no iterations.
@@ -131,8 +128,8 @@ bool is_worth_hoisting(const Graph& body, const GraphNode& node) {
   }
   if (!def.is(Traits::elementwise)) return true;
   std::size_t most = 0;
-  for (const Port input : body.inputs_of(node)) most = std::max(most, bytes_in(body.type(input)));
-  return bytes_in(body.type(node.first_result)) <= most;
+  for (const Port input : body.inputs_of(node)) most = std::max(most, bytes_of(body, input));
+  return bytes_of(body, node.first_result) <= most;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "engine/regions/run/region_kernel.hpp"
 #include "engine/regions/run/region_program.hpp"
 #include "optimiser/storage/carries.hpp"
+#include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
 
@@ -23,10 +24,6 @@ using optimiser::CarryChain;
 
 constexpr std::uint32_t none = PlacedChain::none;
 
-std::size_t bytes_of(const core::TensorType& type) {
-  return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
-}
-
 class IterationKernel final : public RegionKernel {
  public:
   IterationKernel(const core::IterationAttributes& loop, core::Device& device, const CompileOptions& options)
@@ -36,7 +33,7 @@ class IterationKernel final : public RegionKernel {
     places_.tested = loop.tested;
     places_.reverse = loop.reverse;
     const core::Graph& body = loop.body.graph();
-    for (const core::GraphInput& input : body.inputs()) input_bytes_.push_back(bytes_of(body.type(input.port)));
+    for (const core::GraphInput& input : body.inputs()) input_bytes_.push_back(optimiser::bytes_of(body, input.port));
     for (CarryChain& chain : optimiser::carry_chains(loop)) {
       PlacedChain placed;
       placed.bytes = input_bytes_[chain.members[0]];
@@ -134,7 +131,7 @@ class IterationKernel final : public RegionKernel {
     output_of_row_.assign(places_.row_bytes.size(), none);
     for (std::uint32_t k = 0; k < places_.row_bytes.size(); ++k) {
       const Port port = outputs[k + (loop_.tested ? 1 : 0)];
-      places_.row_bytes[k] = bytes_of(loop_.body.graph().type(port));
+      places_.row_bytes[k] = optimiser::bytes_of(loop_.body.graph(), port);
       const bool kept =
           std::ranges::any_of(places_.chains, [&](const PlacedChain& each) { return each.chain.history == k; });
       if (kept) continue;
