@@ -24,6 +24,14 @@ Released& released() {
   return *all;
 }
 
+std::shared_ptr<const DeferredContents> deferred_of(const Node& version) {
+  if (released_count.load(std::memory_order_acquire) == 0) return nullptr;
+  Released& all = released();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.versions.find(&version);
+  return found == all.versions.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<const DeferredContents> take(const Node& version) {
   if (released_count.load(std::memory_order_acquire) == 0) return nullptr;
   Released& all = released();
@@ -48,9 +56,14 @@ Array release_contents(Node& version, std::shared_ptr<const DeferredContents> de
   return std::exchange(version.result(0).array, {});
 }
 
+bool is_released(const Node& version) { return deferred_of(version) != nullptr; }
+
 void restore_contents(Node& node) {
   if (!may_be_released(node)) return;
-  if (const auto deferred = take(node)) node.result(0).array = deferred->make();
+  const std::shared_ptr<const DeferredContents> deferred = deferred_of(node);
+  if (deferred == nullptr) return;
+  node.result(0).array = deferred->make();  // where that throws, they can still be made later
+  take(node);
 }
 
 void forget_released(const Node& version) {

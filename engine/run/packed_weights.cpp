@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
@@ -158,7 +159,7 @@ void PackedWeights::release_plain() {
 
 core::Array PackedWeights::unpacked_contents(const core::State& weights) {
   const core::State::Held held = weights.held();
-  if (held.deferred == nullptr && (!held.version || held.version.node()->evaluated())) return {};
+  if (held.deferred == nullptr && (!held.version || !core::is_released(*held.version.node()))) return {};
   for (const std::shared_ptr<PackedWeights>& each : all_of(&weights)) {
     const std::lock_guard lock(each->mutex_);
     if (each->weights_.get() != &weights || each->contents_ == nullptr) continue;
