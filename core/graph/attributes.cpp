@@ -103,6 +103,8 @@ std::size_t hash_of(const Attributes& attributes) {
 }
 
 std::string to_string(const Attributes& attributes) {
+  // Of a constant, held or not, the same is shown.
+  if (const auto* held = std::get_if<StateAttributes>(&attributes)) return "array=" + show(held->state);
   std::string out;
   std::visit(
       [&](const auto& each) {

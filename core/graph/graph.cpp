@@ -17,7 +17,8 @@ const Attributes& Graph::attributes(const GraphNode& node) const {
 
 const Array* Graph::constant(Port port) const {
   const GraphNode& node = data_.nodes[data_.producers[port]];
-  return node.op == OpId::constant ? &std::get<ConstantAttributes>(*node.attributes).array : nullptr;
+  const auto* const given = std::get_if<ConstantAttributes>(node.attributes.get());
+  return given == nullptr ? nullptr : &given->array;
 }
 
 Port GraphBuilder::add(OpId op, std::shared_ptr<const Attributes> attributes, std::span<const Port> inputs,

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "core/graph/op_ids.hpp"
 #include "core/graph/symbol.hpp"
 
 namespace tyto::core {
@@ -25,8 +26,8 @@ void touch(const std::shared_ptr<State>& state) {
 }
 
 const State* state_of(const Value& handle) {
-  const auto* of_handle = handle ? std::get_if<StateAttributes>(&attributes_of(handle)) : nullptr;
-  return of_handle == nullptr ? nullptr : of_handle->state.get();
+  if (!handle || handle.node()->op() != OpId::state) return nullptr;  // a constant may be held by a state
+  return std::get<StateAttributes>(attributes_of(handle)).state.get();
 }
 
 const std::string* untrained_variable(State& state) {

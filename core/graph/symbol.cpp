@@ -69,6 +69,7 @@ const Attributes& Node::attributes() const { return attributes_ ? *attributes_ :
 
 bool Node::evaluated() const {
   if (symbolic_) return false;
+  if (op_ == OpId::constant) return true;  // also one whose contents a state holds
   for (const Result& result : results()) {
     if (!result.array) return false;
   }
@@ -180,6 +181,7 @@ Array State::release(DeferredContents contents) {
   const bool unread = node.op() == OpId::read && node.inputs().empty() && node.evaluated() &&
                       node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
   if (!unread || (!alone && node.tracked())) return {};
+  std::atomic_thread_fence(std::memory_order_acquire);  // what others read before they let go comes first
   contents.sequence = node.sequence();
   auto deferred = std::make_shared<const DeferredContents>(std::move(contents));
   if (!alone) return release_contents(node, std::move(deferred));  // recorded expressions read it

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "core/device/array_element.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/operator.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/graph/symbol.hpp"
 #include "core/value/text.hpp"
 #include "ops/define.hpp"
@@ -41,6 +43,10 @@ TensorKind kind_of(const Node& node) {
 /// The contents that are there; of a placeholder those that it was given.
 Array contents_of(const Value& value) {
   const Node& node = *value.node();
+  if (const auto holder = core::holder_of(node)) {
+    const Value version = holder->held().version;
+    return version && !core::is_released(*version.node()) ? holder->current_with_contents().second : Array();
+  }
   if (node.op() != OpId::state) return core::result_of(value).array;
   const State& state = *std::get<core::StateAttributes>(node.attributes()).state;
   if (state.kind() == State::Kind::placeholder) return state.assigned();
@@ -77,6 +83,8 @@ Array shown_contents(const Value& value) {
 }
 
 std::optional<TensorLayout> layout_of(const Value& value) {
+  // Packed or not, a held constant is dense for all who read it.
+  if (core::holder_of(*value.node())) return TensorLayout{core::View::dense(value.shape()).strides, 0, false};
   const Array contents = shown_contents(value);
   if (!contents) return std::nullopt;
   return TensorLayout{contents.view.strides, contents.view.offset, shows_a_part(contents)};

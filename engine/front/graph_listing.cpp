@@ -3,8 +3,10 @@
 #include "tyto/graph_listing.hpp"
 
 #include "core/graph/builder.hpp"
+#include "core/graph/op_ids.hpp"
 #include "engine/front/attribute_listing.hpp"
 #include "engine/graph/graph_bytes.hpp"
+#include "engine/graph/state.hpp"
 #include "engine/prepare/lowering.hpp"
 #include "tyto/shaping.hpp"
 
@@ -59,7 +61,8 @@ GraphListing listing_of(const core::Graph& graph, const Knows& knows) {
   GraphListing listing;
   for (core::Port port = 0; port < graph.port_count(); ++port) {
     ListedTensor tensor{graph.type(port).dtype, graph.type(port).shape};
-    if (const core::Array* array = graph.constant(port)) tensor.value = eager(*array);
+    const core::GraphNode& node = graph.nodes()[graph.producer(port)];
+    if (node.op == core::OpId::constant) tensor.value = eager(run::constant_to_copy(graph.attributes(node)));
     listing.tensors.push_back(std::move(tensor));
   }
   for (const core::GraphInput& input : graph.inputs()) {

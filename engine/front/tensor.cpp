@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
 #include "engine/front/element_conversion.hpp"
@@ -211,12 +212,13 @@ const void* elements_of(const Value& value, DType wanted) {
          static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
 }
 
-// What a handle of a state was asked to show it would hold on to, beside packed weights: who takes a copy reads through
-// a value of its own.
+// What a handle of a state or constant was asked to show it would hold on to, beside packed weights: who takes a copy
+// reads through a value of its own.
 Value to_copy(const Value& value) {
+  std::shared_ptr<core::State> state = core::holder_of(*value.node());
   // While a function is recorded nobody reads states: what they hold then is known to later runs alone.
-  if (!run::is_kept_state(value) || run::trace_in_progress()) return value;
-  const auto state = run::state_behind(value, "data");
+  if (run::is_kept_state(value) && !run::trace_in_progress()) state = run::state_behind(value, "data");
+  if (state == nullptr) return value;
   const core::Array lent = run::PackedWeights::unpacked_contents(*state);
   return core::constant(value.node()->mode(), lent ? lent : run::contents(value));
 }
@@ -374,12 +376,6 @@ Tensor<M> Tensor<M>::placeholder(const Shape& shape, DType dtype, std::string na
 }
 
 namespace {
-// Not lent by the user, nor a part of something larger.
-bool is_a_buffer_of_its_own(const core::Array& array) {
-  return core::is_dense(array.view) && array.view.offset == 0 && !array.buffer->read_only() &&
-         array.buffer->bytes() == run::byte_count(array.dtype, array.view.shape);
-}
-
 Value stateful(core::Mode mode, core::State::Kind kind, const Value& initial, std::string name) {
   core::require(kind == core::State::Kind::variable ? "variable" : "persistent", initial);
   Value value = core::resolve(initial);
@@ -392,7 +388,7 @@ Value stateful(core::Mode mode, core::State::Kind kind, const Value& initial, st
   } else {
     // Shared until a run is to write to it, which takes a copy of what anybody else holds.
     core::Array own = run::contents(value);
-    if (!is_a_buffer_of_its_own(own)) {
+    if (!run::is_a_buffer_of_its_own(own)) {
       const core::Array array = std::exchange(own, run::new_array(*own.buffer->device(), own.dtype, own.view.shape));
       run::copy_elements(array, own);
     }
@@ -413,7 +409,7 @@ Tensor<M> Tensor<M>::persistent(const Tensor& initial, std::string name) {
 template <class M>
 Tensor<M> Tensor<M>::constant(const Tensor& value) {
   core::require("constant", value);
-  return core::constant(mode_tag<M>, run::contents(value));
+  return run::make_constant(mode_tag<M>, run::contents(value));
 }
 
 template <class M>

@@ -12,6 +12,7 @@
 #include "core/device/process_group.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/collectives.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
@@ -274,10 +275,10 @@ bool apply_views(Node& node) {
   }
   // What a state holds may be written over.
   const Node& source = *views.back()->inputs()[0].node();
-  if (source.op() == OpId::state || source.op() == OpId::read) return false;
+  if (source.op() == OpId::read) return false;
   for (std::size_t i = views.size(); i-- > 0;) {
     Node& view = *views[i];
-    apply_view(view, core::definition(view), core::result_of(view.inputs()[0]).array);
+    apply_view(view, core::definition(view), contents(view.inputs()[0]));
     if (!view.tracked()) view.drop_inputs();
   }
   return true;
@@ -352,7 +353,8 @@ bool is_pending_draw(const Value& value) {
 
 core::Array contents(const Value& value) {
   const Value current = core::resolve(value);
-  return computed(current);
+  const std::shared_ptr<core::State> holder = core::holder_of(*current.node());
+  return holder ? holder->current_with_contents().second : computed(current);
 }
 
 }  // namespace tyto::run

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/trace.hpp"
@@ -146,7 +147,7 @@ Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes) {
   for (core::Node* const node : nodes_behind(root)) {
     // Gradients are of the nodes that are there.
     if (is_draw(*node) || node->tracked()) return x;
-    if (node->op() == core::OpId::read) leaves.emplace_back(node, 0);
+    if (node->op() == core::OpId::read || core::holder_of(*node)) leaves.emplace_back(node, 0);
   }
   if (is_leaf(*root.node())) return x;
   PassReport unread;

@@ -128,7 +128,7 @@ class GraphWriter {
     }
     out_.text(node.label ? *node.label : std::string());
     if (op == OpId::constant) {
-      write_array(*graph_.constant(node.first_result));
+      write_array(constant_to_copy(graph_.attributes(node)));
       return;
     }
     if (op == OpId::custom) {
@@ -278,7 +278,9 @@ class GraphReader {
     }
     const std::string label = in_.text("a label");
     if (def.id == OpId::constant) {
-      builder_.add_constant(to_device(read_array(), current_device()));
+      const core::Array array = to_device(read_array(), current_device());
+      if (is_region_) builder_.add_constant(array);
+      else add_constant(builder_, array);
       return;
     }
     const std::uint32_t count = in_.count(sizeof(Port), "inputs of a node");

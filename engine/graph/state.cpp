@@ -2,13 +2,17 @@
 // Placeholders, persistent tensors and variables: made, read by version, assigned.
 #include <utility>
 
+#include "core/device/device.hpp"
 #include "core/graph/builder.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/state_observation.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/run/arrays.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/packed_weights.hpp"
 
 namespace tyto::run {
 
@@ -38,6 +42,37 @@ Value make_state(core::Mode mode, State::Kind kind, std::string name, core::Tens
   auto* node = new core::Node(OpId::state, mode, std::make_shared<const core::Attributes>(core::StateAttributes{state}),
                               {}, {&state->type(), 1});
   return Value(node, 0);
+}
+
+bool is_a_buffer_of_its_own(const core::Array& array) {
+  return core::is_dense(array.view) && array.view.offset == 0 && !array.buffer->read_only() &&
+         array.buffer->bytes() == byte_count(array.dtype, array.view.shape);
+}
+
+namespace {
+// Less of a constant saves little memory. Packing gives back the elements of two types, on the CPU.
+bool may_be_packed(const core::Array& array) {
+  constexpr std::size_t least_bytes = 4096;
+  return array && (array.dtype == DType::f32 || array.dtype == DType::f64) && array.buffer->device() == &cpu_device() &&
+         array.buffer->bytes() >= least_bytes && is_a_buffer_of_its_own(array);
+}
+}  // namespace
+
+Value make_constant(core::Mode mode, const core::Array& array) {
+  return mode == core::Mode::lazy && may_be_packed(array) ? core::held_constant(array) : core::constant(mode, array);
+}
+
+core::Port add_constant(core::GraphBuilder& builder, const core::Array& array) {
+  if (!may_be_packed(array) || &current_device() != &cpu_device()) return builder.add_constant(array);
+  const core::TensorType type{array.dtype, array.view.shape, false};
+  const Value held = core::held_constant(array);
+  return builder.add(OpId::constant, held.node()->shared_attributes(), {}, {&type, 1}, nullptr);
+}
+
+core::Array constant_to_copy(const core::Attributes& attributes) {
+  const std::shared_ptr<State> holder = core::holder_of(attributes);
+  const core::Array lent = holder ? PackedWeights::unpacked_contents(*holder) : core::Array();
+  return lent ? lent : core::contents_of_constant(attributes);
 }
 
 std::shared_ptr<State> state_behind(const Value& handle, std::string_view function) {
@@ -81,11 +116,11 @@ void assign_version(const std::shared_ptr<State>& state, core::Mode mode, const 
     // Later reads depend on the value, so the gradient goes through the version to it.
     const Value next = core::version(state, value);
     next.node()->set_tape(value.node()->tape());
-    if (value.node()->evaluated()) next.node()->result(0).array = contiguous(core::result_of(value).array);
+    if (value.node()->evaluated()) next.node()->result(0).array = contiguous(contents(value));
     record_version(next);
     state->set_current(next);
   } else if (value.node()->evaluated()) {
-    state->set_current(core::version(mode, state, contiguous(core::result_of(value).array)));
+    state->set_current(core::version(mode, state, contiguous(contents(value))));
   } else {
     state->set_current(core::version(state, value));
   }

@@ -7,12 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/graph.hpp"
 #include "core/graph/symbol.hpp"
 
 namespace tyto::run {
 
 /// The handle of a new state without contents.
 Value make_state(core::Mode mode, core::State::Kind kind, std::string name, core::TensorType type);
+
+/// Whether nobody lent the array's memory, and it is no part of something larger.
+bool is_a_buffer_of_its_own(const core::Array& array);
+
+/// A constant. Lazy ones that products may pack are held by a state (core/graph/held_constant.hpp).
+Value make_constant(core::Mode mode, const core::Array& array);
+/// The same in a graph that stays as it was recorded.
+core::Port add_constant(core::GraphBuilder& builder, const core::Array& array);
+/// What a constant with these attributes holds, for who takes a copy.
+core::Array constant_to_copy(const core::Attributes& attributes);
 
 /// The state a handle stands for; throws GraphError naming `function` when it stands for none.
 std::shared_ptr<core::State> state_behind(const Value& handle, std::string_view function);

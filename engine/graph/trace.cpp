@@ -6,11 +6,14 @@
 #include <unordered_map>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/random.hpp"
+#include "engine/graph/state.hpp"
+#include "engine/run/devices.hpp"
 
 namespace tyto::run {
 
@@ -191,7 +194,15 @@ class Tracer {
     return builder_.graph().inputs()[input].port;
   }
 
+  // Regions and other devices are given contents.
+  bool keeps_held_constants() const {
+    return request_.capture_constants && request_.bind_states && !request_.captured &&
+           &current_device() == &cpu_device();
+  }
+
   Port capture(const core::Array& array) {
+    // An explicit graph keeps them, packed or not.
+    if (keeps_held_constants() && request_.since == 0) return add_constant(builder_, array);
     if (request_.capture_constants || array.buffer == nullptr) return builder_.add_constant(array);
     core::GraphInput input;
     input.name = core::text("argument ", arguments_.size());
@@ -231,6 +242,10 @@ class Tracer {
     if (is_bound_state(node)) return input_port(state_of(node));
     core::restore_contents(node);
     if (node.op() == OpId::read && node.inputs().empty() && node.symbolic()) refuse_lost(node);
+    if (core::holder_of(node)) {
+      if (!keeps_held_constants()) return capture(core::contents_of_constant(node.attributes()));
+      return builder_.add(OpId::constant, node.shared_attributes(), {}, {&node.results()[0].type, 1}, nullptr);
+    }
     if (has_contents(node)) {
       // Several results: each is captured; they get consecutive ports since nothing is added between.
       const Port first = capture(node.result(0).array);

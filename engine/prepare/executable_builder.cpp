@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/graph/collectives.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/custom_kernel.hpp"
@@ -82,7 +83,7 @@ void ExecutableBuilder::add_node(std::uint32_t index) {
   const GraphNode& node = graph_.nodes()[index];
   if (node.op == OpId::read && node.input_count == 0) return;  // an input of the graph, placed already
   if (node.op == OpId::constant) {
-    const core::Array& array = std::get<core::ConstantAttributes>(graph_.attributes(node)).array;
+    const core::Array array = core::contents_of_constant(graph_.attributes(node));
     const bool here = array.buffer->device() == &device_;
     core::Array kept = array;
     if (!here) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Packed weights of states as inputs of the graph, so that all who read them read the same.
+// Packed weights of states and constants as inputs of the graph, so that all who read them read the same.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "core/graph/graph_copy.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/run/packed_weights.hpp"
@@ -19,7 +20,7 @@ using core::GraphNode;
 using core::OpId;
 using core::Port;
 
-/// What each node packs of a state that the graph does not change; null for all other nodes.
+/// What each node packs of a constant, or of a state that the graph does not change; null for all other nodes.
 std::vector<std::shared_ptr<PackedWeights>> packed_weights(const Graph& graph) {
   std::vector<std::shared_ptr<PackedWeights>> packed(graph.nodes().size());
   std::unordered_map<std::uint32_t, std::shared_ptr<core::State>> states;  // by the node that reads it
@@ -41,12 +42,15 @@ std::vector<std::shared_ptr<PackedWeights>> packed_weights(const Graph& graph) {
     std::uint32_t source = i;
     while (graph.nodes()[source].input_count != 0) source = graph.producer(graph.inputs_of(graph.nodes()[source])[0]);
     const auto state = states.find(source);
-    if (state != states.end()) packed[i] = PackedWeights::of(state->second, *path, graph.type(node.first_result));
+    std::shared_ptr<core::State> weights = state != states.end() ? state->second : nullptr;
+    // A part of a constant is folded where it is packed.
+    if (path->reversible && weights == nullptr) weights = core::holder_of(graph.attributes(graph.nodes()[source]));
+    if (weights != nullptr) packed[i] = PackedWeights::of(weights, *path, graph.type(node.first_result));
   }
   return packed;
 }
 
-/// Of each node whether it stays: those that pack go, and the views that only they read.
+/// Of each node whether it stays: those that pack go, and the views and constants that only they read.
 std::vector<bool> needed_nodes(const Graph& graph, const std::vector<std::shared_ptr<PackedWeights>>& packed) {
   std::vector<bool> read(graph.port_count(), false);
   for (const Port output : graph.outputs()) read[output] = true;
@@ -54,9 +58,8 @@ std::vector<bool> needed_nodes(const Graph& graph, const std::vector<std::shared
   std::vector<bool> needed(graph.nodes().size(), true);
   for (std::size_t i = graph.nodes().size(); i-- > 0;) {
     const GraphNode& node = graph.nodes()[i];
-    const bool unread_view =
-        node.input_count != 0 && core::definition(node.op).is(core::Traits::view) && !read[node.first_result];
-    needed[i] = packed[i] == nullptr && !unread_view;
+    const bool is_view = node.input_count != 0 && core::definition(node.op).is(core::Traits::view);
+    needed[i] = packed[i] == nullptr && (read[node.first_result] || !(is_view || node.op == OpId::constant));
     if (!needed[i]) continue;
     for (const Port input : graph.inputs_of(node)) read[input] = true;
   }

@@ -55,8 +55,9 @@ class PackedWeights {
   core::State input_;
   std::mutex mutex_;
   std::shared_ptr<Contents> contents_;
-  /// Set when a read has made the state's plain contents out of packed ones. All layouts of one state share the flag.
-  std::shared_ptr<std::atomic<bool>> unpacked_ = std::make_shared<std::atomic<bool>>(false);
+  /// Whether the state may have its plain contents beside packed ones, since a read has made them or somebody else held
+  /// them when it was to let go. All layouts of one state share the flag.
+  std::shared_ptr<std::atomic<bool>> unpacked_ = std::make_shared<std::atomic<bool>>(true);
   std::uint64_t revision_ = 0;  // of the state, when it was packed
   std::uint32_t runs_ = 0;      // since the plain contents were read again
   std::uint32_t patience_ = 1;  // as many of them until they are let go of

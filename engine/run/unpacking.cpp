@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/arrays.hpp"
@@ -19,12 +20,6 @@ using core::OpId;
 namespace {
 
 constexpr std::int64_t base = std::int64_t{1} << 23;  // numbers from 1 to this are exact in f32
-
-bool keeps_all_elements(const core::Graph& graph, const core::GraphNode& node) {
-  const bool moves = node.op == OpId::reshape || node.op == OpId::transpose || node.op == OpId::flip;
-  return moves && tyto::element_count(graph.type(graph.inputs_of(node)[0]).shape) ==
-                      tyto::element_count(graph.type(node.first_result).shape);
-}
 
 /// What the path makes of the numbers of all elements, one digit of them at a time, counted from 1: 0 is padding.
 template <class T>
@@ -85,12 +80,13 @@ std::optional<PackingPath> packing_path(const core::Graph& graph, std::uint32_t 
     const core::GraphNode& node = graph.nodes()[index];
     if (index != packing_node) {
       if (!core::definition(node.op).is(core::Traits::view)) return std::nullopt;
-      path.reversible = path.reversible && keeps_all_elements(graph, node);
+      path.reversible = path.reversible && core::rearranges(node.op, graph.type(graph.inputs_of(node)[0]).shape,
+                                                            graph.type(node.first_result).shape);
     }
     path.operators.emplace_back(node.op, node.attributes);
     index = graph.producer(graph.inputs_of(node)[0]);
   }
-  if (graph.nodes()[index].op != OpId::read) return std::nullopt;
+  if (graph.nodes()[index].op != OpId::read && graph.nodes()[index].op != OpId::constant) return std::nullopt;
   path.type = graph.type(graph.nodes()[index].first_result);
   path.reversible = path.reversible && (path.type.dtype == DType::f32 || path.type.dtype == DType::f64);
   std::ranges::reverse(path.operators);

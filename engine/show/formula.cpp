@@ -182,8 +182,8 @@ class Formula {
 
   void add(const GraphNode& node) {
     if (node.result_count == 0 || !expressions_[node.first_result].text.empty()) return;
-    if (const core::Array* array = graph_.constant(node.first_result)) {
-      expressions_[node.first_result] = constant(*array);
+    if (node.op == core::OpId::constant) {
+      expressions_[node.first_result] = constant(node.first_result);
       return;
     }
     Expression made = expression_of(node);
@@ -207,12 +207,14 @@ class Formula {
     return {text.str(), text.str().front() == '-' ? Binding::sign : Binding::whole};
   }
 
-  Expression constant(const core::Array& array) {
-    if (array.view.rank() == 0) return number(Tensor<Eager>(core::constant(core::Mode::eager, array)).item());
+  Expression constant(Port port) {
+    const core::TensorType& type = graph_.type(port);
+    if (type.shape.rank() == 0) {
+      return number(Tensor<Eager>(core::constant(core::Mode::eager, *graph_.constant(port))).item());
+    }
     const std::string name = free_name("c");
-    constants_.push_back(latex_
-                             ? core::text(name, R"( &\in \text{)", name_of(array.dtype), "}^{", array.view.shape, "}")
-                             : core::text("where ", name, " is a constant ", name_of(array.dtype), array.view.shape));
+    constants_.push_back(latex_ ? core::text(name, R"( &\in \text{)", name_of(type.dtype), "}^{", type.shape, "}")
+                                : core::text("where ", name, " is a constant ", name_of(type.dtype), type.shape));
     return {name};
   }
 

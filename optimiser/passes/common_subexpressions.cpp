@@ -96,21 +96,27 @@ class Merger {
     } else {
       for (const Port input : inputs) seed = core::mixed_hash(seed, input);
     }
-    if (node.op == OpId::constant) {
-      seed = core::mixed_hash(seed, hash_of_contents(editor_.attributes_as<core::ConstantAttributes>(index).array));
+    if (const core::Array* array = array_of(index)) {
+      seed = core::mixed_hash(seed, hash_of_contents(*array));
     } else if (node.attributes) {
       seed = core::mixed_hash(seed, core::hash_of(*node.attributes));
     }
     return seed;
   }
 
+  // Of a constant that no state holds.
+  const core::Array* array_of(Index index) const {
+    const auto* const given = std::get_if<core::ConstantAttributes>(&editor_.attributes(index));
+    return given == nullptr ? nullptr : &given->array;
+  }
+
   bool same_constant(Index a, Index b) {
-    const core::Array& x = editor_.attributes_as<core::ConstantAttributes>(a).array;
-    const core::Array& y = editor_.attributes_as<core::ConstantAttributes>(b).array;
-    const auto first = small_contents(x);
-    const auto second = small_contents(y);
+    const core::Array* const x = array_of(a);
+    const core::Array* const y = array_of(b);
+    const auto first = x != nullptr ? small_contents(*x) : std::span<const std::byte>();
+    const auto second = y != nullptr ? small_contents(*y) : std::span<const std::byte>();
     if (first.data() == nullptr || second.data() == nullptr) return editor_.attributes(a) == editor_.attributes(b);
-    return x.dtype == y.dtype && x.view.shape == y.view.shape && std::ranges::equal(first, second);
+    return x->dtype == y->dtype && x->view.shape == y->view.shape && std::ranges::equal(first, second);
   }
 
   bool same(Index a, Index b) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
 
@@ -38,12 +39,24 @@ class ConstantFolder {
     return static_cast<std::size_t>(element_count(editor_.shape(port))) * size_of(editor_.dtype(port));
   }
 
+  // What a state holds is packed when runs read it, once for all graphs, and let go of.
+  bool is_packed_by_holder(Index index) {
+    if (editor_.node(index).op != OpId::pack_weights) return false;
+    Port port = editor_.input(index, 0);
+    for (index = editor_.producer(port); editor_.node(index).input_count != 0; index = editor_.producer(port)) {
+      const Port shown = editor_.input(index, 0);
+      if (!core::rearranges(editor_.node(index).op, editor_.shape(shown), editor_.shape(port))) return false;
+      port = shown;
+    }
+    return editor_.node(index).op == OpId::constant && core::holder_of(editor_.attributes(index)) != nullptr;
+  }
+
   // known_[n]: bytes of the largest constant that node n is computed from, plus one; 0 when it is not known.
   void find_known() {
     known_.assign(editor_.index_limit(), 0);
     for (const Index index : editor_.order()) {
       const GraphNode& node = editor_.node(index);
-      if (!may_fold(node)) continue;
+      if (!may_fold(node) || is_packed_by_holder(index)) continue;
       std::size_t from = 1;
       bool known = true;
       if (node.op == OpId::constant) {

@@ -58,7 +58,7 @@ std::optional<LoopConstant> filled_with(const Scalar& given, DType dtype) {
 
 std::optional<LoopConstant> scalar_of(const core::Graph& graph, Port port) {
   const core::GraphNode& node = graph.nodes()[graph.producer(port)];
-  if (node.op == OpId::constant) return fused_number_in(*graph.constant(port));
+  if (const core::Array* array = graph.constant(port)) return fused_number_in(*array);
   if (node.op != OpId::fill) return std::nullopt;
   const auto& range = std::get<core::RangeAttributes>(graph.attributes(node));
   return filled_with(range.start, range.dtype);

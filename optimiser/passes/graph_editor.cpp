@@ -123,6 +123,12 @@ GraphEditor::Index GraphEditor::add_node(Index at, core::OpId op, std::shared_pt
   return index;
 }
 
+GraphEditor::Index GraphEditor::source(Port port) {
+  Index index = producer(port);
+  while (definition(index).is(core::Traits::view) && node(index).input_count != 0) index = producer(input(index, 0));
+  return index;
+}
+
 void GraphEditor::label_as(Port port, const GraphNode& of) {
   if (of.label != nullptr) data_.nodes[producer(port)].label = of.label;
 }

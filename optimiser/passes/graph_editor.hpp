@@ -59,6 +59,8 @@ class GraphEditor {
   /// What a tensor was replaced by, or itself.
   core::Port resolve(core::Port port) { return forward_[port] == port ? port : forwarded(port); }
   Index producer(core::Port port) { return data_.producers[resolve(port)]; }
+  /// Whose elements the tensor has, seen through any views.
+  Index source(core::Port port);
   const core::TensorType& type(core::Port port) const { return data_.types[port]; }
   const Shape& shape(core::Port port) const { return data_.types[port].shape; }
   DType dtype(core::Port port) const { return data_.types[port].dtype; }

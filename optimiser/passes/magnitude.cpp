@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "core/value/view.hpp"
@@ -71,12 +72,9 @@ std::optional<Magnitude> magnitude_in(const core::Array& array) {
 }  // namespace
 
 std::optional<Magnitude> magnitude_of(GraphEditor& editor, core::Port port) {
-  GraphEditor::Index producer = editor.producer(port);
-  while (editor.definition(producer).is(core::Traits::view) && editor.node(producer).input_count != 0) {
-    producer = editor.producer(editor.input(producer, 0));
-  }
+  const GraphEditor::Index producer = editor.source(port);
   const OpId op = editor.node(producer).op;
-  if (op == OpId::constant) return magnitude_in(editor.attributes_as<core::ConstantAttributes>(producer).array);
+  if (op == OpId::constant) return magnitude_in(core::contents_of_constant(editor.attributes(producer)));
   if (op != OpId::fill) return {};
   const auto& fill = editor.attributes_as<core::RangeAttributes>(producer);
   if (!is_floating(fill.dtype)) return {};

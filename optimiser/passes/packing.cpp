@@ -37,25 +37,16 @@ class Packer {
   }
 
  private:
-  /// Whose elements the port has, seen through any views.
-  Index source(Port port) {
-    Index producer = editor_.producer(port);
-    while (editor_.definition(producer).is(Traits::view) && editor_.node(producer).input_count != 0) {
-      producer = editor_.producer(editor_.input(producer, 0));
-    }
-    return producer;
-  }
-
   /// A constant, or a state that this graph does not change.
   bool stays(Port port) {
-    const Index producer = source(port);
+    const Index producer = editor_.source(port);
     return editor_.node(producer).op == OpId::constant || (producer < stays_.size() && stays_[producer]);
   }
 
   /// Kernels of convolutions are read densely: a constant that lies otherwise, or is seen so through views, would be
   /// copied in every run.
   void make_dense(Index index, Port weights) {
-    if (!context_.options.evaluate || editor_.node(source(weights)).op != OpId::constant) return;
+    if (!context_.options.evaluate || editor_.node(editor_.source(weights)).op != OpId::constant) return;
     const auto [known, is_new] = dense_.try_emplace(weights, weights);
     if (is_new) known->second = dense_constant(index, weights);
     if (known->second == weights) return;
@@ -75,10 +66,13 @@ class Packer {
       views.push_back(node);
       node = editor_.producer(editor_.input(node, 0));
     }
-    const core::Array& stored = editor_.attributes_as<core::ConstantAttributes>(source(weights)).array;
-    std::optional<core::View> view = stored.view;
+    const GraphNode& stored = editor_.node(editor_.source(weights));
+    // What a state holds is dense.
+    const auto* const array = std::get_if<core::ConstantAttributes>(stored.attributes.get());
+    const core::TensorType type = editor_.type(stored.first_result);
+    std::optional<core::View> view = array != nullptr ? array->array.view : core::View::dense(type.shape);
     core::GraphBuilder builder;
-    Port port = builder.add_constant(stored);
+    Port port = builder.add(OpId::constant, stored.attributes, {}, {&type, 1}, nullptr);
     for (auto each = views.rbegin(); each != views.rend(); ++each) {
       const core::ViewRule rule = editor_.definition(*each).view;
       const GraphNode& node = editor_.node(*each);

@@ -17,9 +17,10 @@ bool is_one_element(const core::View& view) {
   return true;
 }
 
-std::optional<Scalar> number_in(const core::Array& array) {
-  if (!is_one_element(array.view)) return {};
-  return core::element_of(array, 0);
+std::optional<Scalar> number_in(const core::Attributes& constant) {
+  const auto* const given = std::get_if<core::ConstantAttributes>(&constant);  // what a state holds is no number
+  if (given == nullptr || !is_one_element(given->array.view)) return {};
+  return core::element_of(given->array, 0);
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ std::optional<Scalar> scalar_of(GraphEditor& editor, Port port) {
   for (int depth = 0; depth < 4; ++depth) {
     const GraphEditor::Index producer = editor.producer(port);
     const OpId op = editor.node(producer).op;
-    if (op == OpId::constant) return number_in(editor.attributes_as<core::ConstantAttributes>(producer).array);
+    if (op == OpId::constant) return number_in(editor.attributes(producer));
     if (op == OpId::fill) {
       const auto& fill = editor.attributes_as<core::RangeAttributes>(producer);
       return core::as_stored(fill.start, fill.dtype);

@@ -166,11 +166,11 @@ TEST_CASE("reports name the largest tensors by the user's labels and count all m
   CHECK(named);
   constexpr std::size_t matrix = 256 * 256 * 4;
   const GraphReport report = f.report();
-  CHECK(report.state_bytes == 0);  // w is held packed alone
-  CHECK(report.constant_bytes >= matrix);
+  CHECK(report.state_bytes == 0);     // w is held packed alone
+  CHECK(report.constant_bytes == 0);  // nor the constant in any other way
   CHECK(report.input_bytes == matrix);
   CHECK(report.output_bytes == 4);
-  CHECK(report.kept_bytes == report.constant_bytes);  // w, packed as the constant is
+  CHECK(report.kept_bytes >= 2 * matrix);
   CHECK(report.total_bytes() == report.arena_bytes + report.constant_bytes + report.kept_bytes + matrix + 4);
   std::ostringstream text;
   text << report << f.plan();

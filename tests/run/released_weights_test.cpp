@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "core/graph/held_constant.hpp"
+#include "core/graph/op_ids.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/run/devices.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -48,7 +50,11 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-bool holds_contents(const Value& variable) { return run::state_behind(variable, "test")->held().deferred == nullptr; }
+bool holds_contents(const Value& weights) {
+  const bool constant = weights.node()->op() == core::OpId::constant;
+  const auto state = constant ? core::holder_of(*weights.node()) : run::state_behind(weights, "test");
+  return state == nullptr || state->held().deferred == nullptr;
+}
 
 struct Product {
   const char* name;
@@ -92,17 +98,17 @@ std::vector<Product> products() {
 }
 
 template <class T, class Bits>
-void check_return(const Product& product, int& released) {
+void check_return(const Product& product, bool constant, int& released) {
   CAPTURE(product.name);
   const std::vector<T> contents = numbers_of_all_kinds<T, Bits>(product.weights);
-  const Lazily w = Lazily::variable(Lazily::from(contents, product.weights));
+  const Lazily given = Lazily::from(contents, product.weights);
+  const Lazily w = constant ? Lazily::constant(copy(given)) : Lazily::variable(copy(given));
   const Lazily x = Lazily::full(product.input, 0.5, w.dtype());
   auto f = compile([&](Lazily input) { return product.of(input, w); });
   const std::vector<T> first = f(x).template to_vector<T>();
   released += holds_contents(w) ? 0 : 1;
   CHECK(same_bits(f(x).template to_vector<T>(), first));
-  CHECK(same_bits(Lazily(w * T(1)).template to_vector<T>(),
-                  Lazily(Lazily::from(contents, product.weights) * T(1)).template to_vector<T>()));
+  CHECK(same_bits(Lazily(w * T(1)).template to_vector<T>(), Lazily(given * T(1)).template to_vector<T>()));
   CHECK(same_bits(w.template to_vector<T>(), contents));
   CHECK(holds_contents(w));
   CHECK(same_bits(f(x).template to_vector<T>(), first));
@@ -111,10 +117,13 @@ void check_return(const Product& product, int& released) {
 }  // namespace
 
 TEST_CASE("weights that are held packed alone come back bit for bit") {
+  bool constant = false;
+  SUBCASE("variables") {}
+  SUBCASE("constants") { constant = true; }
   int released = 0;
-  for (const Product& product : products()) check_return<float, std::uint32_t>(product, released);
+  for (const Product& product : products()) check_return<float, std::uint32_t>(product, constant, released);
   for (const Product& product : products()) {
-    if (element_count(product.weights) < 1000000) check_return<double, std::uint64_t>(product, released);
+    if (element_count(product.weights) < 1000000) check_return<double, std::uint64_t>(product, constant, released);
   }
   // How many products pack depends on the processor; verified runs keep what they were given.
   if (std::getenv("TYTO_ISA") == nullptr && std::getenv("TYTO_VERIFY") == nullptr) CHECK(released >= 10);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Constants whose contents a state holds, which nobody assigns to: so they are let go of and come back as weights do.
+#pragma once
+
+#include <memory>
+
+#include "core/graph/symbol.hpp"
+
+namespace tyto::core {
+
+/// A constant of lazy mode. Its node, and its nodes in graphs, have StateAttributes in place of contents.
+Value held_constant(Array array);
+
+/// The state that holds a constant's contents; null for all other nodes. Attributes are those of a node of a graph,
+/// where no other nodes name states.
+std::shared_ptr<State> holder_of(const Node& node);
+std::shared_ptr<State> holder_of(const Attributes& attributes);
+
+/// What a constant with these attributes holds, made again where its state has let go of it.
+Array contents_of_constant(const Attributes& attributes);
+
+/// Whether a view has each element of its operand once, in whatever order.
+bool rearranges(OpId view, const Shape& from, const Shape& to);
+
+}  // namespace tyto::core
