@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses between machine code and the interpreter.
+// Chooses between machine code and the interpreter, and places operands for either.
 #include "devices/cpu/loop/range_program.hpp"
 
 #include <algorithm>
@@ -41,6 +41,23 @@ void check_operands(const core::BoundLoop& bound) {
 }
 
 }  // namespace
+
+void RangeRunner::bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) {
+  buffer_count_ = 0;
+  std::size_t operand = 0;
+  for (const auto& operands : {inputs, outputs}) {
+    for (const OperandBase& base : operands) {
+      starts_[operand] = base.start;
+      if (base.row_bytes != 0) buffers_[buffer_count_++] = {operand, base};
+      ++operand;
+    }
+  }
+  choose_by_starts();
+}
+
+void RangeRunner::set_first_row(std::int64_t row) {
+  for (std::size_t i = 0; i < buffer_count_; ++i) starts_[buffers_[i].operand] = buffers_[i].base.beginning_with(row);
+}
 
 core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand> inputs,
                            std::vector<core::Operand> outputs) {

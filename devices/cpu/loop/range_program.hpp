@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/loop/bound_loop.hpp"
@@ -28,23 +29,43 @@ KernelRef prepare_elements(const core::BoundLoop& bound, const KernelChoice& cho
 /// A program on one thread, ready for one range of rows after another once its operands have been placed.
 class RangeRunner {
  public:
-  virtual void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) = 0;
+  RangeRunner(const RangeRunner&) = delete;
+  RangeRunner& operator=(const RangeRunner&) = delete;
+
+  /// Places all operands of the program.
+  void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs);
   /// Says with which row buffers begin from now on.
-  virtual void set_first_row(std::int64_t row) = 0;
+  void set_first_row(std::int64_t row);
   /// Computes these lines of `length` elements, as row-major order numbers them.
-  virtual void run_rows(Range lines, std::int64_t length) = 0;
+  void run_rows(Range lines, std::int64_t length) { run_columns(lines, {0, length}, length); }
   /// The same of a part of each line.
   virtual void run_columns(Range lines, Range columns, std::int64_t length) = 0;
 
  protected:
+  RangeRunner() = default;
   ~RangeRunner() = default;
+
+  /// What is chosen by where operands lie is chosen here.
+  virtual void choose_by_starts() {}
+
+  std::byte* starts_[2 * most_operands];  // of element 0 of the inputs, then of the outputs
+
+ private:
+  struct Buffer {
+    std::size_t operand;
+    OperandBase base;
+  };
+
+  std::size_t buffer_count_ = 0;
+  Buffer buffers_[2 * most_operands];
 };
 
 class RangeProgram {
  public:
+  explicit RangeProgram(double nanoseconds) : nanoseconds_(nanoseconds) {}
   virtual ~RangeProgram() = default;
   /// Rough cost of all elements on one thread.
-  virtual double nanoseconds() const = 0;
+  double nanoseconds() const { return nanoseconds_; }
   /// Calls then(context, runner); the runner lives on the stack until that returns.
   virtual void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const = 0;
   /// Calls use(runner) so.
@@ -54,7 +75,31 @@ class RangeProgram {
     const Use* given = &use;
     with_runner(call, &given);
   }
+
+ private:
+  double nanoseconds_;
 };
+
+/// What a back end has prepared, and the class that runs it on one thread: made from a reference to it.
+template <class Runner, class Prepared>
+class RangesOf final : public RangeProgram {
+ public:
+  RangesOf(Prepared prepared, double nanoseconds) : RangeProgram(nanoseconds), prepared_(std::move(prepared)) {}
+
+  using RangeProgram::with_runner;
+  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
+    Runner runner(prepared_);
+    then(context, runner);
+  }
+
+ private:
+  Prepared prepared_;
+};
+
+template <class Runner, class Prepared>
+std::shared_ptr<const RangeProgram> make_ranges(Prepared prepared, double nanoseconds) {
+  return std::make_shared<const RangesOf<Runner, Prepared>>(std::move(prepared), nanoseconds);
+}
 
 /// How operands are accessed that are larger than the caches or lie across the lines. The interpreter ignores the
 /// former.

@@ -10,21 +10,6 @@ namespace tyto::cpu {
 
 namespace {
 
-class TileRanges final : public RangeProgram {
- public:
-  explicit TileRanges(BoundProgram program) : program_(std::move(program)) {}
-
-  double nanoseconds() const override { return program_.nanoseconds; }
-
-  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
-    TileRunner runner(program_);
-    then(context, runner);
-  }
-
- private:
-  BoundProgram program_;
-};
-
 class TileKernel final : public core::Kernel {
  public:
   TileKernel(BoundProgram program, TeamRequest request) : program_(std::move(program)), team_(request) {}
@@ -55,7 +40,9 @@ KernelRef prepare_tiles(const core::BoundLoop& bound, const KernelChoice& choice
 }
 
 std::shared_ptr<const RangeProgram> prepare_tile_ranges(const core::BoundLoop& bound, InstructionSet set) {
-  return std::make_shared<const TileRanges>(bind_program(bound, tile_loops(set), true));
+  BoundProgram program = bind_program(bound, tile_loops(set), true);
+  const double nanoseconds = program.nanoseconds;
+  return make_ranges<TileRunner>(std::move(program), nanoseconds);
 }
 
 }  // namespace tyto::cpu

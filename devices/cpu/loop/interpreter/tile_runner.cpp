@@ -50,9 +50,9 @@ void TileRunner::put(const Store& store, const OperandLayout& layout, std::byte*
 TileRunner::TileRunner(const BoundProgram& program, Addresses inputs, Addresses outputs) : TileRunner(program) {
   for (std::size_t i = 0; i < operands(); ++i) {
     const core::Address& address = i < program.inputs ? inputs[i] : outputs[i - program.inputs];
-    starts_[i] = address.pointer() + geometry_.layouts[i].start;
+    starts_[i] = address.pointer();
   }
-  choose_in_place();
+  choose_by_starts();
 }
 
 TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometry_(program.geometry) {
@@ -64,33 +64,13 @@ TileRunner::TileRunner(const BoundProgram& program) : program_(program), geometr
   }
 }
 
-void TileRunner::bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) {
-  buffer_count_ = 0;
-  for (std::size_t i = 0; i < operands(); ++i) {
-    const OperandBase& placed = i < program_.inputs ? inputs[i] : outputs[i - program_.inputs];
-    starts_[i] = placed.start + geometry_.layouts[i].start;
-    if (placed.row_bytes != 0) buffers_[buffer_count_++] = {i, {starts_[i], placed.row_bytes}};
-  }
-  choose_in_place();
-}
-
-void TileRunner::set_first_row(std::int64_t row) {
-  for (std::size_t i = 0; i < buffer_count_; ++i) {
-    starts_[buffers_[i].operand] = buffers_[i].placed.beginning_with(row);
-  }
-}
-
-void TileRunner::run_rows(Range lines, std::int64_t length) {
-  run_elements({lines.begin * length, lines.end * length});
-}
-
 void TileRunner::run_columns(Range lines, Range columns, std::int64_t length) {
+  if (columns.size() == length) return run_elements({lines.begin * length, lines.end * length});
   for (std::int64_t line = lines.begin; line < lines.end; ++line)
     run_elements({line * length + columns.begin, line * length + columns.end});
 }
 
-/// Outputs lie exactly over an input or apart from all of them: where they start tells which.
-void TileRunner::choose_in_place() {
+void TileRunner::choose_by_starts() {
   in_place_ = 0;
   for (std::size_t i = 0; i < program_.stores.size(); ++i) {
     const Store& store = program_.stores[i];
@@ -98,7 +78,7 @@ void TileRunner::choose_in_place() {
     bool apart = true;
     for (std::size_t input = 0; input < program_.inputs && store.read_later >> input != 0; ++input) {
       const bool read = (store.read_later >> input & 1u) != 0;
-      apart = apart && !(read && starts_[input] == starts_[program_.inputs + store.operand]);
+      apart = apart && !(read && first(input) == first(program_.inputs + store.operand));
     }
     if (apart) in_place_ |= std::uint64_t{1} << i;
     else values_[store.value] = memory_ + program_.tiles[store.value];
@@ -107,7 +87,7 @@ void TileRunner::choose_in_place() {
 
 /// Turns to an index of the outer axes.
 void TileRunner::enter(std::int64_t index) {
-  for (std::size_t i = 0; i < operands(); ++i) cursors_[i] = starts_[i];
+  for (std::size_t i = 0; i < operands(); ++i) cursors_[i] = first(i);
   for (std::size_t axis = geometry_.outer.size(); axis-- > 0;) {
     // Divisions are slow, and most often there is one axis, entered for every row.
     const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];

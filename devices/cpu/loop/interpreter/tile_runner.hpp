@@ -4,7 +4,6 @@
 
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
-#include "devices/cpu/loop/operand_base.hpp"
 #include "devices/cpu/loop/range_program.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -15,12 +14,7 @@ class TileRunner final : public RangeRunner {
   TileRunner(const BoundProgram& program, Addresses inputs, Addresses outputs);
   /// The operands are still to be placed.
   explicit TileRunner(const BoundProgram& program);
-  TileRunner(const TileRunner&) = delete;
-  TileRunner& operator=(const TileRunner&) = delete;
 
-  void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override;
-  void set_first_row(std::int64_t row) override;
-  void run_rows(Range lines, std::int64_t length) override;
   void run_columns(Range lines, Range columns, std::int64_t length) override;
 
   /// A share of the tiles as the geometry numbers them.
@@ -31,11 +25,6 @@ class TileRunner final : public RangeRunner {
   struct Extent {
     std::int64_t columns, rows;
     std::size_t count() const { return static_cast<std::size_t>(columns * rows); }
-  };
-
-  struct Buffer {
-    std::size_t operand;
-    OperandBase placed;
   };
 
   /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
@@ -51,10 +40,12 @@ class TileRunner final : public RangeRunner {
   /// Any elements by their numbers in row-major order.
   void run_elements(Range elements);
   void enter(std::int64_t index);
-  void choose_in_place();
+  /// Outputs lie exactly over an input or apart from all of them: where they start tells which.
+  void choose_by_starts() override;
   void run(std::int64_t row, std::int64_t column, Extent extent, Kept kept);
 
   std::size_t operands() const { return geometry_.layouts.size(); }
+  std::byte* first(std::size_t operand) const { return starts_[operand] + geometry_.layouts[operand].start; }
   Extent whole() const { return {geometry_.tile_columns, geometry_.tile_rows}; }
 
   const BoundProgram& program_;
@@ -63,9 +54,6 @@ class TileRunner final : public RangeRunner {
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
   alignas(64) std::byte memory_[tile_memory];
   void* values_[BoundProgram::most_values];
-  std::byte* starts_[2 * most_operands];  // of the inputs and outputs
-  Buffer buffers_[2 * most_operands];
-  std::size_t buffer_count_ = 0;
   std::byte* cursors_[2 * most_operands];  // within the present outer index
 };
 

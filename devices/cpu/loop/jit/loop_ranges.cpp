@@ -16,8 +16,6 @@ namespace tyto::cpu::jit {
 
 namespace {
 
-constexpr std::size_t most_places = 2 * most_operands;
-
 Compiled compile_rows(const core::LoopProgram& program, std::span<const core::Operand> operands, std::size_t inputs,
                       const RowLayouts& layouts, InstructionSet set, Variant variant = Variant::rows,
                       const std::vector<bool>& prefetched = {}, const std::vector<bool>& transposed = {}) {
@@ -39,132 +37,66 @@ double nanoseconds_of(const Compiled& compiled, const core::View& view) {
   return compiled.nanoseconds * static_cast<double>(view.count());
 }
 
-/// Rows of rectangles that machine code computes where they lie.
-class LoopRanges final : public RangeProgram {
- public:
-  LoopRanges(RowLayouts layouts, std::size_t inputs, Compiled plain, Compiled non_temporal, double nanoseconds)
-      : layouts_(std::move(layouts)),
-        inputs_(inputs),
-        code_(std::move(plain.code)),
-        non_temporal_(std::move(non_temporal.code)),
-        nanoseconds_(nanoseconds) {}
+/// Rows of rectangles that machine code computes where they lie, or from copies of the inputs that lie across them.
+struct LoopRanges {
+  RowLayouts layouts;
+  std::size_t inputs;
+  std::shared_ptr<const MachineCode> plain, non_temporal;
+  TransposedCopies transposed;
 
-  double nanoseconds() const override { return nanoseconds_; }
-
-  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
-    Runner runner(*this);
-    then(context, runner);
-    if (non_temporal_ != nullptr) fence_non_temporal_stores();
-  }
-
- private:
-  class Runner final : public RangeRunner {
-   public:
-    explicit Runner(const LoopRanges& program) : program_(program) {}
-
-    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
-      buffers_ = 0;
-      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
-        const OperandBase& placed = i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_];
-        starts_[i] = placed.start;
-        if (placed.row_bytes != 0) placed_[buffers_++] = {i, placed};
-      }
-      const bool non_temporal =
-          program_.non_temporal_ != nullptr &&
-          allows_non_temporal_stores({starts_.data(), program_.layouts_.count()}, program_.inputs_);
-      function_ = (non_temporal ? program_.non_temporal_ : program_.code_)->entry();
-    }
-    void set_first_row(std::int64_t row) override {
-      for (std::size_t i = 0; i < buffers_; ++i) starts_[placed_[i].operand] = placed_[i].base.beginning_with(row);
-    }
-    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
-    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
-      program_.layouts_.rectangles(frame_, {starts_.data(), program_.layouts_.count()}, lines, columns,
-                                   [&](Frame& frame) { function_(&frame); });
-    }
-
-   private:
-    struct Buffer {
-      std::size_t operand;
-      OperandBase base;
-    };
-
-    const LoopRanges& program_;
-    std::size_t buffers_ = 0;
-    std::array<Buffer, most_places> placed_;
-    std::array<std::byte*, most_places> starts_;
-    Function function_ = nullptr;
-    Frame frame_;
-  };
-
-  RowLayouts layouts_;
-  std::size_t inputs_;
-  std::shared_ptr<const MachineCode> code_, non_temporal_;
-  double nanoseconds_;
+  std::size_t count() const { return layouts.count(); }
 };
 
-/// The same where some inputs lie across the rows.
-class TransposingRanges final : public RangeProgram {
+class LoopRunner final : public RangeRunner {
  public:
-  TransposingRanges(RowLayouts layouts, std::size_t inputs, TransposedCopies transposed, const Compiled& code,
-                    double nanoseconds)
-      : layouts_(std::move(layouts)),
-        inputs_(inputs),
-        transposed_(std::move(transposed)),
-        code_(code.code),
-        nanoseconds_(nanoseconds) {}
+  explicit LoopRunner(const LoopRanges& loop) : loop_(loop) {}
+  ~LoopRunner() {
+    if (loop_.non_temporal != nullptr) fence_non_temporal_stores();
+  }
 
-  double nanoseconds() const override { return nanoseconds_; }
-
-  void with_runner(void (*then)(void* context, RangeRunner& runner), void* context) const override {
-    Runner runner(*this);
-    then(context, runner);
+  void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
+    loop_.layouts.rectangles(frame_, starts_, lines, columns, [&](Frame& frame) { function_(&frame); });
   }
 
  private:
-  class Runner final : public RangeRunner {
-   public:
-    explicit Runner(const TransposingRanges& program) : program_(program) {}
+  void choose_by_starts() override {
+    const bool non_temporal =
+        loop_.non_temporal != nullptr && allows_non_temporal_stores({starts_, loop_.count()}, loop_.inputs);
+    function_ = (non_temporal ? loop_.non_temporal : loop_.plain)->entry();
+  }
 
-    void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs) override {
-      for (std::size_t i = 0; i < program_.layouts_.count(); ++i) {
-        starts_[i] = (i < program_.inputs_ ? inputs[i] : outputs[i - program_.inputs_]).start;
-      }
-    }
-    void set_first_row(std::int64_t) override {}
-    void run_rows(Range lines, std::int64_t length) override { run_columns(lines, {0, length}, length); }
-    void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
-      const TransposedCopies& transposed = program_.transposed_;
-      const std::size_t count = program_.layouts_.count();
-      Frame all;
-      program_.layouts_.rectangles(all, {starts_.data(), count}, lines, columns, [&](const Frame&) {
-        Frame part;
-        for (std::int64_t row = 0; row < all.rows; row += transposed.rows()) {
-          for (std::int64_t column = 0; column < all.columns; column += transposed.columns()) {
-            part.rows = std::min(all.rows - row, transposed.rows());
-            part.columns = std::min(all.columns - column, transposed.columns());
-            std::copy_n(all.pointers, count, part.pointers);
-            for (OperandPointers& each : std::span(part.pointers, count)) {
-              each.start += row * each.row + column * each.column;
-            }
-            transposed.take(part, copies_.data());
-            program_.code_->entry()(&part);
+  const LoopRanges& loop_;
+  Function function_ = nullptr;
+  Frame frame_;
+};
+
+class CopyingRunner final : public RangeRunner {
+ public:
+  explicit CopyingRunner(const LoopRanges& loop) : loop_(loop) {}
+
+  void run_columns(Range lines, Range columns, std::int64_t /*length*/) override {
+    const TransposedCopies& transposed = loop_.transposed;
+    Frame all;
+    loop_.layouts.rectangles(all, starts_, lines, columns, [&](const Frame&) {
+      Frame part;
+      for (std::int64_t row = 0; row < all.rows; row += transposed.rows()) {
+        for (std::int64_t column = 0; column < all.columns; column += transposed.columns()) {
+          part.rows = std::min(all.rows - row, transposed.rows());
+          part.columns = std::min(all.columns - column, transposed.columns());
+          std::copy_n(all.pointers, loop_.count(), part.pointers);
+          for (OperandPointers& each : std::span(part.pointers, loop_.count())) {
+            each.start += row * each.row + column * each.column;
           }
+          transposed.take(part, copies_.data());
+          loop_.plain->entry()(&part);
         }
-      });
-    }
+      }
+    });
+  }
 
-   private:
-    const TransposingRanges& program_;
-    std::array<std::byte*, most_places> starts_;
-    alignas(machine::cache_line) std::array<std::byte, TransposedCopies::bytes> copies_;
-  };
-
-  RowLayouts layouts_;
-  std::size_t inputs_;
-  TransposedCopies transposed_;
-  std::shared_ptr<const MachineCode> code_;
-  double nanoseconds_;
+ private:
+  const LoopRanges& loop_;
+  alignas(machine::cache_line) std::array<std::byte, TransposedCopies::bytes> copies_;
 };
 
 }  // namespace
@@ -187,8 +119,8 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& b
     const Compiled code =
         compile_rows(program, operands, inputs.size(), *layouts, set, Variant::rows, {}, policy.transposed);
     if (code.code == nullptr) return nullptr;
-    return std::make_shared<const TransposingRanges>(*layouts, inputs.size(), std::move(copies), code,
-                                                     nanoseconds_of(code, operands[0].view));
+    return make_ranges<CopyingRunner>(LoopRanges{*layouts, inputs.size(), code.code, nullptr, std::move(copies)},
+                                      nanoseconds_of(code, operands[0].view));
   }
   Compiled plain = compile_rows(program, operands, inputs.size(), *layouts, set);
   if (plain.code == nullptr) return nullptr;
@@ -211,8 +143,8 @@ std::shared_ptr<const RangeProgram> prepare_loop_ranges(const core::BoundLoop& b
   if (policy.non_temporal && whole_vectors && waits_for_memory(plain.nanoseconds, read, written)) {
     non_temporal = compile_rows(program, operands, inputs.size(), *layouts, set, Variant::non_temporal, prefetched);
   }
-  return std::make_shared<const LoopRanges>(*layouts, inputs.size(), plain, non_temporal,
-                                            nanoseconds_of(plain, operands[0].view));
+  return make_ranges<LoopRunner>(LoopRanges{*layouts, inputs.size(), plain.code, non_temporal.code, {}},
+                                 nanoseconds_of(plain, operands[0].view));
 }
 
 }  // namespace tyto::cpu::jit
