@@ -2,7 +2,6 @@
 // The tables of instructions.
 #if defined(TYTO_HAVE_XBYAK)
 
-#include <span>
 #include <stdexcept>
 
 #include "devices/cpu/loop/jit/x86_encoder.hpp"
@@ -125,22 +124,20 @@ void X86Encoder::mask_binary(Op op, const Opmask& d, const Opmask& a, const Opma
 
 void X86Encoder::fused(Op op, Lane lane, int form, const Xmm& x, const Xmm& y, const Operand& z) {
   const bool wide = is_wide(lane);
+  using G = Xbyak::CodeGenerator;
+  const auto by_form = [&](auto f132, auto f213, auto f231) {
+    (this->*(form == 231 ? f231 : form == 213 ? f213 : f132))(x, y, z);
+  };
   switch (op) {
     case Op::multiply_add:
-      if (form == 231) wide ? vfmadd231pd(x, y, z) : vfmadd231ps(x, y, z);
-      else if (form == 213) wide ? vfmadd213pd(x, y, z) : vfmadd213ps(x, y, z);
-      else wide ? vfmadd132pd(x, y, z) : vfmadd132ps(x, y, z);
-      return;
+      return wide ? by_form(&G::vfmadd132pd, &G::vfmadd213pd, &G::vfmadd231pd)
+                  : by_form(&G::vfmadd132ps, &G::vfmadd213ps, &G::vfmadd231ps);
     case Op::multiply_subtract:
-      if (form == 231) wide ? vfmsub231pd(x, y, z) : vfmsub231ps(x, y, z);
-      else if (form == 213) wide ? vfmsub213pd(x, y, z) : vfmsub213ps(x, y, z);
-      else wide ? vfmsub132pd(x, y, z) : vfmsub132ps(x, y, z);
-      return;
+      return wide ? by_form(&G::vfmsub132pd, &G::vfmsub213pd, &G::vfmsub231pd)
+                  : by_form(&G::vfmsub132ps, &G::vfmsub213ps, &G::vfmsub231ps);
     default:
-      if (form == 231) wide ? vfnmadd231pd(x, y, z) : vfnmadd231ps(x, y, z);
-      else if (form == 213) wide ? vfnmadd213pd(x, y, z) : vfnmadd213ps(x, y, z);
-      else wide ? vfnmadd132pd(x, y, z) : vfnmadd132ps(x, y, z);
-      return;
+      return wide ? by_form(&G::vfnmadd132pd, &G::vfnmadd213pd, &G::vfnmadd231pd)
+                  : by_form(&G::vfnmadd132ps, &G::vfnmadd213ps, &G::vfnmadd231ps);
   }
 }
 
@@ -165,37 +162,24 @@ void X86Encoder::convert(Lane from, Lane to, const Xmm& y, const Xmm& x) {
 
 void X86Encoder::unpack(DType stored, const Xmm& to, const Operand& from, int some) {
   const Xmm d = some >= 0 ? to | Opmask(some) | Xbyak::util::T_z : to;
+  const int bytes = static_cast<int>(to.getBit()) / 8;
+  using G = Xbyak::CodeGenerator;
+  /// From memory, or from the first half or quarter of a register.
+  const auto widen = [&](void (G::*instruction)(const Xmm&, const Operand&), int times) {
+    if (from.isMEM()) return (this->*instruction)(d, from);
+    (this->*instruction)(d, sized(from.getIdx(), bytes / times));
+  };
   switch (stored) {
-    case DType::f16:
-      if (from.isMEM()) vcvtph2ps(d, from);
-      else vcvtph2ps(d, sized(from.getIdx(), static_cast<int>(to.getBit()) / 16));
-      return;
-    case DType::bf16:
-      if (from.isMEM()) vpmovzxwd(d, from);
-      else vpmovzxwd(d, sized(from.getIdx(), static_cast<int>(to.getBit()) / 16));
-      vpslld(to, to, 16);
-      return;
+    case DType::f16: return widen(&G::vcvtph2ps, 2);
+    case DType::bf16: widen(&G::vpmovzxwd, 2); return vpslld(to, to, 16);
     case DType::boolean:
-    case DType::u8:
-      if (from.isMEM()) vpmovzxbd(d, from);
-      else vpmovzxbd(d, Xmm(from.getIdx()));
-      return;
-    case DType::u16:
-      if (from.isMEM()) vpmovzxwd(d, from);
-      else vpmovzxwd(d, sized(from.getIdx(), static_cast<int>(to.getBit()) / 16));
-      return;
-    case DType::i8:
-      if (from.isMEM()) vpmovsxbd(d, from);
-      else vpmovsxbd(d, Xmm(from.getIdx()));
-      return;
-    case DType::i16:
-      if (from.isMEM()) vpmovsxwd(d, from);
-      else vpmovsxwd(d, sized(from.getIdx(), static_cast<int>(to.getBit()) / 16));
-      return;
+    case DType::u8: return widen(&G::vpmovzxbd, 4);
+    case DType::u16: return widen(&G::vpmovzxwd, 2);
+    case DType::i8: return widen(&G::vpmovsxbd, 4);
+    case DType::i16: return widen(&G::vpmovsxwd, 2);
     default:
-      if (from.isMEM()) size_of(stored) == 8 ? vmovupd(d, from) : vmovups(d, from);
-      else move(to, sized(from.getIdx(), static_cast<int>(to.getBit()) / 8));
-      return;
+      if (!from.isMEM()) return move(to, sized(from.getIdx(), bytes));
+      size_of(stored) == 8 ? vmovupd(d, from) : vmovups(d, from);
   }
 }
 
