@@ -49,7 +49,7 @@ class ElementWriter {
  public:
   ElementWriter(const Context& context, const core::Step& step)
       : step_(step),
-        kernel_(fits(step)),
+        kernel_(fits_int(step)),
         loop_(context, step.outputs[0].view.shape),
         bits_(bits_name(step.outputs[0].dtype)) {
     // The first operand holds elements, or indices where it is the only thing known.
@@ -120,12 +120,6 @@ class ElementWriter {
   }
 
  private:
-  static bool fits(const core::Step& step) {
-    std::vector<View> views{step.outputs[0].view};
-    for (const core::Operand& operand : step.inputs) views.push_back(operand.view);
-    return fits_int(views);
-  }
-
   const core::Step& step_;
   KernelText kernel_;
   CoordinateLoop loop_;

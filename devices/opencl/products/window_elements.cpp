@@ -23,7 +23,7 @@ using Coordinates = std::vector<std::string>;
 class WindowWriter {
  public:
   WindowWriter(const Context& context, const core::Step& step)
-      : context_(context), step_(step), kernel_(fits(step)), loop_(context, step.outputs[0].view.shape) {
+      : context_(context), step_(step), kernel_(fits_int(step)), loop_(context, step.outputs[0].view.shape) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       kernel_.memory(KernelText::Role::input, i, step.inputs[i], text("in", i));
       memory_.emplace_back(text("in", i), step.inputs[i].view);
@@ -66,12 +66,6 @@ class WindowWriter {
   }
 
  private:
-  static bool fits(const core::Step& step) {
-    std::vector<View> views{step.outputs[0].view};
-    for (const core::Operand& operand : step.inputs) views.push_back(operand.view);
-    return fits_int(views);
-  }
-
   std::string channel() const { return loop_.coordinate(static_cast<std::int64_t>(axes()) + 1); }
 
   const Context& context_;

@@ -43,6 +43,12 @@ bool fits_int(std::span<const core::View> views) {
   });
 }
 
+bool fits_int(const core::Step& step) {
+  std::vector<core::View> views{step.outputs[0].view};
+  for (const core::Operand& operand : step.inputs) views.push_back(operand.view);
+  return fits_int(views);
+}
+
 void StridedMemory::declare(KernelText& kernel) const {
   for (std::size_t axis = 0; axis < view_.shape.size(); ++axis) {
     const std::int64_t stride = view_.strides[axis];

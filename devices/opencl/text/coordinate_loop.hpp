@@ -36,6 +36,8 @@ class CoordinateLoop {
 
 /// Whether indices into these views and counts of their elements fit an int with room for sums.
 bool fits_int(std::span<const core::View> views);
+/// The same of a step's inputs and its first output.
+bool fits_int(const core::Step& step);
 
 /// An operand's strides as arguments, and positions in it as text.
 class StridedMemory {
