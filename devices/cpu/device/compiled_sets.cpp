@@ -43,31 +43,21 @@ const RandomLoops& random_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, 
 const SortLoops& sort_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, sort_loops); }
 QuantisedLoops quantised_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, quantised_loops()); }
 
-template <>
-const TileSet<float>& tiles<float>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, tiles_f32());
+template <class T>
+const TileSet<T>& tiles(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, tiles<T>());
 }
-template <>
-const TileSet<double>& tiles<double>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, tiles_f64());
-}
+template const TileSet<float>& tiles(InstructionSet) noexcept;
+template const TileSet<double>& tiles(InstructionSet) noexcept;
 
-template <>
-UnpackedProducts<float> unpacked_products<float>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, unpacked_products_f32());
+template <class T>
+UnpackedProducts<T> unpacked_products(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, unpacked_products<T>());
 }
-template <>
-UnpackedProducts<double> unpacked_products<double>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, unpacked_products_f64());
-}
-template <>
-UnpackedProducts<std::uint32_t> unpacked_products<std::uint32_t>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, unpacked_products_u32());
-}
-template <>
-UnpackedProducts<std::uint64_t> unpacked_products<std::uint64_t>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, unpacked_products_u64());
-}
+template UnpackedProducts<float> unpacked_products(InstructionSet) noexcept;
+template UnpackedProducts<double> unpacked_products(InstructionSet) noexcept;
+template UnpackedProducts<std::uint32_t> unpacked_products(InstructionSet) noexcept;
+template UnpackedProducts<std::uint64_t> unpacked_products(InstructionSet) noexcept;
 
 FoldLoops sum_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, sum_loops(fold, dtype)); }
 FoldLoops extreme_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, extreme_loops(fold, dtype)); }
@@ -97,39 +87,33 @@ const TileLoops& tile_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, tile
 
 namespace tyto::cpu::attention {
 
-template <>
-const RowLoops<float>& row_loops<float>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, row_loops_f32());
+template <class T>
+const RowLoops<T>& row_loops(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, row_loops<T>());
 }
-template <>
-const RowLoops<double>& row_loops<double>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, row_loops_f64());
-}
+template const RowLoops<float>& row_loops(InstructionSet) noexcept;
+template const RowLoops<double>& row_loops(InstructionSet) noexcept;
 
 }  // namespace tyto::cpu::attention
 
 namespace tyto::cpu::fourier {
 
-template <>
-const Passes<float>& passes<float>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, passes_f32());
+template <class T>
+const Passes<T>& passes(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, passes<T>());
 }
-template <>
-const Passes<double>& passes<double>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, passes_f64());
-}
+template const Passes<float>& passes(InstructionSet) noexcept;
+template const Passes<double>& passes(InstructionSet) noexcept;
 
 }  // namespace tyto::cpu::fourier
 
 namespace tyto::cpu::linalg {
 
-template <>
-const VectorLoops<float>& vector_loops<float>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, vector_loops_f32());
+template <class T>
+const VectorLoops<T>& vector_loops(InstructionSet set) noexcept {
+  TYTO_CHOOSE(set, vector_loops<T>());
 }
-template <>
-const VectorLoops<double>& vector_loops<double>(InstructionSet set) noexcept {
-  TYTO_CHOOSE(set, vector_loops_f64());
-}
+template const VectorLoops<float>& vector_loops(InstructionSet) noexcept;
+template const VectorLoops<double>& vector_loops(InstructionSet) noexcept;
 
 }  // namespace tyto::cpu::linalg

@@ -73,19 +73,7 @@ struct Passes {
 /// The loops for an instruction set.
 template <class T>
 const Passes<T>& passes(InstructionSet set) noexcept;
-template <>
-const Passes<float>& passes<float>(InstructionSet set) noexcept;
-template <>
-const Passes<double>& passes<double>(InstructionSet set) noexcept;
 
-#define TYTO_FOURIER_PASSES(isa)               \
-  namespace isa {                              \
-  const Passes<float>& passes_f32() noexcept;  \
-  const Passes<double>& passes_f64() noexcept; \
-  }
-TYTO_FOURIER_PASSES(baseline)
-TYTO_FOURIER_PASSES(avx2)
-TYTO_FOURIER_PASSES(avx512)
-#undef TYTO_FOURIER_PASSES
+TYTO_IN_EACH_SET(template <class T> const Passes<T>& passes() noexcept;)
 
 }  // namespace tyto::cpu::fourier

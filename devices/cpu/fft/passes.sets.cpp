@@ -535,7 +535,11 @@ constexpr Passes<T> table = {Lanes<T>::count, pass<T>,     fetch<T>,        put<
 
 }  // namespace
 
-const Passes<float>& passes_f32() noexcept { return table<float>; }
-const Passes<double>& passes_f64() noexcept { return table<double>; }
+template <class T>
+const Passes<T>& passes() noexcept {
+  return table<T>;
+}
+template const Passes<float>& passes() noexcept;
+template const Passes<double>& passes() noexcept;
 
 }  // namespace tyto::cpu::fourier::TYTO_ISA

@@ -84,22 +84,7 @@ struct VectorLoops {
 /// The loops for an instruction set.
 template <class T>
 const VectorLoops<T>& vector_loops(InstructionSet set) noexcept;
-template <>
-const VectorLoops<float>& vector_loops<float>(InstructionSet set) noexcept;
-template <>
-const VectorLoops<double>& vector_loops<double>(InstructionSet set) noexcept;
 
-namespace baseline {
-const VectorLoops<float>& vector_loops_f32() noexcept;
-const VectorLoops<double>& vector_loops_f64() noexcept;
-}  // namespace baseline
-namespace avx2 {
-const VectorLoops<float>& vector_loops_f32() noexcept;
-const VectorLoops<double>& vector_loops_f64() noexcept;
-}  // namespace avx2
-namespace avx512 {
-const VectorLoops<float>& vector_loops_f32() noexcept;
-const VectorLoops<double>& vector_loops_f64() noexcept;
-}  // namespace avx512
+TYTO_IN_EACH_SET(template <class T> const VectorLoops<T>& vector_loops() noexcept;)
 
 }  // namespace tyto::cpu::linalg

@@ -415,15 +415,13 @@ VectorLoops<T> make_loops() {
 
 }  // namespace
 
-const VectorLoops<float>& vector_loops_f32() noexcept {
-  static const VectorLoops<float> loops = make_loops<float>();
+template <class T>
+const VectorLoops<T>& vector_loops() noexcept {
+  static const VectorLoops<T> loops = make_loops<T>();
   return loops;
 }
-
-const VectorLoops<double>& vector_loops_f64() noexcept {
-  static const VectorLoops<double> loops = make_loops<double>();
-  return loops;
-}
+template const VectorLoops<float>& vector_loops() noexcept;
+template const VectorLoops<double>& vector_loops() noexcept;
 
 }  // namespace tyto::cpu::linalg::TYTO_ISA
 

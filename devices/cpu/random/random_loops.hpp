@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "devices/cpu/system/each_set.hpp"
+
 namespace tyto::cpu {
 
 /// Which numbers are drawn, and the distribution's parameters as the operator names them.
@@ -34,17 +36,8 @@ struct RandomLoops {
   RandomLoop gamma_f64;
 };
 
-namespace baseline {
-extern const RandomLoops random_loops;
-}
-namespace avx2 {
-extern const RandomLoops random_loops;
-}
-namespace avx512 {
-extern const RandomLoops random_loops;
-}
+TYTO_IN_EACH_SET(extern const RandomLoops random_loops;)
 
-enum class InstructionSet;
 /// The loops for an instruction set.
 const RandomLoops& random_loops(InstructionSet set) noexcept;
 

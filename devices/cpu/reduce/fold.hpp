@@ -6,6 +6,8 @@
 
 #include <tyto/dtype.hpp>
 
+#include "devices/cpu/system/each_set.hpp"
+
 namespace tyto::cpu {
 
 /// What is folded. A partial result has one or two components:
@@ -47,18 +49,9 @@ struct FoldLoops {
 };
 
 // One definition an instruction set; null loops where a fold does not take the type.
-#define TYTO_FOLD_LOOPS(set)                       \
-  namespace set {                                  \
-  FoldLoops sum_loops(Fold fold, DType dtype);     \
-  FoldLoops extreme_loops(Fold fold, DType dtype); \
-  FoldLoops moment_loops(Fold fold, DType dtype);  \
-  }
-TYTO_FOLD_LOOPS(baseline)
-TYTO_FOLD_LOOPS(avx2)
-TYTO_FOLD_LOOPS(avx512)
-#undef TYTO_FOLD_LOOPS
+TYTO_IN_EACH_SET(FoldLoops sum_loops(Fold fold, DType dtype); FoldLoops extreme_loops(Fold fold, DType dtype);
+                 FoldLoops moment_loops(Fold fold, DType dtype);)
 
-enum class InstructionSet;
 FoldLoops sum_loops(InstructionSet set, Fold fold, DType dtype);
 FoldLoops extreme_loops(InstructionSet set, Fold fold, DType dtype);
 FoldLoops moment_loops(InstructionSet set, Fold fold, DType dtype);

@@ -75,15 +75,7 @@ struct SortLoops {
   }
 };
 
-namespace baseline {
-extern const SortLoops sort_loops;
-}
-namespace avx2 {
-extern const SortLoops sort_loops;
-}
-namespace avx512 {
-extern const SortLoops sort_loops;
-}
+TYTO_IN_EACH_SET(extern const SortLoops sort_loops;)
 
 /// The loops for an instruction set.
 const SortLoops& sort_loops(InstructionSet set) noexcept;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "devices/cpu/system/each_set.hpp"
+
 namespace tyto::cpu {
 
 /// The sets that kernels are compiled for; each includes those before it.

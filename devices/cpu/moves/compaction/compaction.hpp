@@ -27,15 +27,7 @@ struct CompactionLoops {
   }
 };
 
-namespace baseline {
-extern const CompactionLoops compaction_loops;
-}
-namespace avx2 {
-extern const CompactionLoops compaction_loops;
-}
-namespace avx512 {
-extern const CompactionLoops compaction_loops;
-}
+TYTO_IN_EACH_SET(extern const CompactionLoops compaction_loops;)
 
 /// The loops for an instruction set.
 const CompactionLoops& compaction_loops(InstructionSet set) noexcept;

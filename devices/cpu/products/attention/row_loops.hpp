@@ -76,17 +76,6 @@ struct RowLoops {
 template <class T>
 const RowLoops<T>& row_loops(InstructionSet set) noexcept;
 
-namespace baseline {
-const RowLoops<float>& row_loops_f32() noexcept;
-const RowLoops<double>& row_loops_f64() noexcept;
-}  // namespace baseline
-namespace avx2 {
-const RowLoops<float>& row_loops_f32() noexcept;
-const RowLoops<double>& row_loops_f64() noexcept;
-}  // namespace avx2
-namespace avx512 {
-const RowLoops<float>& row_loops_f32() noexcept;
-const RowLoops<double>& row_loops_f64() noexcept;
-}  // namespace avx512
+TYTO_IN_EACH_SET(template <class T> const RowLoops<T>& row_loops() noexcept;)
 
 }  // namespace tyto::cpu::attention

@@ -225,7 +225,11 @@ constexpr RowLoops<T> loops = loops_of<T>();
 
 }  // namespace
 
-const RowLoops<float>& row_loops_f32() noexcept { return loops<float>; }
-const RowLoops<double>& row_loops_f64() noexcept { return loops<double>; }
+template <class T>
+const RowLoops<T>& row_loops() noexcept {
+  return loops<T>;
+}
+template const RowLoops<float>& row_loops() noexcept;
+template const RowLoops<double>& row_loops() noexcept;
 
 }  // namespace tyto::cpu::attention::TYTO_ISA

@@ -45,23 +45,6 @@ inline constexpr int unpacked_rows = 6, unpacked_vectors = 2;
 template <class T>
 UnpackedProducts<T> unpacked_products(InstructionSet set) noexcept;
 
-namespace baseline {
-UnpackedProducts<float> unpacked_products_f32() noexcept;
-UnpackedProducts<double> unpacked_products_f64() noexcept;
-UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept;
-UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept;
-}  // namespace baseline
-namespace avx2 {
-UnpackedProducts<float> unpacked_products_f32() noexcept;
-UnpackedProducts<double> unpacked_products_f64() noexcept;
-UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept;
-UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept;
-}  // namespace avx2
-namespace avx512 {
-UnpackedProducts<float> unpacked_products_f32() noexcept;
-UnpackedProducts<double> unpacked_products_f64() noexcept;
-UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept;
-UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept;
-}  // namespace avx512
+TYTO_IN_EACH_SET(template <class T> UnpackedProducts<T> unpacked_products() noexcept;)
 
 }  // namespace tyto::cpu

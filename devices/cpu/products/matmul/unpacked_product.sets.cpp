@@ -285,16 +285,15 @@ void dots(const UnpackedProduct<T>& p) {
 
 }  // namespace
 
-UnpackedProducts<float> unpacked_products_f32() noexcept { return {multiply<float>, nullptr, Vectors<float>::lanes}; }
-UnpackedProducts<double> unpacked_products_f64() noexcept {
-  return {multiply<double>, nullptr, Vectors<double>::lanes};
+template <class T>
+UnpackedProducts<T> unpacked_products() noexcept {
+  if constexpr (std::is_floating_point_v<T>) return {multiply<T>, nullptr, Vectors<T>::lanes};
+  else return {multiply<T>, dots<T>, Vectors<T>::lanes};
 }
-UnpackedProducts<std::uint32_t> unpacked_products_u32() noexcept {
-  return {multiply<std::uint32_t>, dots<std::uint32_t>, Vectors<std::uint32_t>::lanes};
-}
-UnpackedProducts<std::uint64_t> unpacked_products_u64() noexcept {
-  return {multiply<std::uint64_t>, dots<std::uint64_t>, Vectors<std::uint64_t>::lanes};
-}
+template UnpackedProducts<float> unpacked_products() noexcept;
+template UnpackedProducts<double> unpacked_products() noexcept;
+template UnpackedProducts<std::uint32_t> unpacked_products() noexcept;
+template UnpackedProducts<std::uint64_t> unpacked_products() noexcept;
 
 }  // namespace tyto::cpu::TYTO_ISA
 

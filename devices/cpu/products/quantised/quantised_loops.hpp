@@ -63,14 +63,6 @@ struct QuantisedLoops {
 
 QuantisedLoops quantised_loops(InstructionSet set) noexcept;
 
-namespace baseline {
-QuantisedLoops quantised_loops() noexcept;
-}
-namespace avx2 {
-QuantisedLoops quantised_loops() noexcept;
-}
-namespace avx512 {
-QuantisedLoops quantised_loops() noexcept;
-}
+TYTO_IN_EACH_SET(QuantisedLoops quantised_loops() noexcept;)
 
 }  // namespace tyto::cpu

@@ -144,22 +144,7 @@ struct TileSet {
 /// The tiles for an instruction set.
 template <class T>
 const TileSet<T>& tiles(InstructionSet set) noexcept;
-template <>
-const TileSet<float>& tiles<float>(InstructionSet set) noexcept;
-template <>
-const TileSet<double>& tiles<double>(InstructionSet set) noexcept;
 
-namespace baseline {
-const TileSet<float>& tiles_f32() noexcept;
-const TileSet<double>& tiles_f64() noexcept;
-}  // namespace baseline
-namespace avx2 {
-const TileSet<float>& tiles_f32() noexcept;
-const TileSet<double>& tiles_f64() noexcept;
-}  // namespace avx2
-namespace avx512 {
-const TileSet<float>& tiles_f32() noexcept;
-const TileSet<double>& tiles_f64() noexcept;
-}  // namespace avx512
+TYTO_IN_EACH_SET(template <class T> const TileSet<T>& tiles() noexcept;)
 
 }  // namespace tyto::cpu

@@ -550,15 +550,13 @@ TileSet<T> make_set() noexcept {
 
 }  // namespace
 
-const TileSet<float>& tiles_f32() noexcept {
-  static const TileSet<float> set = make_set<float>();
+template <class T>
+const TileSet<T>& tiles() noexcept {
+  static const TileSet<T> set = make_set<T>();
   return set;
 }
-
-const TileSet<double>& tiles_f64() noexcept {
-  static const TileSet<double> set = make_set<double>();
-  return set;
-}
+template const TileSet<float>& tiles() noexcept;
+template const TileSet<double>& tiles() noexcept;
 
 }  // namespace tyto::cpu::TYTO_ISA
 
