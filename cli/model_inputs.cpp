@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
 #include <tyto/io.hpp>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // IDX: two zero bytes, a type, a rank, big-endian lengths, big-endian elements.
-#include <array>
-
 #include "io/images.hpp"
 #include "io/layout.hpp"
 #include "io/refuse.hpp"

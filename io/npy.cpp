@@ -2,7 +2,6 @@
 // Arrays from and to .npy bytes.
 #include "io/npy.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string_view>
 

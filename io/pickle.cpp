@@ -3,7 +3,6 @@
 #include "io/pickle.hpp"
 
 #include <bit>
-#include <string_view>
 #include <unordered_map>
 
 #include "io/refuse.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Safetensors in several files: an index in JSON says which file holds which tensor, as large models are published.
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>

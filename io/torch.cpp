@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <optional>
 
 #include "io/layout.hpp"
 #include "io/pickle.hpp"

@@ -2,7 +2,6 @@
 // Choices and orders, made of gathers, scatters and sorts.
 #include "tyto/choosing.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 

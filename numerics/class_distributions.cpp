@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Distributions of integers that number classes: by a power, by a series, or by a table of logits.
-#include <cmath>
-
 #include "numerics/quadrature.hpp"
 #include "numerics/rejection_draws.hpp"
 #include "ops/define.hpp"
@@ -18,7 +16,6 @@ using core::Parameters;
 using core::Proposal;
 using core::split_options;
 using core::uniform_draws;
-using core::wide;
 
 namespace {
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Distributions of counts of events: successes among trials, trials up to a success, good ones among those drawn.
-#include <cmath>
-
 #include "numerics/count_laws.hpp"
 #include "numerics/incomplete.hpp"
 #include "numerics/quadrature.hpp"
@@ -18,7 +16,6 @@ using core::is_count;
 using core::marked;
 using core::split_options;
 using core::uniform_draws;
-using core::wide;
 
 TYTO_SAMPLE(Bernoulli) {
   if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;

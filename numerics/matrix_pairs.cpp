@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Generalised eigenvalues and singular values of pairs of matrices, and null spaces: composed of factorisations.
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reductions over the elements that are not NaN: what stands in for NaN changes nothing.
-#include <cmath>
 #include <limits>
 
-#include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/once.hpp"
 #include "tyto/complex.hpp"

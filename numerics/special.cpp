@@ -2,7 +2,6 @@
 // Everyday functions of elements, each a few element-wise operators that fuse into one loop.
 #include "tyto/special.hpp"
 
-#include <cmath>
 #include <numbers>
 
 #include "core/value/floating_format.hpp"

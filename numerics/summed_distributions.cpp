@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Distributions whose densities and distribution functions are sums or integrals, computed in f64 along an axis of
 // their own: terms are positive, so nothing cancels, and gradients with respect to every operand come from the sums.
-#include <cmath>
 #include <limits>
 #include <numbers>
 

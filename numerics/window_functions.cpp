@@ -2,7 +2,6 @@
 // Window functions by their formulas, computed in f64 and rounded once.
 #include "tyto/window_functions.hpp"
 
-#include <cmath>
 #include <numbers>
 
 #include "ops/define.hpp"

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/value/shape.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::core {

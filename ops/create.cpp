@@ -6,11 +6,6 @@
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 
-#include <bit>
-#include <cmath>
-#include <mutex>
-#include <unordered_map>
-
 namespace tyto::core {
 
 namespace {

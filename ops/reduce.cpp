@@ -6,7 +6,6 @@
 #include "ops/samples.hpp"
 
 #include <array>
-#include <cmath>
 
 #include "ops/define.hpp"
 #include "ops/planned.hpp"

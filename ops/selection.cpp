@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Indexing: `x(...)`, `set` and the sugar `x(...) = v`, all through one normal form of the index list.
-#include <numeric>
-
 #include "core/graph/op_ids.hpp"
 #include "core/graph/view_now.hpp"
 #include "ops/define.hpp"

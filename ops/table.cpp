@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The operator table: every family's rows in the order of the ids, complete or the build's tests fail.
 #include <array>
-#include <cstdlib>
 
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <functional>
-#include <type_traits>
 
 #include "core/device/array_element.hpp"
 #include "core/graph/custom.hpp"

@@ -2,7 +2,6 @@
 // Numbers in memory against limits.
 #include "core/value/limits.hpp"
 
-#include <algorithm>
 #include <type_traits>
 
 namespace tyto::core {

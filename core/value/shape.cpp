@@ -2,8 +2,6 @@
 // Shape arithmetic and the short integer list beneath it.
 #include "core/value/shape.hpp"
 
-#include <cstring>
-
 #include "core/value/text.hpp"
 
 namespace tyto TYTO_API {

@@ -3,9 +3,7 @@
 #include "devices/opencl/opencl_device.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <thread>
 #include <unordered_set>
 
 #include "core/graph/op_ids.hpp"

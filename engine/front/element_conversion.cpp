@@ -5,9 +5,7 @@
 
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "core/value/element_types.hpp"
 #include "core/value/stored_scalar.hpp"

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>

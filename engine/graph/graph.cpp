@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <ostream>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"

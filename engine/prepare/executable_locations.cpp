@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Where results lie: in an output's own buffer, in place of a state or of an input at its last use, in their part of a
 // whole, or in a new storage.
-#include "core/graph/op_ids.hpp"
 #include "engine/prepare/executable_builder.hpp"
 #include "optimiser/storage/storages.hpp"
 
 namespace tyto::run {
 
 using core::GraphNode;
-using core::OpId;
 using core::Port;
 using core::View;
 

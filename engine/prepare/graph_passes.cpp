@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ostream>
 
 #include "core/graph/op_ids.hpp"
 #include "core/system/environment.hpp"

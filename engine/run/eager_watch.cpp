@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/graph/operator.hpp"
-#include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/living.hpp"
 

@@ -11,7 +11,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/device/device.hpp"
 #include "core/system/backtrace.hpp"
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "core/graph/op_ids.hpp"
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/graph_passes.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -12,7 +11,6 @@
 #include "core/system/number_text.hpp"
 #include "core/value/text.hpp"
 #include "tyto/complex.hpp"
-#include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/shaping.hpp"
 #include "tyto/tensor.hpp"

@@ -2,8 +2,6 @@
 // Activation functions, each as an expression of Tyto's own.
 #include "tyto/activations.hpp"
 
-#include <cmath>
-
 #include "onnx/operators/activation.hpp"
 #include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"

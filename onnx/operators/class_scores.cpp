@@ -3,8 +3,6 @@
 #include "onnx/operators/class_scores.hpp"
 
 #include <array>
-#include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "onnx/file/element_types.hpp"

@@ -5,7 +5,6 @@
 #include "onnx/operators/convolutions.hpp"
 #include "onnx/operators/windows.hpp"
 #include "onnx/program/operators.hpp"
-#include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/products.hpp"
 #include "tyto/resampling.hpp"

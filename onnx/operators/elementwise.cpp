@@ -2,7 +2,6 @@
 // Element-wise arithmetic, comparisons, logic and casts.
 #include "tyto/elementwise.hpp"
 
-#include <cmath>
 #include <limits>
 
 #include "onnx/file/element_types.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Linear models and support vector machines.
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "onnx/operators/class_scores.hpp"

@@ -2,8 +2,6 @@
 // Normalisations: to a mean of 0 and a deviation of 1 over a batch, a layer, a group, a picture.
 #include "onnx/operators/normalisation.hpp"
 
-#include <algorithm>
-
 #include "onnx/operators/windows.hpp"
 #include "onnx/program/operators.hpp"
 #include "tyto/elementwise.hpp"

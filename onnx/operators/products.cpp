@@ -3,7 +3,6 @@
 #include "onnx/operators/products.hpp"
 
 #include "onnx/program/operators.hpp"
-#include "tyto/elementwise.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/products.hpp"
 #include "tyto/shaping.hpp"

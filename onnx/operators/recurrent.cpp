@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Recurrent networks: RNN, GRU and LSTM, in either direction, each a scan over the moments.
-#include <cmath>
 #include <functional>
-#include <map>
 
 #include "onnx/operators/activation.hpp"
 #include "onnx/operators/quantisation.hpp"

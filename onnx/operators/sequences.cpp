@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sequences and optionals: how they are made and taken apart. Which tensors they hold is decided when a graph is
 // recorded.
-#include <algorithm>
-
 #include "onnx/program/operators.hpp"
 #include "tyto/shaping.hpp"
 

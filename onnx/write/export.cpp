@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "onnx/file/element_types.hpp"
 #include "onnx/file/message.hpp"

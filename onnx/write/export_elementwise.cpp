@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Element-wise operators in ONNX's words: most by name, the rest as short compositions.
-#include <cmath>
 #include <numbers>
 
 #include "onnx/write/export.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Elements picked, replaced, sorted and counted, in ONNX's words.
 #include <limits>
-#include <numeric>
 
 #include "onnx/write/export.hpp"
 #include "tyto/shaping.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Random numbers: those that a key settles are written as they are, the others are drawn by ONNX anew in each run.
-#include <cmath>
-
 #include "onnx/file/element_types.hpp"
 #include "onnx/write/export.hpp"
 

@@ -3,7 +3,6 @@
 #include "onnx/write/open_axis.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/value/text.hpp"
 #include "tyto/shaping.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // bump: every block its own bytes, in order of birth. The baseline, and the plan under which reuse cannot be at fault.
-#include <algorithm>
-
 #include "optimiser/memory/strategies.hpp"
 
 namespace tyto::memory {

@@ -3,7 +3,6 @@
 #include "optimiser/memory/plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <thread>
 

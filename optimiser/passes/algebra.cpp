@@ -4,7 +4,6 @@
 // "Bit for bit" counts NaN as one value, 0 and -0 as two. So 0 * x stays (x may be NaN or infinite) and so does x + 0
 // (it makes 0 of -0), while x + -0, x - 0, x * 1 and x / 1 are x. Of a maximum of 0 and -0 a device may give either
 // zero, but a rule must keep the one that the CPU gives.
-#include <bit>
 #include <cmath>
 
 #include "core/graph/op_ids.hpp"

@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
-#include "core/value/shape.hpp"
 #include "optimiser/passes/pass.hpp"
 
 namespace tyto::optimiser {
 
 namespace {
 
-using core::CollectiveAttributes;
 using Index = GraphEditor::Index;
 
 /// Bytes of a bucket: as of a message (distributed/mpi/table.hpp), below which latency counts. What is larger is a

@@ -6,12 +6,10 @@
 // between runs, so that folding the one into the others would cost more than it saves. Bias and residual are added to
 // finished sums and ReLU is taken last, as by operators of their own, save where a kernel that cuts the inner dimension
 // adds one of them before the last part.
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "core/graph/op_ids.hpp"
-#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 

@@ -4,7 +4,6 @@
 // it. Constant kernels that no layout is better for are at least made dense once.
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "core/graph/op_ids.hpp"
-#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/rule.hpp"
 #include "optimiser/passes/visit_budget.hpp"

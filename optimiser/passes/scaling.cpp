@@ -7,7 +7,6 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/floating_format.hpp"
-#include "core/value/shape.hpp"
 #include "optimiser/passes/families.hpp"
 #include "optimiser/passes/magnitude.hpp"
 #include "optimiser/passes/rule.hpp"

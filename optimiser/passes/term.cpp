@@ -2,7 +2,6 @@
 // Reading the words of a rule from left to right; see the header.
 #include "optimiser/passes/term.hpp"
 
-#include <charconv>
 #include <utility>
 
 #include "core/system/number_text.hpp"

@@ -3,7 +3,6 @@
 #include "optimiser/recompute/peak_analysis.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "core/graph/op_ids.hpp"

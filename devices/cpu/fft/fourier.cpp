@@ -20,7 +20,6 @@ using core::OpId;
 using core::View;
 using fourier::LineTransform;
 using fourier::Passes;
-using fourier::Placement;
 using fourier::Points;
 using fourier::Roots;
 

@@ -2,7 +2,6 @@
 // The exponential of a matrix by scaling and squaring, with the Pade approximants and bounds of Higham (2005).
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <span>
 

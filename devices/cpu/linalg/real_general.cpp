@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of general real matrices: balanced, to Hessenberg form, to real Schur form, and back.
 #include <algorithm>
-#include <functional>
 
 #include "devices/cpu/linalg/balance.hpp"
 #include "devices/cpu/linalg/real_general.hpp"

@@ -4,7 +4,6 @@
 // algorithm I, 2002), so that what lies beside the diagonal is changed by many reflections while it is in the caches.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <utility>
 

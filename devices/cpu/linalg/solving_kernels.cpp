@@ -2,7 +2,6 @@
 // The kernels that solve systems of equations, real or complex: LU, Cholesky, triangles, and what is made of them.
 #include <algorithm>
 
-#include "core/graph/op_ids.hpp"
 #include "devices/cpu/linalg/elements.hpp"
 #include "devices/cpu/linalg/linalg_kernels.hpp"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Eigenvalues and eigenvectors of symmetric matrices: reduction to tridiagonal form, and back from its eigenvectors.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "devices/cpu/linalg/factorisations.hpp"
 #include "devices/cpu/linalg/reflections.hpp"

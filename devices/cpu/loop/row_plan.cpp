@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/loop/loop_levels.hpp"
-#include "core/loop/loop_rows.hpp"
 #include "core/value/shape.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/device/workspace.hpp"
@@ -23,7 +22,6 @@ namespace tyto::cpu {
 namespace {
 
 using core::LoopInstruction;
-using core::OpId;
 using Value = core::LoopValue;
 
 /// What a block reads, writes and keeps between stages: three quarters of the first-level cache.

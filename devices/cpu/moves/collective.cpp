@@ -6,7 +6,6 @@
 
 #include "core/device/process_group.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/value/text.hpp"
 #include "devices/cpu/device/kernels.hpp"
 
 namespace tyto::cpu {

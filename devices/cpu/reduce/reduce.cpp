@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <vector>
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/kernels.hpp"

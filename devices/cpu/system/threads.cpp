@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <string>
 #include <utility>
 
 #include <tyto/error.hpp>

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/graph/op_ids.hpp"
-#include "core/value/text.hpp"
 #include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/reduction_kernel.hpp"
 #include "devices/opencl/text/fold_text.hpp"

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/loop/loop_levels.hpp"
-#include "core/loop/loop_rows.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
 #include "devices/opencl/text/element_body.hpp"
 #include "devices/opencl/text/fold_text.hpp"

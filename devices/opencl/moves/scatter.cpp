@@ -3,7 +3,6 @@
 // them all, one after the other: the last one wins, sums and products have one order, without an atomic operation.
 #include "devices/opencl/families.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <vector>
 

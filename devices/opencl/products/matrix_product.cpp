@@ -2,7 +2,6 @@
 // Reads a product's operands, and chooses the kernels that multiply them.
 #include "devices/opencl/products/matrix_product.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "core/graph/attributes.hpp"

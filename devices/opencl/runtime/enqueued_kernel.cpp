@@ -3,7 +3,6 @@
 #include "devices/opencl/runtime/enqueued_kernel.hpp"
 
 #include "core/value/text.hpp"
-#include "tyto/error.hpp"
 
 namespace tyto::opencl {
 

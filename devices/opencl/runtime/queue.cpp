@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "core/value/text.hpp"
-#include "tyto/error.hpp"
-
 namespace tyto::opencl {
 
 thread_local std::unique_ptr<Queue::Timing> Queue::timing_of_thread;

@@ -2,8 +2,6 @@
 // Turns a line of the operator table into OpenCL C on given values.
 #include "devices/opencl/text/expressions.hpp"
 
-#include <array>
-
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "devices/opencl/text/element_types.hpp"

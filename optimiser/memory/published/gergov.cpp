@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gergov: place blocks so that at most two share a byte at a time, then move the second ones out of the way.
 #include <algorithm>
-#include <numeric>
 
 #include "optimiser/memory/strategies.hpp"
 

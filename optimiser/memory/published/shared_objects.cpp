@@ -2,7 +2,6 @@
 // shared_objects: whole objects after Pisarchyk and Lee, with blocks by size, by breadth, and by distance in time.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "optimiser/memory/published/objects.hpp"
 #include "optimiser/memory/strategies.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
