@@ -111,9 +111,9 @@ BOTH_MODES("an operator of one's own computes, is differentiated twice, and comp
     CHECK(numbers(grad([&](Tensor v) { return sum(grad(f)(v)); })(x)) == Numbers{6, 12, -18});
     auto compiled = compile([&](Tensor v) { return std::pair(cube(cube(v)), grad(f)(v)); });
     for (int i = 0; i < 3; ++i) {
-      const auto [ninth, slope] = compiled(Tensor{2.0, 1.0 * i});
+      const auto [ninth, gradient] = compiled(Tensor{2.0, 1.0 * i});
       CHECK(numbers(ninth) == Numbers{512, std::pow(i, 9)});
-      CHECK(numbers(slope) == Numbers{12, 3.0 * i * i});
+      CHECK(numbers(gradient) == Numbers{12, 3.0 * i * i});
     }
   }
 }
@@ -302,22 +302,22 @@ BOTH_MODES("gradients of users' operators that do not fit") {
                       .host = [](HostInputs, HostResults) {},
                       .gradient = gradient});
   };
-  const auto slope = [&](const CustomOp& f) { return grad([&](Tensor v) { return sum(f(v)); })(x).to_string(); };
+  const auto gradient = [&](const CustomOp& f) { return grad([&](Tensor v) { return sum(f(v)); })(x).to_string(); };
   using Tensors = std::vector<tyto::Tensor<Any>>;
   const auto none = custom_op({.name = "f",
                                .results = [](ArrayTypes in) { return std::vector{in[0]}; },
                                .host = [](HostInputs, HostResults) {}});
-  CHECK_THROWS_WITH_AS(slope(none), "grad: 'f' is a user's function without a gradient", GraphError);
-  CHECK_THROWS_WITH_AS(slope(with([](const Tensors&, const Tensors&, const Tensors&) { return Tensors(); })),
+  CHECK_THROWS_WITH_AS(gradient(none), "grad: 'f' is a user's function without a gradient", GraphError);
+  CHECK_THROWS_WITH_AS(gradient(with([](const Tensors&, const Tensors&, const Tensors&) { return Tensors(); })),
                        "grad: the gradient of 'f' yields 0 values for 1 inputs", GraphError);
   CHECK_THROWS_WITH_AS(
-      slope(with([](const Tensors& in, const Tensors&, const Tensors&) { return Tensors{sum(in[0])}; })),
+      gradient(with([](const Tensors& in, const Tensors&, const Tensors&) { return Tensors{sum(in[0])}; })),
       "grad: gradient 0 of 'f' has shape (), its input (2,)", ShapeError);
-  CHECK_THROWS_WITH_AS(slope(with([](const Tensors&, const Tensors&, const Tensors&) -> Tensors {
-                         throw std::runtime_error("no slope today");
+  CHECK_THROWS_WITH_AS(gradient(with([](const Tensors&, const Tensors&, const Tensors&) -> Tensors {
+                         throw std::runtime_error("no gradient today");
                        })),
-                       "'f'(f32(2,)): gradient: no slope today", ShapeError);
-  CHECK(slope(with([](const Tensors&, const Tensors&, const Tensors&) { return Tensors(1); })) == "[0. 0.]");
+                       "'f'(f32(2,)): gradient: no gradient today", ShapeError);
+  CHECK(gradient(with([](const Tensors&, const Tensors&, const Tensors&) { return Tensors(1); })) == "[0. 0.]");
 }
 
 BOTH_MODES("source that does not compile is shown with the compiler's words, and a missing host function is said") {

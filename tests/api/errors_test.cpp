@@ -348,7 +348,7 @@ TEST_CASE_TEMPLATE("the largest and least integers do no harm", Mode, tyto::Eage
 TEST_CASE("compiled functions say which label is no class") {
   using T = tyto::Tensor<tyto::Lazy>;
   auto value = tyto::compile([](const T& x, const T& labels) { return cross_entropy(x, labels); });
-  auto slope = tyto::compile([](const T& x, const T& labels) {
+  auto gradient = tyto::compile([](const T& x, const T& labels) {
     return tyto::grad([&](const T& of) { return cross_entropy(of, labels); })(x);
   });
   auto weighted = tyto::compile([](const T& x, const T& labels) {
@@ -357,7 +357,7 @@ TEST_CASE("compiled functions say which label is no class") {
   const T x = T::zeros({2, 3});
   const auto check = [&](const T& labels, const char* message) {
     CHECK_THROWS_WITH_AS((void)value(x, labels), message, IndexError);
-    CHECK_THROWS_WITH_AS((void)slope(x, labels), message, IndexError);
+    CHECK_THROWS_WITH_AS((void)gradient(x, labels), message, IndexError);
     CHECK_THROWS_WITH_AS((void)weighted(x, labels), message, IndexError);
   };
   check(T{1, 5}, "cross_entropy: label 5 is out of range; the classes are 0 to 2");

@@ -136,11 +136,11 @@ TEST_CASE("substitute computes an expression of other operands, all at once") {
 
 TEST_CASE("substitute puts a number's tensor for a placeholder and evaluates") {
   const Tensor x = named({3}, "x"), w = Tensor::variable(Tensor{1.0, 2.0, 3.0}, "w");
-  const auto slope = [&] { return tyto::grad([&](const Tensor& t) { return sum(w * t * t); })(x); };
-  const Tensor one = slope();
+  const auto gradient = [&] { return tyto::grad([&](const Tensor& t) { return sum(w * t * t); })(x); };
+  const Tensor one = gradient();
   CHECK(substitute(one, {{x, Tensor{1.0, 10.0, 100.0}}}).to_vector<float>() == std::vector<float>{2, 40, 600});
   CHECK(substitute(one, {{x, Tensor{0.0, 0.0, 1.0}}}).to_vector<float>() == std::vector<float>{0, 0, 6});
-  CHECK(substitute(slope(), {{x, Tensor{1.0, 1.0, 1.0}}, {w, Tensor{5.0, 6.0, 7.0}}}).to_vector<float>() ==
+  CHECK(substitute(gradient(), {{x, Tensor{1.0, 1.0, 1.0}}, {w, Tensor{5.0, 6.0, 7.0}}}).to_vector<float>() ==
         std::vector<float>{10, 12, 14});
 }
 

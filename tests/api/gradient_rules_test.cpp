@@ -143,7 +143,7 @@ BOTH_MODES("equal extremes share the gradient evenly") {
   CHECK(numbers(grad([](T v) { return maximum(v, 3.0).sum(); })(x)) == Numbers{0.5, 0, 0.5, 0.5, 0, 0});
 }
 
-BOTH_MODES("corners have the slope that users of PyTorch expect") {
+BOTH_MODES("corners have the gradient that users of PyTorch expect") {
   using T = tyto::Tensor<Mode>;
   const T x = tyto_test::doubles<T>({-1, 0, 2}, {3});
   CHECK(numbers(grad([](T v) { return relu(v).sum(); })(x)) == Numbers{0, 0, 1});
@@ -151,18 +151,18 @@ BOTH_MODES("corners have the slope that users of PyTorch expect") {
   CHECK(numbers(grad([](T v) { return clip(v, 0.0, 2.0).sum(); })(x)) == Numbers{0, 1, 1});
   CHECK(numbers(grad([](T v) { return power(v, 2.0).sum(); })(x)) == Numbers{-2, 0, 4});
   CHECK(numbers(grad([](T v) { return power(v, 0.0).sum(); })(x)) == Numbers{0, 0, 0});
-  const auto slope_of_power = [](T exponent) {
+  const auto gradient_of_power = [](T exponent) {
     return [=](T v) { return grad([=](T u) { return power(u, exponent).sum(); })(v).sum(); };
   };
   const T exponents = tyto_test::doubles<T>({0, 0, 3}, {3});
-  CHECK(numbers(grad(slope_of_power(exponents))(x)) == Numbers{0, 0, 12});
-  const auto slope_by_exponent = [=](T b) { return grad([=](T c) { return power(T{0.0}, c).sum(); })(b).sum(); };
-  CHECK(numbers(grad(slope_by_exponent)(tyto_test::doubles<T>({1, 2, 3}, {3}))) == Numbers{0, 0, 0});
+  CHECK(numbers(grad(gradient_of_power(exponents))(x)) == Numbers{0, 0, 12});
+  const auto gradient_by_exponent = [=](T b) { return grad([=](T c) { return power(T{0.0}, c).sum(); })(b).sum(); };
+  CHECK(numbers(grad(gradient_by_exponent)(tyto_test::doubles<T>({1, 2, 3}, {3}))) == Numbers{0, 0, 0});
 }
 
 // As in PyTorch and JAX: the branch that is not chosen gets a gradient of zero, and zero times an infinite or undefined
-// slope is NaN. Choosing the operand before the function that is undefined avoids it.
-BOTH_MODES("a branch of where that is not chosen still spoils the gradient if its slope is not finite") {
+// derivative is NaN. Choosing the operand before the function that is undefined avoids it.
+BOTH_MODES("a branch of where that is not chosen still spoils the gradient if its derivative is not finite") {
   using T = tyto::Tensor<Mode>;
   const T x = tyto_test::doubles<T>({-1, 0, 4}, {3});
   const Numbers spoilt = numbers(grad([](T v) { return where(v > 0.0, sqrt(v), 0.0).sum(); })(x));
@@ -193,7 +193,7 @@ TEST_CASE("gradients are the same to the last bit in both modes") {
   CHECK(run(tyto::Eager()) == run(tyto::Lazy()));
 }
 
-BOTH_MODES("the norm of nothing and the deviation of equals have a slope of zero") {
+BOTH_MODES("the norm of nothing and the deviation of equals have a gradient of zero") {
   using T = tyto::Tensor<Mode>;
   // torch.linalg.norm and torch.std give the same.
   CHECK(numbers(grad([](T v) { return l2_norm(v); })(T{0.0, 0.0})) == Numbers{0, 0});
@@ -205,22 +205,22 @@ BOTH_MODES("the norm of nothing and the deviation of equals have a slope of zero
 }
 
 // What PyTorch 2.13 gives, but for hypot at the origin and logsumexp of large numbers (NaN and 2 there).
-BOTH_MODES("slopes hold for numbers so large that their difference, or their square, is lost") {
+BOTH_MODES("gradients hold for numbers so large that their difference, or their square, is lost") {
   using T = tyto::Tensor<Mode>;
-  const auto slopes = [](auto f, const T& at) { return numbers(grad([&](T v) { return f(v).sum(); })(at)); };
-  // The two slopes of one operand add up to 1.
-  CHECK(slopes([](T v) { return logaddexp(v, v); }, T{1e8f, -1e8f, 1e30f, 0.0f}) == Numbers{1, 1, 1, 1});
-  CHECK(slopes([](T v) { return logaddexp(v, v - 64.0f); }, T{1e8f}) == Numbers{1});
-  CHECK(slopes([](T v) { return logaddexp(v, T(0.0f)); }, T{1e8f, -1e8f, 0.0f}) == Numbers{1, 0, 0.5});
-  CHECK(slopes([](T v) { return logsumexp(v); }, T{1e8f, 1e8f, -1e8f, 1e8f, 1e8f}) ==
+  const auto gradients = [](auto f, const T& at) { return numbers(grad([&](T v) { return f(v).sum(); })(at)); };
+  // The two gradients of one operand add up to 1.
+  CHECK(gradients([](T v) { return logaddexp(v, v); }, T{1e8f, -1e8f, 1e30f, 0.0f}) == Numbers{1, 1, 1, 1});
+  CHECK(gradients([](T v) { return logaddexp(v, v - 64.0f); }, T{1e8f}) == Numbers{1});
+  CHECK(gradients([](T v) { return logaddexp(v, T(0.0f)); }, T{1e8f, -1e8f, 0.0f}) == Numbers{1, 0, 0.5});
+  CHECK(gradients([](T v) { return logsumexp(v); }, T{1e8f, 1e8f, -1e8f, 1e8f, 1e8f}) ==
         Numbers{0.25, 0.25, 0, 0.25, 0.25});
-  CHECK(slopes([](T v) { return logsumexp(v, 1); }, T{{1e30f, 1e30f}, {2.0f, 2.0f}}) == Numbers{0.5, 0.5, 0.5, 0.5});
-  CHECK(slopes([](T v) { return silu(v); }, T{100.0f, 1e8f, 1e30f, 0.0f, -1e30f}) == Numbers{1, 1, 1, 0.5, 0});
+  CHECK(gradients([](T v) { return logsumexp(v, 1); }, T{{1e30f, 1e30f}, {2.0f, 2.0f}}) == Numbers{0.5, 0.5, 0.5, 0.5});
+  CHECK(gradients([](T v) { return silu(v); }, T{100.0f, 1e8f, 1e30f, 0.0f, -1e30f}) == Numbers{1, 1, 1, 0.5, 0});
 }
 
-BOTH_MODES("the direction of a point has a slope however near or far the point is, and slope 0 at the origin") {
+BOTH_MODES("the direction of a point has a gradient however near or far the point is, and gradient 0 at the origin") {
   using T = tyto::Tensor<Mode>;
-  const auto slopes = [](auto f, double a, double b) {
+  const auto gradients = [](auto f, double a, double b) {
     const auto [y, found] = tyto::value_and_grad([&](T u, T v) { return f(u, v); }, {0, 1})(T::full({}, a, DType::f64),
                                                                                             T::full({}, b, DType::f64));
     return Numbers{numbers(found[0])[0], numbers(found[1])[0]};
@@ -232,13 +232,13 @@ BOTH_MODES("the direction of a point has a slope however near or far the point i
       CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-14));
     }
   };
-  CHECK(slopes(angle, 0, 0) == Numbers{0, 0});
-  CHECK(slopes(length, 0, 0) == Numbers{0, 0});
-  near(slopes(angle, 3, 4), {4 / 25.0, -3 / 25.0});
-  near(slopes(length, 3, 4), {3 / 5.0, 4 / 5.0});
+  CHECK(gradients(angle, 0, 0) == Numbers{0, 0});
+  CHECK(gradients(length, 0, 0) == Numbers{0, 0});
+  near(gradients(angle, 3, 4), {4 / 25.0, -3 / 25.0});
+  near(gradients(length, 3, 4), {3 / 5.0, 4 / 5.0});
   // The square of the distance is infinite, or zero.
-  near(slopes(angle, 3e200, 4e200), {4e-200 / 25, -3e-200 / 25});
-  near(slopes(angle, -3e-200, 4e-200), {4e200 / 25, 3e200 / 25});
-  near(slopes(length, 3e200, 4e200), {3 / 5.0, 4 / 5.0});
-  near(slopes(angle, 0, -2), {-0.5, 0});
+  near(gradients(angle, 3e200, 4e200), {4e-200 / 25, -3e-200 / 25});
+  near(gradients(angle, -3e-200, 4e-200), {4e200 / 25, 3e200 / 25});
+  near(gradients(length, 3e200, 4e200), {3 / 5.0, 4 / 5.0});
+  near(gradients(angle, 0, -2), {-0.5, 0});
 }

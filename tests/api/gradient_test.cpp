@@ -165,10 +165,10 @@ BOTH_MODES("a product of hessian and vector is the gradient of a product") {
   auto product = grad([&](Tensor v) { return (grad(f)(v) * direction).sum(); });
   // Hessian: diag(6 x) + 2 * antidiagonal
   CHECK(numbers(product(x)) == Numbers{6 + 4, -12 - 2, 36 + 2});
-  const auto [slope, along] = jvp([&](const std::vector<Tensor>& in) { return grad(f)(in[0]); }, std::vector<Tensor>{x},
-                                  std::vector<Tensor>{direction});
+  const auto [gradient, along] = jvp([&](const std::vector<Tensor>& in) { return grad(f)(in[0]); },
+                                     std::vector<Tensor>{x}, std::vector<Tensor>{direction});
   CHECK(numbers(along) == Numbers{10, -14, 38});
-  CHECK(numbers(slope) == numbers(grad(f)(x)));
+  CHECK(numbers(gradient) == numbers(grad(f)(x)));
 }
 
 BOTH_MODES("vjp and jvp are each other's transpose") {

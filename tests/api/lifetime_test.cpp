@@ -41,9 +41,9 @@ BOTH_MODES("a loop over expressions holds no more after a thousand rounds than a
 BOTH_MODES("a descent by gradients keeps nothing of the steps before") {
   using Tensor = tyto::Tensor<Mode>;
   Tensor x = Tensor::ones({4096});
-  const auto slope = tyto::grad([](Tensor v) { return (v * v).sum(); });
+  const auto gradient = tyto::grad([](Tensor v) { return (v * v).sum(); });
   CHECK(growth([&] {
-          auto g = slope;
+          auto g = gradient;
           x = x - 0.001 * g(x);
           (void)x.template data<float>();
         }) <= 4 * one_tensor);

@@ -167,9 +167,9 @@ TEST_CASE("what views show, variables hold and tapes remember goes through plans
   assign(w, T{0, 0, -1});
   CHECK(numbers(heaviside(w, 0.5)) == Numbers{0.5, 0.5, 0});
   const T y{-2.0, 3.0};
-  auto slope = tyto::grad([](const T& of) { return sum(leaky_relu(of, 0.5)); });
+  auto gradient = tyto::grad([](const T& of) { return sum(leaky_relu(of, 0.5)); });
   CHECK(numbers(after_many([&] { return leaky_relu(y, 0.5); })) == Numbers{-1, 3});
-  CHECK(numbers(slope(y)) == Numbers{0.5, 1});
+  CHECK(numbers(gradient(y)) == Numbers{0.5, 1});
   // A result is its caller's: the next call leaves it alone.
   const T kept = leaky_relu(y, 0.5);
   (void)leaky_relu(T{8.0, 9.0}, 0.5);

@@ -62,9 +62,9 @@ BOTH_MODES("threads train models of their own") {
           const Tensor w = Tensor::variable(Tensor::zeros({4}, DType::f64));
           const Tensor target = Tensor::full({4}, static_cast<double>(thread), DType::f64);
           auto step = tyto::compile([&](Tensor t) {
-            const auto [loss, slopes] =
+            const auto [loss, gradients] =
                 value_and_grad([&](Tensor v) { return square(w - v).sum(); }, std::vector<Tensor>{w})(t);
-            assign(w, w - 0.25 * slopes[0]);
+            assign(w, w - 0.25 * gradients[0]);
             return loss;
           });
           for (int i = 0; i < 60; ++i) (void)numbers(step(target));

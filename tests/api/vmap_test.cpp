@@ -253,7 +253,7 @@ TEST_CASE_TEMPLATE("a state that vmap's function assigns another value takes it 
   CHECK(compiled(x).template to_vector<float>() == std::vector<float>{5, 7, 9});
   CHECK(calls.template item<float>() == 3);
   // The value that a gradient outside goes to: w becomes w^2, by which the second sum is 2 w times that of x.
-  const auto [loss, slopes] = value_and_grad(
+  const auto [loss, gradients] = value_and_grad(
       [&](const T& q) {
         const T before = vmap([&](const T& a) {
           const T y = a * w;
@@ -264,7 +264,7 @@ TEST_CASE_TEMPLATE("a state that vmap's function assigns another value takes it 
       },
       {w})(x);
   CHECK(loss.template item<float>() == 36);
-  CHECK(slopes[0].template item<float>() == 30);
+  CHECK(gradients[0].template item<float>() == 30);
   CHECK(w.template item<float>() == 4);
   // States of a layer that the function makes for itself are nobody else's.
   const T pairs{{{1.0, 2.0}, {3.0, 6.0}}, {{0.0, 1.0}, {4.0, 5.0}}};

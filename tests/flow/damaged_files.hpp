@@ -45,14 +45,14 @@ inline std::vector<std::byte> trained() {
   using Tensor = tyto::Tensor<Lazy>;
   const Tensor x = Tensor::placeholder({5, 2, 3}, DType::f32, "x");
   const Tensor w = Tensor::placeholder({3, 3}, DType::f32, "w");
-  auto [loss, slopes] = value_and_grad([&](const Tensor& weights) {
+  auto [loss, gradients] = value_and_grad([&](const Tensor& weights) {
     const auto step = [&](const Tensor& h, const Tensor& row) {
       const Tensor next = tanh(matmul(h, transpose(weights)) + row);
       return std::pair(next, next);
     };
     return sum(square(scan(step, Tensor::zeros({2, 3}), x).second));
   })(w);
-  return Graph({.inputs = {x, w}, .outputs = {loss, slopes[0]}}).to_bytes();
+  return Graph({.inputs = {x, w}, .outputs = {loss, gradients[0]}}).to_bytes();
 }
 
 /// A file after one to three changes, with its hash put right.

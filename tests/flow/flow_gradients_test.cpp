@@ -19,8 +19,8 @@ using tyto_test::numbers;
 TEST_CASE("a gradient inside a body, and the gradient of that") {
   const auto meta = []<class T>(const T& rate) {
     const T w = fori_loop(0, 5, T::full({}, 3.0, DType::f64), [&](const T&, const T& c) {
-      const auto [value, slopes] = tyto::value_and_grad([](const T& v) { return v * v * v; })(c);
-      return c - rate * slopes[0];
+      const auto [value, gradients] = tyto::value_and_grad([](const T& v) { return v * v * v; })(c);
+      return c - rate * gradients[0];
     });
     return w * w;
   };
@@ -80,16 +80,16 @@ BOTH_MODES("a loop whose results hang on nothing that has a gradient passes none
   CHECK(numbers(tyto::grad(apart)(T::ones({3}))) == Numbers{0, 0, 0});
 }
 
-BOTH_MODES("the slopes of two results that are one tensor both count in the second derivative") {
+BOTH_MODES("the gradients of two results that are one tensor both count in the second derivative") {
   using T = tyto::Tensor<Mode>;
   const auto loss = [](const T& x) {
     const auto [a, b] = cond(
         sum(x) > 0.0, [&] { return std::pair(x * x, x * x * x); }, [&] { return std::pair(x, x); });
     return sum(square(a + b));
   };
-  const auto slope = [&](const T& x) { return sum(tyto::grad(loss)(x)); };
+  const auto gradient = [&](const T& x) { return sum(tyto::grad(loss)(x)); };
   CHECK(tyto::grad(loss)(T{1.0}).template to_vector<float>() == std::vector<float>{20});
-  CHECK(tyto::grad(slope)(T{1.0}).template to_vector<float>() == std::vector<float>{82});
+  CHECK(tyto::grad(gradient)(T{1.0}).template to_vector<float>() == std::vector<float>{82});
 }
 
 BOTH_MODES("a variable that a body captures beside its own value has its whole gradient") {
@@ -104,11 +104,11 @@ BOTH_MODES("a variable that a body captures beside its own value has its whole g
     const T same = w.astype(DType::f32);
     return sum(fori_loop(0, 2, x, [&](const T&, const T& h) { return h + 3.0 * w + same * same; }));
   };
-  const auto slope_of = [&](const auto& objective) {
+  const auto gradient_of = [&](const auto& objective) {
     return tyto::value_and_grad(objective, std::vector<T>{w})(T{1.0}).second[0].template to_vector<float>();
   };
-  CHECK(slope_of(chosen) == std::vector<float>{7});
-  CHECK(slope_of(repeated) == std::vector<float>{14});
+  CHECK(gradient_of(chosen) == std::vector<float>{7});
+  CHECK(gradient_of(repeated) == std::vector<float>{14});
 }
 
 BOTH_MODES("a number that a body captures has its gradient") {
@@ -143,6 +143,7 @@ BOTH_MODES("complex numbers are carried, stacked and chosen, and have gradients"
   const double expected = 1.25 * std::cos(0.5) - 0.25 * std::sin(0.5) + 0.25 + one + two;
   CHECK(f(angle).template item<double>() == doctest::Approx(expected).epsilon(1e-12));
   const double step = 1e-6;
-  const double slope = (f(angle + step).template item<double>() - f(angle - step).template item<double>()) / (2 * step);
-  CHECK(tyto::value_and_grad(f)(angle).second[0].template item<double>() == doctest::Approx(slope).epsilon(1e-7));
+  const double gradient =
+      (f(angle + step).template item<double>() - f(angle - step).template item<double>()) / (2 * step);
+  CHECK(tyto::value_and_grad(f)(angle).second[0].template item<double>() == doctest::Approx(gradient).epsilon(1e-7));
 }

@@ -14,7 +14,7 @@
 
 namespace gradient_programs {
 
-using flow_programs::check_slopes;
+using flow_programs::check_gradients;
 using flow_programs::real;
 using flow_programs::whole;
 using tyto::DType;
@@ -55,13 +55,13 @@ BOTH_MODES("a tested loop with a branch within a scan") {
   const T start = doubles<T>({0.9, -1.3}, {2}), weights = doubles<T>(some_weights, {2, 2});
   const T rows = doubles<T>(some_rows, {4, 2});
   SUBCASE("by its first carry") {
-    check_slopes<T>([&](const T& x) { return nested(x, weights, rows); }, {0.9, -1.3}, {2});
+    check_gradients<T>([&](const T& x) { return nested(x, weights, rows); }, {0.9, -1.3}, {2});
   }
   SUBCASE("by what two loops capture") {
-    check_slopes<T>([&](const T& x) { return nested(start, x, rows); }, some_weights, {2, 2});
+    check_gradients<T>([&](const T& x) { return nested(start, x, rows); }, some_weights, {2, 2});
   }
   SUBCASE("by its rows") {
-    check_slopes<T>([&](const T& x) { return nested(start, weights, x); }, some_rows, {4, 2});
+    check_gradients<T>([&](const T& x) { return nested(start, weights, x); }, some_rows, {4, 2});
   }
 }
 
@@ -77,7 +77,7 @@ BOTH_MODES("inner loops of as many iterations as the number of the outer one, in
         std::pair(x * 0.5, whole<T>(0)), doubles<T>({0.3, -0.8, 1.4}, {3}), {.reverse = true});
     return last.first + sum(square(ys));
   };
-  check_slopes<T>(loss, {0.7}, {});
+  check_gradients<T>(loss, {0.7}, {});
 }
 
 BOTH_MODES("arms of loops, of which one stops early, chosen by an integer that is carried") {
@@ -105,7 +105,7 @@ BOTH_MODES("arms of loops, of which one stops early, chosen by an integer that i
     });
     return sum(last.first * cos(last.first));
   };
-  check_slopes<T>(loss, {0.4, -0.65}, {2});
+  check_gradients<T>(loss, {0.4, -0.65}, {2});
 }
 
 BOTH_MODES("states that are read and assigned to on the way, within loops and arms") {
@@ -138,13 +138,13 @@ BOTH_MODES("states that are read and assigned to on the way, within loops and ar
     return value_of(loss(doubles<T>(x, {2})));
   };
   set_states({0.5, -0.4}, 0.3);
-  const Numbers slope = numbers(tyto::grad(loss)(doubles<T>(at, {2})));
+  const Numbers gradient = numbers(tyto::grad(loss)(doubles<T>(at, {2})));
   const Numbers states_after = numbers(w);
   const double step = 1e-6;
   for (std::size_t i = 0; i < 2; ++i) {
     Numbers more = at, less = at;
     more[i] += step, less[i] -= step;
-    CHECK(slope[i] == doctest::Approx((value_at(more) - value_at(less)) / (2 * step)).epsilon(1e-7));
+    CHECK(gradient[i] == doctest::Approx((value_at(more) - value_at(less)) / (2 * step)).epsilon(1e-7));
   }
   // Taking the gradient assigns once, as the loss alone does.
   (void)value_at(at);
@@ -168,10 +168,11 @@ BOTH_MODES("masks that are drawn anew in each iteration, in arms and in loops wi
         x * 2, doubles<T>({0.5, -0.8, 1.3, 0.2}, {4}));
     return sum(last) + sum(square(ys));
   };
-  check_slopes<T>(loss, {0.6, -0.35, 0.8}, {3});
+  check_gradients<T>(loss, {0.6, -0.35, 0.8}, {3});
 }
 
-BOTH_MODES("a descent within a scan on a loss that is itself a scan, and the slope of where it comes to by its rate") {
+BOTH_MODES(
+    "a descent within a scan on a loss that is itself a scan, and the gradient of where it comes to by its rate") {
   using T = tyto::Tensor<Mode>;
   const T rows = doubles<T>(some_rows, {4, 2});
   const auto inner_loss = [&](const T& w) {
@@ -199,7 +200,7 @@ BOTH_MODES("the gradient of a carry that nothing reads after the loop, which oth
     });
     return last[3];
   };
-  check_slopes<T>(loss, {0.45}, {});
+  check_gradients<T>(loss, {0.45}, {});
 }
 
 BOTH_MODES("a custom gradient and a stopped one within a branch within a loop") {
@@ -214,21 +215,21 @@ BOTH_MODES("a custom gradient and a stopped one within a branch within a loop") 
           [&] { return c * c - tyto::stop_gradient(c * c) + sin(c); });
     }));
   };
-  // The stopped part counts in differences but not in slopes: both by hand.
+  // The stopped part counts in differences but not in gradients: both by hand.
   const double x = 0.6;
-  double c = x, slope = 1;
+  double c = x, gradient = 1;
   for (int i = 0; i < 4; ++i) {
     if (i % 2 == 0) {
       const double y = std::tanh(c * x);
-      slope = (1 - y * y) * (slope * x + c) + 1;
+      gradient = (1 - y * y) * (gradient * x + c) + 1;
       c = y + x;
     } else {
-      slope = 2 * c * slope + std::cos(c) * slope;
+      gradient = 2 * c * gradient + std::cos(c) * gradient;
       c = std::sin(c);
     }
   }
   CHECK(value_of(loss(real<T>(x))) == doctest::Approx(c).epsilon(1e-14));
-  CHECK(value_of(tyto::grad(loss)(real<T>(x))) == doctest::Approx(slope).epsilon(1e-13));
+  CHECK(value_of(tyto::grad(loss)(real<T>(x))) == doctest::Approx(gradient).epsilon(1e-13));
 }
 
 }  // namespace gradient_programs

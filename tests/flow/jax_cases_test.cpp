@@ -14,8 +14,8 @@
 
 namespace jax_cases {
 
+using flow_programs::check_gradients;
 using flow_programs::check_near;
-using flow_programs::check_slopes;
 using flow_programs::real;
 using flow_programs::whole;
 using tyto::DType;
@@ -287,20 +287,20 @@ BOTH_MODES("a scan gives what the plain loop gives") {
   check_near(numbers(ys), expected, 1e-13);
 }
 
-BOTH_MODES("a scan's slopes by its carry, its rows and what it captures, of first and second order") {
+BOTH_MODES("a scan's gradients by its carry, its rows and what it captures, of first and second order") {
   using T = tyto::Tensor<Mode>;
   const T c = doubles<T>(scan_carry, {4}), rows = doubles<T>(scan_rows, {5, 3}), d = doubles<T>(scan_captured, {2});
   const auto loss = [](const auto& results) {
     return sum(square(results.first)) + sum(results.second * results.second * results.second);
   };
   SUBCASE("by the carry") {
-    check_slopes<T>([&](const T& x) { return loss(shared_scan(x, rows, d)); }, scan_carry, {4});
+    check_gradients<T>([&](const T& x) { return loss(shared_scan(x, rows, d)); }, scan_carry, {4});
   }
   SUBCASE("by the rows") {
-    check_slopes<T>([&](const T& x) { return loss(shared_scan(c, x, d)); }, scan_rows, {5, 3});
+    check_gradients<T>([&](const T& x) { return loss(shared_scan(c, x, d)); }, scan_rows, {5, 3});
   }
   SUBCASE("by what is captured") {
-    check_slopes<T>([&](const T& x) { return loss(shared_scan(c, rows, x)); }, scan_captured, {2});
+    check_gradients<T>([&](const T& x) { return loss(shared_scan(c, rows, x)); }, scan_captured, {2});
   }
 }
 
@@ -335,7 +335,7 @@ BOTH_MODES("a recurrent network of concatenated state and input") {
                             .second;
     return sum(square(predicted - targets));
   };
-  check_slopes<T>(loss, trans, {2, 6});
+  check_gradients<T>(loss, trans, {2, 6});
 }
 
 BOTH_MODES("a scan whose body takes a gradient, and a loss of what it comes to") {
@@ -351,14 +351,14 @@ BOTH_MODES("a scan whose body takes a gradient, and a loss of what it comes to")
     return sum(sin(1.0 - last.second));
   };
   // Each of the three has come to x0 - 7.5 weight.
-  double value = 0, slope = 0;
+  double value = 0, gradient = 0;
   for (const double x : {1.0, 2.0, 3.0}) {
     value += std::sin(1 - (x - 7.5 * 0.25));
-    slope += 7.5 * std::cos(1 - (x - 7.5 * 0.25));
+    gradient += 7.5 * std::cos(1 - (x - 7.5 * 0.25));
   }
   CHECK(value_of(loss(real<T>(0.25))) == doctest::Approx(value).epsilon(1e-12));
-  CHECK(value_of(tyto::grad(loss)(real<T>(0.25))) == doctest::Approx(slope).epsilon(1e-12));
-  // Ten iterations of the slope of the cosine, differentiated.
+  CHECK(value_of(tyto::grad(loss)(real<T>(0.25))) == doctest::Approx(gradient).epsilon(1e-12));
+  // Ten iterations of the gradient of the cosine, differentiated.
   const auto iterated = [](const T& x) {
     return scan([](const T& c,
                    const T& row) { return std::pair(tyto::grad([](const T& a) { return cos(a); })(c), row); },
@@ -380,17 +380,17 @@ BOTH_MODES("derivatives of second order of a scan whose body mixes carry and row
   };
   const Numbers rows{0, 1, 2, 3, 4, 5};
   const T fixed = doubles<T>(rows, {3, 2});
-  check_slopes<T>([&](const T& c) { return loss(c, fixed); }, {1}, {});
-  check_slopes<T>([&](const T& xs) { return loss(real<T>(1), xs); }, rows, {3, 2});
+  check_gradients<T>([&](const T& c) { return loss(c, fixed); }, {1}, {});
+  check_gradients<T>([&](const T& xs) { return loss(real<T>(1), xs); }, rows, {3, 2});
 }
 
-BOTH_MODES("branches have the slopes and curvatures of the arm that runs") {
+BOTH_MODES("branches have the gradients and curvatures of the arm that runs") {
   using T = tyto::Tensor<Mode>;
   const auto two = [](const T& x) {
     return cond(
         x < 2.0, [&] { return 3.0 * x * x; }, [&] { return sin(x) * x; });
   };
-  for (const double x : {2.14, 1.72}) check_slopes<T>(two, {x}, {});
+  for (const double x : {2.14, 1.72}) check_gradients<T>(two, {x}, {});
   const auto by_number = [](const T& x) {
     using Arm = std::function<T(const T&)>;
     return switch_case(floor(x).astype(DType::i32),
@@ -398,7 +398,7 @@ BOTH_MODES("branches have the slopes and curvatures of the arm that runs") {
                                         [](const T& v) { return -v * v; }},
                        x);
   };
-  for (const double x : {-0.7, 0.7, 1.7, 2.7, 3.7}) check_slopes<T>(by_number, {x}, {});
+  for (const double x : {-0.7, 0.7, 1.7, 2.7, 3.7}) check_gradients<T>(by_number, {x}, {});
   const auto lines = [](const T& x) {
     return sum(cond(
         x(0) < 2.0,
@@ -407,11 +407,11 @@ BOTH_MODES("branches have the slopes and curvatures of the arm that runs") {
         },
         [&] { return cos(sin(x)); }));
   };
-  check_slopes<T>(lines, {2.14, 2.14}, {2});
-  check_slopes<T>(lines, {1.72, 1.72}, {2});
+  check_gradients<T>(lines, {2.14, 2.14}, {2});
+  check_gradients<T>(lines, {1.72, 1.72}, {2});
 }
 
-BOTH_MODES("an arm that is a constant has no slope, and what only one arm captures has none in the other") {
+BOTH_MODES("an arm that is a constant has no gradient, and what only one arm captures has none in the other") {
   using T = tyto::Tensor<Mode>;
   const auto constant = [](const T& x) {
     return cond(
@@ -425,14 +425,14 @@ BOTH_MODES("an arm that is a constant has no slope, and what only one arm captur
   };
   const auto by = [&](double x) {
     auto f = tyto::value_and_grad(captured, {0, 1});
-    const auto slopes = f(real<T>(x), real<T>(5.8)).second;
-    return Numbers{value_of(slopes[0]), value_of(slopes[1])};
+    const auto gradients = f(real<T>(x), real<T>(5.8)).second;
+    return Numbers{value_of(gradients[0]), value_of(gradients[1])};
   };
   CHECK(by(3.14) == Numbers{2, 0});
   check_near(by(2.72), {0, 2 * std::cos(5.8)}, 1e-15);
 }
 
-BOTH_MODES("one arm hands its operand on and another adds to it: both have a slope of one") {
+BOTH_MODES("one arm hands its operand on and another adds to it: both have a gradient of one") {
   using T = tyto::Tensor<Mode>;
   using Arm = std::function<T(const T&)>;
   const auto f = [](const T& x) {
@@ -529,7 +529,7 @@ BOTH_MODES("a tested loop differentiates only what a gradient reaches in the end
         {.most = 5});
     return last[2];
   };
-  check_slopes<T>(f, {0.3}, {});
+  check_gradients<T>(f, {0.3}, {});
   const auto rows = [](const T& x) {
     return scan([&](const std::pair<T, T>& c,
                     const T& row) { return std::pair(std::pair(c.second, sin(c.first) * row + x), c.first); },
@@ -537,7 +537,7 @@ BOTH_MODES("a tested loop differentiates only what a gradient reaches in the end
                .first.first *
            x;
   };
-  check_slopes<T>(rows, {0.3}, {});
+  check_gradients<T>(rows, {0.3}, {});
 }
 
 TEST_CASE("a scan's gradient keeps its rows and what it stacks only once") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What programs of loops and branches are written and judged with: numbers of a type, and slopes against differences.
+// What programs of loops and branches are written and judged with: numbers of a type, and gradients against
+// differences.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -38,11 +39,11 @@ inline void check_near(const Numbers& found, const Numbers& expected, double tol
 
 /// The gradient of f against differences, then that of a weighted sum of the gradient against differences of it.
 template <class T, class F>
-void check_slopes(const F& f, const Numbers& at, const tyto::Shape& shape) {
-  const auto slope = [&](const T& x) { return tyto::grad(f)(x); };
-  check_near(numbers(slope(doubles<T>(at, shape))), finite_differences<T>(f, at, shape), 1e-7);
+void check_gradients(const F& f, const Numbers& at, const tyto::Shape& shape) {
+  const auto gradient = [&](const T& x) { return tyto::grad(f)(x); };
+  check_near(numbers(gradient(doubles<T>(at, shape))), finite_differences<T>(f, at, shape), 1e-7);
   const auto weighted = [&](const T& x) {
-    const T found = slope(x);
+    const T found = gradient(x);
     return sum(found * cos(T::arange(found.size()).astype(DType::f64).reshape(found.shape())));
   };
   check_near(numbers(tyto::grad(weighted)(doubles<T>(at, shape))), finite_differences<T>(weighted, at, shape), 1e-6);

@@ -115,11 +115,11 @@ BOTH_MODES("one graph chooses anew in each run, in any order, and keeps earlier 
   CHECK(value_of(looped(real<T>(0.8))) == doctest::Approx(.24).epsilon(1e-9));
 }
 
-BOTH_MODES("a branch's slope is that of the arm which runs") {
+BOTH_MODES("a branch's gradient is that of the arm which runs") {
   using T = tyto::Tensor<Mode>;
-  auto slope = tyto::compile([](T x) { return tyto::grad([](const T& v) { return flow_cases::piece(v); })(x); });
+  auto gradient = tyto::compile([](T x) { return tyto::grad([](const T& v) { return flow_cases::piece(v); })(x); });
   const double at[] = {-1, .76, 1.226, 2.1}, expected[] = {0, 1, .5, 0};
-  for (int i = 0; i < 4; ++i) CHECK(value_of(slope(real<T>(at[i]))) == expected[i]);
+  for (int i = 0; i < 4; ++i) CHECK(value_of(gradient(real<T>(at[i]))) == expected[i]);
 }
 
 BOTH_MODES("four arms and one that passes on what it is given") {
@@ -352,9 +352,9 @@ TEST_CASE("an epoch as one scan takes the memory of one step, whatever the numbe
     auto f = tyto::compile([&](T xs) {
       return scan(
                  [&](const T& total, const T& x) {
-                   auto [loss, slopes] = tyto::value_and_grad([&](const T& in) { return mean(square(matmul(in, w))); },
-                                                              std::vector<T>{w})(x);
-                   assign(w, w - slopes[0] * 0.01);
+                   auto [loss, gradients] = tyto::value_and_grad(
+                       [&](const T& in) { return mean(square(matmul(in, w))); }, std::vector<T>{w})(x);
+                   assign(w, w - gradients[0] * 0.01);
                    return std::pair(total + loss, std::vector<T>());
                  },
                  T::full({}, 0.0), xs)
@@ -380,13 +380,13 @@ BOTH_MODES("gradients of loops agree with differences") {
         h, xs);
     return sum(square(last)) + sum(rows);
   };
-  const Numbers slope = numbers(tyto::grad(loss)(list<T>({0.2, -0.3})));
+  const Numbers gradient = numbers(tyto::grad(loss)(list<T>({0.2, -0.3})));
   const double step = 1e-5;
   for (int i = 0; i < 2; ++i) {
     const auto at = [&](double d) {
       return value_of(loss(list<T>({0.2 + (i == 0 ? d : 0), -0.3 + (i == 1 ? d : 0)})));
     };
-    CHECK(slope[std::size_t(i)] == doctest::Approx((at(step) - at(-step)) / (2 * step)).epsilon(1e-8));
+    CHECK(gradient[std::size_t(i)] == doctest::Approx((at(step) - at(-step)) / (2 * step)).epsilon(1e-8));
   }
 }
 
@@ -402,10 +402,10 @@ BOTH_MODES("the hessian of a recurrent network agrees with differences of its gr
   REQUIRE(found.size() == 4);
   const double step = 1e-5;
   for (int i = 0; i < 2; ++i) {
-    const auto slope = [&](double d) {
+    const auto gradient = [&](double d) {
       return numbers(tyto::grad(loss)(list<T>({0.4 + (i == 0 ? d : 0), -0.6 + (i == 1 ? d : 0)})));
     };
-    const Numbers more = slope(step), less = slope(-step);
+    const Numbers more = gradient(step), less = gradient(-step);
     for (std::size_t k = 0; k < 2; ++k) {
       const double expected = (more[k] - less[k]) / (2 * step);
       CHECK(std::abs(found[k * 2 + std::size_t(i)] - expected) < 1e-7);
@@ -421,16 +421,16 @@ BOTH_MODES("arms that keep different things for the gradient, and what one of th
         index, std::vector<Arm>{[&] { return x * 2; }, [&] { return sin(matmul(w, x)) * x; }, [&] { return exp(x); }}));
   };
   const T x = T{0.5, -0.25}.astype(DType::f64), w = T{{1.0, 2.0}, {3.0, 4.0}}.astype(DType::f64);
-  const auto slopes = [&](int index) {
+  const auto gradients = [&](int index) {
     auto g = tyto::value_and_grad(f, {1, 2});
     return g(T(index).astype(DType::i64), x, w).second;
   };
-  CHECK(numbers(slopes(0)[0]) == Numbers{2, 2});
-  CHECK(numbers(slopes(0)[1]) == Numbers{0, 0, 0, 0});
-  CHECK(numbers(slopes(2)[1]) == Numbers{0, 0, 0, 0});
-  CHECK(numbers(slopes(2)[0])[0] == doctest::Approx(std::exp(0.5)).epsilon(1e-14));
+  CHECK(numbers(gradients(0)[0]) == Numbers{2, 2});
+  CHECK(numbers(gradients(0)[1]) == Numbers{0, 0, 0, 0});
+  CHECK(numbers(gradients(2)[1]) == Numbers{0, 0, 0, 0});
+  CHECK(numbers(gradients(2)[0])[0] == doctest::Approx(std::exp(0.5)).epsilon(1e-14));
   // w x = (0, 0.5): d/dw_ij = cos((w x)_i) x_i x_j
-  const Numbers found = numbers(slopes(1)[1]);
+  const Numbers found = numbers(gradients(1)[1]);
   const double at[] = {0.5, -0.25}, inner[] = {0, 0.5};
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t j = 0; j < 2; ++j) {
@@ -459,13 +459,13 @@ BOTH_MODES("a body stops gradients and brings its own") {
   const auto stopped = [](const T& x) {
     return fori_loop(0, 3, x, [&](const T&, const T& c) { return c * tyto::stop_gradient(c) + x; });
   };
-  // c1 = x x + x with slope x + 1, c2 = c1 c1 + x with slope c1 c1' + 1, and so on.
-  double c = 0.5, slope = 1;
+  // c1 = x x + x with gradient x + 1, c2 = c1 c1 + x with gradient c1 c1' + 1, and so on.
+  double c = 0.5, gradient = 1;
   for (int i = 0; i < 3; ++i) {
-    slope = slope * c + 1;
+    gradient = gradient * c + 1;
     c = c * c + 0.5;
   }
-  CHECK(value_of(tyto::grad(stopped)(real<T>(0.5))) == doctest::Approx(slope).epsilon(1e-14));
+  CHECK(value_of(tyto::grad(stopped)(real<T>(0.5))) == doctest::Approx(gradient).epsilon(1e-14));
   const auto own = [](const T& x) {
     const auto tripled =
         tyto::custom_gradient<T>([](const std::vector<T>& in) { return in[0] * 2; },
@@ -528,12 +528,12 @@ TEST_CASE("the plan of loops and branches is the same every time it is made, for
           return std::pair(std::vector<T>{c[1], mixed}, mixed.sum());
         },
         std::vector<T>{x, x * 2}, T::ones({5, 16}));
-    const T slope = tyto::grad([&](const T& at) {
+    const T gradient = tyto::grad([&](const T& at) {
       return while_loop(
                  at, [](const T& v) { return v.sum() < 9.0; }, [&](const T& v) { return v * 2 + at; }, {.most = 5})
           .sum();
     })(x);
-    tyto::Graph graph{{.inputs = {x}, .outputs = {last[0], last[1], rows, slope}}};
+    tyto::Graph graph{{.inputs = {x}, .outputs = {last[0], last[1], rows, gradient}}};
     return graph.plan().offsets;
   };
   const int before = tyto::threads();

@@ -139,8 +139,8 @@ void Drawing<M>::note_border(const std::vector<Tensor<M>>& crossing) {
 }
 
 template <class M>
-bool Drawing<M>::gives_open_slopes() {
-  return std::is_same_v<M, Eager> && noise_.open_slopes && Dice(noise_.seed * 31 + ++perturbations_).one_in(2);
+bool Drawing<M>::gives_open_gradients() {
+  return std::is_same_v<M, Eager> && noise_.open_gradients && Dice(noise_.seed * 31 + ++perturbations_).one_in(2);
 }
 
 template <class M>

@@ -26,16 +26,16 @@ struct Move {
 
 /// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results, and
 /// which of them hang on what is left open: the sign of a NaN, or of a zero that is the larger or smaller of two
-/// numbers, and slopes of zero.
+/// numbers, and gradients of zero.
 struct Noise {
   double places = 0;  ///< how far, in last places of the type; 0: not at all
   /// Whether equal elements move together, as kernels round them. Where each moves by itself, the smallest of many
   /// equals lies below them all, which no rounding of theirs makes of it.
   bool alike = false;
   bool open_signs = false;  ///< whether each such NaN and zero gets a sign by chance
-  /// Whether regions, by chance, give what they were given slopes of zero where eager mode gives none, as a graph's do
-  /// (docs/semantics.md): zero times an infinite derivative is NaN.
-  bool open_slopes = false;
+  /// Whether regions, by chance, give what they were given gradients of zero where eager mode gives none, as a graph's
+  /// do (docs/semantics.md): zero times an infinite derivative is NaN.
+  bool open_gradients = false;
   std::uint64_t seed = 0;
 };
 
@@ -90,8 +90,8 @@ class Drawing {
     for (const std::string& line : inner.transcript_) transcript_.push_back("  " + line);
     dense_borders_ = dense_borders_ && inner.dense_borders_;
   }
-  /// Eager mode: whether a region's missing slopes are to be zeros, by chance.
-  bool gives_open_slopes();
+  /// Eager mode: whether a region's missing gradients are to be zeros, by chance.
+  bool gives_open_gradients();
 
   /// Some tensor, recent ones more often.
   Tensor<M> any() { return perturbed(pick()); }

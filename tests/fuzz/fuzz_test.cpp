@@ -126,16 +126,16 @@ TEST_CASE("noise that moves equal numbers alike leaves the smallest of them amon
   CHECK(others.size() > 5);
 }
 
-TEST_CASE("slopes of zero are open behind regions that only a run decides, and only there") {
+TEST_CASE("gradients of zero are open behind regions that only a run decides, and only there") {
   // y = x / 0 is infinite, and a loop of no iterations hands something else on.
-  const auto slope_by = [](const fuzz::Trial& trial) {
+  const auto gradient_by = [](const fuzz::Trial& trial) {
     fuzz::TrialCount count;
     const std::optional<std::string> fault = fuzz::fault_of(trial, count);
     CHECK_MESSAGE(!fault, *fault);
     return count.by_choices;
   };
-  CHECK(slope_by({.seed = 93001687, .moves = 5}) > 0);
-  CHECK(slope_by({.seed = 93001687, .moves = 4}) == 0);
+  CHECK(gradient_by({.seed = 93001687, .moves = 5}) > 0);
+  CHECK(gradient_by({.seed = 93001687, .moves = 4}) == 0);
 }
 
 TEST_CASE("what is no view at the borders of regions is held to the same bits") {
@@ -182,13 +182,13 @@ TEST_CASE("what hangs on the smallest of equals is seen on its other side where 
 
 TEST_CASE("a derivative of a softmax over one element is off where operators are, and not where its operand is moved") {
   const auto x = Tensor<Eager>{0.7f};
-  auto slope = grad([](const Tensor<Eager>& at) { return sum(softmax(at, 0) * 0.3f); });
+  auto gradient = grad([](const Tensor<Eager>& at) { return sum(softmax(at, 0) * 0.3f); });
   std::vector<fuzz::History> moved, off;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     fuzz::Drawing<Eager> drawing(1, {x}, {.places = 16, .seed = seed});
-    moved.push_back(one_output(slope(drawing.perturbed(x)).to_vector<float>()));
+    moved.push_back(one_output(gradient(drawing.perturbed(x)).to_vector<float>()));
     const fuzz::RoundingErrors errors(1, seed);
-    off.push_back(one_output(slope(x).to_vector<float>()));
+    off.push_back(one_output(gradient(x).to_vector<float>()));
   }
   // Zero in exact arithmetic; a last place of 0.3 is what a line of it may be off by.
   CHECK(fuzz::difference(one_output({0}), one_output({3e-8f}), off).empty());
@@ -265,9 +265,9 @@ TEST_CASE("what is computed of scalar operands alone is drawn off, too, and they
   float furthest = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const fuzz::RoundingErrors errors(16, seed);
-    const float slope = tanh(cast(Tensor<Eager>(2), DType::f32)).item<float>();
-    CHECK(std::abs(slope - 0.9640275801) <= 64 * 0x1p-23);
-    furthest = std::max(furthest, std::abs(slope - 0.9640275801f));
+    const float gradient = tanh(cast(Tensor<Eager>(2), DType::f32)).item<float>();
+    CHECK(std::abs(gradient - 0.9640275801) <= 64 * 0x1p-23);
+    furthest = std::max(furthest, std::abs(gradient - 0.9640275801f));
     CHECK(std::abs((Tensor<Eager>(8.0) / Tensor<Eager>(2.0)).item<float>() - 4) <= 4 * 50 * 0x1p-23f);
     CHECK(cast(Tensor<Eager>(2), DType::f32).item<float>() == 2);
     CHECK(maximum(Tensor<Eager>(2.5), Tensor<Eager>(1)).item<float>() == 2.5f);
@@ -298,7 +298,7 @@ TEST_CASE("copies of one number get errors of their own in transforms and factor
 
 TEST_CASE("gradients are taken through drawn rounding errors") {
   const fuzz::RoundingErrors errors(16, 1);
-  const auto slope = grad([](Tensor<Eager> x) { return sum(x * x); })(Tensor<Eager>{1.5f, -2.0f});
-  CHECK(slope.get({0}).item<float>() == doctest::Approx(3).epsilon(1e-4));
-  CHECK(slope.get({1}).item<float>() == doctest::Approx(-4).epsilon(1e-4));
+  const auto gradient = grad([](Tensor<Eager> x) { return sum(x * x); })(Tensor<Eager>{1.5f, -2.0f});
+  CHECK(gradient.get({0}).item<float>() == doctest::Approx(3).epsilon(1e-4));
+  CHECK(gradient.get({1}).item<float>() == doctest::Approx(-4).epsilon(1e-4));
 }

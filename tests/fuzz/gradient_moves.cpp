@@ -23,14 +23,14 @@ Tensor<M> journey(Drawing<M>& d, const Tensor<M>& x, std::uint64_t seed, std::in
 }
 
 template <class M>
-Tensor<M> slope(Drawing<M>& d) {
+Tensor<M> gradient(Drawing<M>& d) {
   const Tensor<M> x = d.floating();
   if (d.depth() >= 2) return x;
   const std::uint64_t seed = d.dice().seed();
   const std::int64_t moves = d.dice().between(1, 4);
-  const Tensor<M> slope = grad([&](const Tensor<M>& at) { return journey(d, at, seed, moves); })(x);
+  const Tensor<M> gradient = grad([&](const Tensor<M>& at) { return journey(d, at, seed, moves); })(x);
   // Behind loops and branches the sign of a zero is left open (docs/semantics.md).
-  return where(slope == 0, 0.0, slope);
+  return where(gradient == 0, 0.0, gradient);
 }
 
 template <class M>
@@ -42,7 +42,7 @@ Tensor<M> direction(Drawing<M>& d) {
   return jvp(f, std::vector<Tensor<M>>{x}, std::vector<Tensor<M>>{ones_like(x)}).second;
 }
 
-// The slope of the slope of a pooled or resized picture: operators that nothing else records.
+// The gradient of the gradient of a pooled or resized picture: operators that nothing else records.
 template <class M>
 Tensor<M> curvature(Drawing<M>& d) {
   const Tensor<M> x = d.shaped({1, 4, 4, 2}, DType::f32);
@@ -61,7 +61,7 @@ Tensor<M> curvature(Drawing<M>& d) {
 
 // A layer's weights, which few chains of chance end in.
 template <class M>
-Tensor<M> weight_slope(Drawing<M>& d) {
+Tensor<M> weight_gradient(Drawing<M>& d) {
   const Tensor<M> x = d.shaped({2, 5, 4, 3}, DType::f32);
   const Tensor<M> w = d.shaped({2, 2, 3, d.dice().between(1, 5)}, DType::f32);
   const PerAxis stride(static_cast<int>(d.dice().between(1, 2)));
@@ -94,8 +94,8 @@ Tensor<M> own_function(Drawing<M>& d) {
 
 }  // namespace
 
-TYTO_FUZZ_MOVES(gradient_moves, {"slope", 8, slope<M>}, {"direction", 2, direction<M>}, {"curvature", 5, curvature<M>},
-                {"weight_slope", 4, weight_slope<M>}, {"own_gradient", 1, own_gradient<M>},
-                {"own_function", 1, own_function<M>})
+TYTO_FUZZ_MOVES(gradient_moves, {"gradient", 8, gradient<M>}, {"direction", 2, direction<M>},
+                {"curvature", 5, curvature<M>}, {"weight_gradient", 4, weight_gradient<M>},
+                {"own_gradient", 1, own_gradient<M>}, {"own_function", 1, own_function<M>})
 
 }  // namespace tyto::fuzz

@@ -37,7 +37,7 @@ bool shows_open_signs(const std::vector<std::size_t>& times) {
   });
 }
 
-// Whether slopes of zero can be where eager mode has none (docs/semantics.md).
+// Whether gradients of zero can be where eager mode has none (docs/semantics.md).
 bool has_regions(const std::vector<std::size_t>& times) {
   using enum core::OpId;
   return times[static_cast<std::size_t>(loop)] > 0 || times[static_cast<std::size_t>(branch)] > 0;
@@ -52,8 +52,8 @@ const std::vector<History>& NoisyHistories::at_least(std::size_t count) {
     const double places = kind_ != Kind::rounded ? 0 : number % 3 == 0 ? 16 : number % 3 == 1 ? 1 : 4;
     const Noise noise{.places = places,
                       .alike = alike_ && number / 3 % 2 == 1,
-                      .open_signs = kind_ != Kind::resloped,
-                      .open_slopes = kind_ == Kind::resloped || kind_ == Kind::resigned,
+                      .open_signs = kind_ != Kind::open_gradients,
+                      .open_gradients = kind_ == Kind::open_gradients || kind_ == Kind::resigned,
                       .seed = trial_.seed * 1000 + number};
     std::optional<RoundingErrors> errors;
     if (kind_ == Kind::summed) errors.emplace(1, noise.seed);
@@ -71,9 +71,9 @@ Judge::Judge(const Trial& trial, const Material& material, const History& expect
       excuses_(excuses),
       adds_up_(adds_up(times)),
       shows_open_signs_(shows_open_signs(times)),
-      shows_open_slopes_(has_regions(times)),
+      shows_open_gradients_(has_regions(times)),
       rounded_(trial, material, expected.size(), NoisyHistories::Kind::rounded, excuses.equals_alike),
-      resloped_(trial, material, expected.size(), NoisyHistories::Kind::resloped),
+      open_gradients_(trial, material, expected.size(), NoisyHistories::Kind::open_gradients),
       resigned_(trial, material, expected.size(), NoisyHistories::Kind::resigned),
       summed_(trial, material, expected.size(), NoisyHistories::Kind::summed),
       computed_(trial, material, expected.size(), NoisyHistories::Kind::computed) {}
@@ -97,8 +97,8 @@ std::string Judge::verdict(Faith faith, const History& found, TrialCount& count)
   const bool lies_otherwise = faith == Faith::layout || (faith < Faith::layout && !dense_borders_);
   const bool rounds = faith > Faith::layout || (lies_otherwise && adds_up_);
   const bool by_signs = faith != Faith::all && shows_open_signs_;
-  if (!rounds && !by_signs && !shows_open_slopes_) return text;
-  NoisyHistories& choices = by_signs ? resigned_ : resloped_;
+  if (!rounds && !by_signs && !shows_open_gradients_) return text;
+  NoisyHistories& choices = by_signs ? resigned_ : open_gradients_;
   for (const std::size_t enough : few_first) {
     text = rounds ? beyond_rounding(rounded_, enough, 4, choices, found)
                   : difference_beyond_choices(expected_, found, choices.at_least(enough));
@@ -118,7 +118,7 @@ std::string Judge::verdict_of_bits(const History& without_passes, const History&
 std::string Judge::beyond_rounding(NoisyHistories& noisy, std::size_t enough, double places, NoisyHistories& choices,
                                    const History& found) {
   const std::string text = difference(expected_, found, noisy.at_least(enough), places);
-  if (text.empty() || !shows_open_slopes_) return text;
+  if (text.empty() || !shows_open_gradients_) return text;
   return difference(expected_, found, noisy.at_least(enough), places, choices.at_least(enough));
 }
 

@@ -13,11 +13,11 @@ namespace tyto::fuzz {
 class NoisyHistories {
  public:
   enum class Kind {
-    rounded,   // as kernels round
-    resloped,  // open slopes alone
-    resigned,  // open slopes and signs alone
-    summed,    // as operators are off that round once an operation and add in any order
-    computed,  // as operators of another device may be off
+    rounded,         // as kernels round
+    open_gradients,  // open gradients alone
+    resigned,        // open gradients and signs alone
+    summed,          // as operators are off that round once an operation and add in any order
+    computed,        // as operators of another device may be off
   };
 
   NoisyHistories(const Trial& trial, const Material& material, std::size_t runs, Kind kind, bool alike = true)
@@ -55,7 +55,7 @@ class Judge {
   // Histories: nearly always few explain what there is to explain.
   static constexpr std::size_t few_first[] = {6, 30, 150};
 
-  // What neither rounding explains nor, behind regions, slopes that are open.
+  // What neither rounding explains nor, behind regions, gradients that are open.
   std::string beyond_rounding(NoisyHistories& noisy, std::size_t enough, double places, NoisyHistories& choices,
                               const History& found);
 
@@ -65,9 +65,9 @@ class Judge {
   Excuses excuses_;
   bool adds_up_;
   bool shows_open_signs_;
-  bool shows_open_slopes_;
+  bool shows_open_gradients_;
   NoisyHistories rounded_;
-  NoisyHistories resloped_;
+  NoisyHistories open_gradients_;
   NoisyHistories resigned_;
   NoisyHistories summed_;
   NoisyHistories computed_;

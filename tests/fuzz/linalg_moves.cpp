@@ -27,7 +27,7 @@ Tensor<M> symmetric(const Tensor<M>& x) {
   return x + matrix_transpose(x);
 }
 
-/// Matrices whose eigenvalues and singular values lie apart: the slope of a vector divides by their differences, so
+/// Matrices whose eigenvalues and singular values lie apart: the gradient of a vector divides by their differences, so
 /// that rounding decides where two are equal. The diagonal rises by more than the rest of two rows can make up for.
 template <class M>
 Tensor<M> graded(Drawing<M>& d, const Shape& shape, DType dtype) {
@@ -43,7 +43,7 @@ Tensor<M> factorise(Drawing<M>& d) {
   const DType dtype = d.dice().of({DType::f32, DType::f64});
   switch (d.dice().below(7)) {
     case 0: return linalg::cholesky(symmetric(regular(d, size, dtype)), d.dice().one_in(2));
-    case 1: return abs(linalg::qr(graded(d, {size + 1, size}, dtype)).r);  // its slope divides by the diagonal
+    case 1: return abs(linalg::qr(graded(d, {size + 1, size}, dtype)).r);  // its gradient divides by the diagonal
     case 2: return linalg::eigvalsh(symmetric(graded(d, {size, size}, dtype)));
     case 3: return linalg::svdvals(graded(d, {size, 3}, dtype));
     case 4: return linalg::det(regular(d, size, dtype));

@@ -72,9 +72,9 @@ List<M> some_carries(Drawing<M>& d) {
   return carries;
 }
 
-/// The results, which give `from` slopes of zero beside those that they hang on.
+/// The results, which give `from` gradients of zero beside those that they hang on.
 template <class M>
-List<M> with_zero_slopes(const List<M>& results, const List<M>& from) {
+List<M> with_zero_gradients(const List<M>& results, const List<M>& from) {
   List<M> linked;
   for (const Tensor<M>& result : results) {
     List<M> operands{result};
@@ -82,20 +82,20 @@ List<M> with_zero_slopes(const List<M>& results, const List<M>& from) {
       if (is_floating(x.dtype())) operands.push_back(x);
     }
     const auto link = custom_gradient<Tensor<M>>([](const List<M>& in) { return in[0]; },
-                                                 [](const List<M>& in, const Tensor<M>&, const Tensor<M>& slope) {
-                                                   List<M> slopes{slope};
+                                                 [](const List<M>& in, const Tensor<M>&, const Tensor<M>& gradient) {
+                                                   List<M> gradients{gradient};
                                                    for (std::size_t i = 1; i < in.size(); ++i) {
-                                                     slopes.push_back(zeros_like(in[i]));
+                                                     gradients.push_back(zeros_like(in[i]));
                                                    }
-                                                   return slopes;
+                                                   return gradients;
                                                  });
     linked.push_back(is_floating(result.dtype()) ? link(operands) : result);
   }
   return linked;
 }
 
-/// One of the results of a loop. Where `open`, what the loop was given and all of its results have slopes of zero, as
-/// a graph gives them to what no iteration used and to carries that nothing reads after the last one.
+/// One of the results of a loop. Where `open`, what the loop was given and all of its results have gradients of zero,
+/// as a graph gives them to what no iteration used and to carries that nothing reads after the last one.
 template <class M>
 Tensor<M> first_of(Drawing<M>& d, const List<M>& results, bool open, const List<M>& given) {
   d.note_border(results);
@@ -103,7 +103,7 @@ Tensor<M> first_of(Drawing<M>& d, const List<M>& results, bool open, const List<
   if (!open) return d.perturbed(chosen);
   List<M> from = results;
   from.insert(from.end(), given.begin(), given.end());
-  return d.perturbed(with_zero_slopes<M>({chosen}, from)[0]);
+  return d.perturbed(with_zero_gradients<M>({chosen}, from)[0]);
 }
 
 template <class M>
@@ -123,14 +123,14 @@ Tensor<M> counted_loop(Drawing<M>& d) {
   const bool known = d.dice().one_in(2);
   const Count upper = known ? Count(trips) : Count(number<M>(trips));
   const std::int64_t most = d.depth() > 0 ? 6 : 0;
-  const bool open = d.gives_open_slopes();
+  const bool open = d.gives_open_gradients();
   const auto result = fori_loop(0, upper, init,
                                 [&](const Tensor<M>& i, const List<M>& carries) {
                                   List<M> leaves{captured, cast(i, DType::f32)};
                                   leaves.insert(leaves.end(), carries.begin(), carries.end());
                                   Drawing<M> inner = body.run(d, leaves);
                                   const List<M> next = next_of(inner, carries, from);
-                                  return open && !known ? with_zero_slopes(next, leaves) : next;
+                                  return open && !known ? with_zero_gradients(next, leaves) : next;
                                 },
                                 {.most = most});
   List<M> given;
@@ -151,14 +151,14 @@ Tensor<M> tested_loop(Drawing<M>& d) {
   const std::int64_t trips = d.dice().between(0, 5);
   // What stands inside of something else may be part of what a gradient is taken of.
   const std::int64_t most = d.depth() > 0 || d.dice().one_in(2) ? d.dice().between(1, 6) : 0;
-  const bool open = d.gives_open_slopes();
+  const bool open = d.gives_open_gradients();
   using State = std::pair<Tensor<M>, List<M>>;
   const State last = while_loop(
       State(number<M>(0), init), [&](const State& s) { return s.first < trips; },
       [&](const State& s) {
         Drawing<M> inner = body.run(d, s.second);
         const List<M> next = next_of(inner, s.second, from);
-        return State(s.first + 1, open ? with_zero_slopes(next, s.second) : next);
+        return State(s.first + 1, open ? with_zero_gradients(next, s.second) : next);
       },
       {.most = most});
   return first_of(d, last.second, open, init);
@@ -177,13 +177,13 @@ Tensor<M> scanned(Drawing<M>& d) {
   const Tensor<M> captured = d.any();
   const bool carries_out = d.dice().one_in(3);
   const bool stops = d.dice().one_in(3);
-  const bool open = d.gives_open_slopes();
+  const bool open = d.gives_open_gradients();
   const auto step = [&](const List<M>& carries, const Tensor<M>& row) {
     List<M> leaves{captured, row};
     leaves.insert(leaves.end(), carries.begin(), carries.end());
     Drawing<M> inner = body.run(d, leaves);
     List<M> next = next_of(inner, carries, from);
-    if (open && stops) next = with_zero_slopes(next, leaves);
+    if (open && stops) next = with_zero_gradients(next, leaves);
     return std::pair(next, carries_out ? next[0] : inner.tensors().back());
   };
   List<M> results, given;
@@ -220,7 +220,7 @@ Tensor<M> branched(Drawing<M>& d) {
   const std::int64_t arms = d.dice().between(1, 4);
   for (std::int64_t i = 0; i < arms; ++i) bodies.emplace_back(d);
   const std::int64_t passing = d.dice().below(2 * arms);  // an arm that gives back what it takes, or none
-  const bool open = d.gives_open_slopes();
+  const bool open = d.gives_open_gradients();
   using Arm = std::function<Tensor<M>()>;
   std::vector<Arm> functions;
   for (std::int64_t i = 0; i < arms; ++i) {
@@ -237,10 +237,10 @@ Tensor<M> branched(Drawing<M>& d) {
   const bool tested = arms == 2 && d.dice().one_in(2);
   const Tensor<M> made = tested ? cond(index == 0, functions[0], functions[1]) : switch_case(index, functions);
   d.note_border({made});
-  return d.perturbed(open ? with_zero_slopes<M>({made}, {captured, x})[0] : made);
+  return d.perturbed(open ? with_zero_gradients<M>({made}, {captured, x})[0] : made);
 }
 
-// Numbers that a smooth loop keeps finite. Where a branch is not taken, a graph multiplies the slope 0 by what eager
+// Numbers that a smooth loop keeps finite. Where a branch is not taken, a graph multiplies the gradient 0 by what eager
 // mode never works out, so that infinities and NaN in there would differ.
 template <class M>
 Tensor<M> moderate(Drawing<M>& d, const Shape& shape) {
@@ -250,7 +250,7 @@ Tensor<M> moderate(Drawing<M>& d, const Shape& shape) {
 
 // The gradient of a loop over smooth moves with respect to its carry, its rows and what it captures.
 template <class M>
-Tensor<M> loop_slope(Drawing<M>& d) {
+Tensor<M> loop_gradient(Drawing<M>& d) {
   if (d.depth() >= 1) return d.any();
   const SequenceAsBefore sequence;
   const Shape shape{d.dice().between(1, 4)};
@@ -276,15 +276,15 @@ Tensor<M> loop_slope(Drawing<M>& d) {
         State(h, number<M>(wanted)), stack, {.reverse = reverse});
     return sum(last.first * weights) + sum(ys);
   };
-  const auto slopes = value_and_grad(loss, {0, 1, 2})(x, w, xs).second;
+  const auto gradients = value_and_grad(loss, {0, 1, 2})(x, w, xs).second;
   // A graph adds zeros where eager mode has nothing to add, so the sign of a zero is left open (docs/semantics.md).
-  const Tensor<M> slope = slopes[static_cast<std::size_t>(wanted)];
-  return where(slope == 0, 0.0, slope);
+  const Tensor<M> gradient = gradients[static_cast<std::size_t>(wanted)];
+  return where(gradient == 0, 0.0, gradient);
 }
 
 }  // namespace
 
 TYTO_FUZZ_MOVES(region_moves, {"counted_loop", 5, counted_loop<M>}, {"tested_loop", 4, tested_loop<M>},
-                {"scanned", 6, scanned<M>}, {"branched", 6, branched<M>}, {"loop_slope", 3, loop_slope<M>})
+                {"scanned", 6, scanned<M>}, {"branched", 6, branched<M>}, {"loop_gradient", 3, loop_gradient<M>})
 
 }  // namespace tyto::fuzz

@@ -15,7 +15,7 @@ namespace tyto::fuzz {
 /// How much a way of running may change.
 enum class Faith {
   plan,      // nothing: bit for bit what the graph without passes gives
-  all,       // nothing but slopes of zero behind regions: the same kernels get the same numbers
+  all,       // nothing but gradients of zero behind regions: the same kernels get the same numbers
   bits,      // also signs that IEEE 754 leaves open
              // (where views cross the borders of regions, `all` what `layout` may, and `bits` is told from there on)
   layout,    // the order in which products and sums add, where operands come to lie otherwise

@@ -25,7 +25,7 @@ struct TrialCount {
   std::size_t nodes = 0;            ///< recorded
   std::size_t refused = 0;          ///< moves that the library refused, in both modes alike
   std::size_t within_rounding = 0;  ///< results that differed from eager mode's, by no more than rounding explains
-  std::size_t by_choices = 0;       ///< results to be equal that differed where a sign or slope that is open was seen
+  std::size_t by_choices = 0;  ///< results to be equal that differed where a sign or gradient that is open was seen
   std::vector<std::size_t> operators = {};            ///< times recorded, by OpId
   std::map<std::string, std::size_t> rules = {};      ///< rewrite rules, and how often they fired
   std::map<std::string, std::size_t> fallbacks = {};  ///< operators that another device left to the CPU, and how often

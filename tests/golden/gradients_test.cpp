@@ -115,23 +115,23 @@ Function<M> elementwise(OpId op, std::size_t operands, const Tensor<M>& conditio
 }
 
 /// Derivative of f's only result with respect to operand `which`, place by place, and whether f is smooth there.
-struct Slope {
+struct Gradient {
   std::vector<double> value;
   std::vector<bool> smooth;
 };
-Slope slope_of(const Function<Eager>& f, const Tensors<Eager>& x, std::size_t which) {
+Gradient gradient_of(const Function<Eager>& f, const Tensors<Eager>& x, std::size_t which) {
   const auto along = [&](double t) {
     Tensors<Eager> there = x;
     there[which] = there[which] + t;
     return cast(f(there).at(0), DType::f64).to_vector<double>();
   };
-  Slope slope{derivatives(along, step), {}};
+  Gradient gradient{derivatives(along, step), {}};
   const std::vector<double> half = derivatives(along, step / 2);
   // Where a kink or a jump lies among the points, two widths disagree.
   for (std::size_t i = 0; i < half.size(); ++i) {
-    slope.smooth.push_back(std::abs(half[i] - slope.value[i]) <= 1e-6 * (1 + std::abs(half[i])));
+    gradient.smooth.push_back(std::abs(half[i] - gradient.value[i]) <= 1e-6 * (1 + std::abs(half[i])));
   }
-  return slope;
+  return gradient;
 }
 
 /// Holds every partial derivative of a function that works element by element against differences.
@@ -139,13 +139,13 @@ void check_everywhere(const std::string& name, const Both& f, const Tensors<Eage
   const std::vector<Array> found = [&] {
     std::vector<Array> arrays;
     const Tensors<Eager> ones = {ones_like(x[0])};
-    const Both slopes{gradients_of(f.eager, ones), gradients_of(f.lazy, to_lazy(ones))};
-    for (const Tensor<Eager>& each : slopes.eager(x)) arrays.push_back(array_of(each));
-    for (const Tensor<Eager>& each : compiled(slopes.lazy, x)) arrays.push_back(array_of(each));
+    const Both gradients{gradients_of(f.eager, ones), gradients_of(f.lazy, to_lazy(ones))};
+    for (const Tensor<Eager>& each : gradients.eager(x)) arrays.push_back(array_of(each));
+    for (const Tensor<Eager>& each : compiled(gradients.lazy, x)) arrays.push_back(array_of(each));
     return arrays;
   }();
   for (std::size_t which = 0; which < x.size(); ++which) {
-    const Slope want = slope_of(f.eager, x, which);
+    const Gradient want = gradient_of(f.eager, x, which);
     const auto smooth = std::count(want.smooth.begin(), want.smooth.end(), true);
     CHECK_MESSAGE(2 * smooth > x[0].size(), name, " is smooth at no more than ", smooth, " places");
     for (const std::size_t mode : {0, 1}) {
@@ -198,13 +198,13 @@ TEST_CASE("gradients of element-wise operators are their derivatives, and so are
     check_everywhere(name, f, x, def.gradient == nullptr);
     note(f.lazy, x);
     const Tensors<Eager> ones = {ones_like(x[0])};
-    const Both slopes{gradients_of(f.eager, ones), gradients_of(f.lazy, to_lazy(ones))};
+    const Both gradients{gradients_of(f.eager, ones), gradients_of(f.lazy, to_lazy(ones))};
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto one_of = [i](const auto& several) {
         return [several, i](const auto& given) { return std::decay_t<decltype(given)>{several(given).at(i)}; };
       };
       check_everywhere(name + "'s gradient for operand " + std::to_string(i),
-                       {one_of(slopes.eager), one_of(slopes.lazy)}, x, false);
+                       {one_of(gradients.eager), one_of(gradients.lazy)}, x, false);
     }
   }
 }
@@ -214,7 +214,7 @@ TEST_CASE("gradients of the other operators are their derivatives in the goldens
   std::set<OpId> known;
   for (const Case& one : committed().cases()) {
     if (one.gradients.empty() || one.family == "elementwise") continue;
-    // Its slope jumps wherever a place crosses an element; the goldens hold its gradients.
+    // Its derivative jumps wherever a place crosses an element; the goldens hold its gradients.
     if (one.op == "grid_sample") continue;
     std::string signature = one.op + one.arguments.dump();
     for (const Array* input : one.inputs) {
@@ -240,14 +240,14 @@ TEST_CASE("gradients of the other operators are their derivatives in the goldens
       brings_news(f.lazy, inputs, news);
       // Of the square, so that the gradient's own operators depend on x as well; and further as long as each gradient
       // is made of operators not seen before.
-      Both slopes{squares(f.eager), squares(f.lazy)};
+      Both gradients{squares(f.eager), squares(f.lazy)};
       std::string name = one.id;
       for (int order = 1; order <= 4; ++order) {
-        const Tensors<Eager> weights = random_like(slopes.eager(inputs), dice);
-        slopes = {gradients_of(slopes.eager, weights), gradients_of(slopes.lazy, to_lazy(weights))};
+        const Tensors<Eager> weights = random_like(gradients.eager(inputs), dice);
+        gradients = {gradients_of(gradients.eager, weights), gradients_of(gradients.lazy, to_lazy(weights))};
         name += "'s gradient";
-        if (!brings_news(slopes.lazy, inputs, news) && order > 1) break;
-        if (!check_along_directions(name, slopes, inputs, dice)) return false;
+        if (!brings_news(gradients.lazy, inputs, news) && order > 1) break;
+        if (!check_along_directions(name, gradients, inputs, dice)) return false;
       }
       return true;
     };

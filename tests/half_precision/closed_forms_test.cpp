@@ -52,10 +52,10 @@ TEST_CASE_TEMPLATE("norms of f16 are finite where their squares are not", M, Eag
   check(grad([](const T& v) { return linalg::norm(v); })(x), {0.6, 0.8});
   check(grad([](const T& v) { return linalg::vector_norm(v, 3); })(x), {0.4448590, 0.7908604});
   // The second derivative along (1, 0): (1 - u u^T) / 500.
-  const auto slope = [](const T& v) {
+  const auto gradient = [](const T& v) {
     return sum(grad([](const T& w) { return linalg::norm(w); })(v) * f16<M>({1, 0}));
   };
-  check(grad(slope)(x), {0.00128, -0.00096});
+  check(grad(gradient)(x), {0.00128, -0.00096});
 }
 
 TEST_CASE_TEMPLATE("averages, angles and pools of f16 are finite where their sums are not", M, Eager, Lazy) {
@@ -131,8 +131,8 @@ TEST_CASE("a graph reads f16 as f32 on the way: no copy of an operand in f32 is 
   CHECK(planned(nn::LayerNorm({.shape = {columns}})(x)) < bytes + few);
   CHECK(planned(distributions::Normal<T>{y, 2.0}.log_prob(x)) < bytes + few);
   CHECK(planned(nn::clip_by_global_norm(std::vector<T>{x, y}, 1)[0]) < bytes + few);
-  const auto slope = [&](const T& v) { return linalg::norm(v); };
-  CHECK(planned(grad(slope)(x)) < bytes + few);
+  const auto gradient = [&](const T& v) { return linalg::norm(v); };
+  CHECK(planned(grad(gradient)(x)) < bytes + few);
 }
 
 bool has_opencl() {

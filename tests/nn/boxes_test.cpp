@@ -287,8 +287,8 @@ TEST_CASE_TEMPLATE("regions of a pyramid are those of the level that each box na
   };
   const auto in_all = [&](const std::vector<T>& maps) { return roi_align(maps, boxes, images, levels, options); };
   CHECK(array_equal(in_all(pyramid), in_one(pyramid)));
-  const T slope = drawn({4, 2, 3, 3}, 3);
-  const auto expected = vjp(in_one, pyramid, slope).second, found = vjp(in_all, pyramid, slope).second;
+  const T gradient = drawn({4, 2, 3, 3}, 3);
+  const auto expected = vjp(in_one, pyramid, gradient).second, found = vjp(in_all, pyramid, gradient).second;
   for (std::size_t i = 0; i < 3; ++i) CHECK(allclose(found[i], expected[i], 1e-12, 1e-12));
   CHECK(message([&] {
           roi_align(pyramid, boxes, images, levels, {.size = {2, 3}, .scale = 0.5, .scales = {0.25, 0.125, 0.0625}});

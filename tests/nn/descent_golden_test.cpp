@@ -283,9 +283,9 @@ TEST_CASE_TEMPLATE("two half batches gathered make the update of a whole one", M
     Descent descent = sgd({.rate = 0.1});
     GradientSum gradients;
     auto gather = compile([&](T in) {
-      auto [loss, slopes] =
+      auto [loss, found] =
           value_and_grad([&](const T& rows) { return mean(square(matmul(rows, w))); }, std::vector{w})(in);
-      gradients.add(slopes);
+      gradients.add(found);
       return loss;
     });
     for (int round = 0; round < 3; ++round) {

@@ -118,7 +118,7 @@ TEST_CASE("schedules are as exact as parameters of f64") {
 
 TEST_CASE("LAMB takes the step of Adam where the parameter or the step has no length") {
   // Steps of a sign each, as the means are corrected: of length root 2 beside parameters of length 0, then 0.1 root 2.
-  const auto steps = []<class M>(std::type_identity<M>, std::vector<double> first, std::vector<double> slopes) {
+  const auto steps = []<class M>(std::type_identity<M>, std::vector<double> first, std::vector<double> gradients) {
     using T = Tensor<M>;
     const T w = T::variable(T::from(first, {2}), "w");
     Descent descent = lamb({.rate = 0.1, .epsilon = 0});
@@ -128,15 +128,15 @@ TEST_CASE("LAMB takes the step of Adam where the parameter or the step has no le
     });
     std::vector<std::vector<double>> seen;
     for (int i = 0; i < 2; ++i) {
-      step(T::from(slopes, {2}));
+      step(T::from(gradients, {2}));
       seen.push_back((w + 0).template to_vector<double>());
     }
     return seen;
   };
-  const auto check_steps = [&](std::vector<double> first, std::vector<double> slopes, std::vector<double> after_one,
+  const auto check_steps = [&](std::vector<double> first, std::vector<double> gradients, std::vector<double> after_one,
                                std::vector<double> after_two) {
     for (const auto& seen :
-         {steps(std::type_identity<Eager>(), first, slopes), steps(std::type_identity<Lazy>(), first, slopes)}) {
+         {steps(std::type_identity<Eager>(), first, gradients), steps(std::type_identity<Lazy>(), first, gradients)}) {
       check_near(seen[0], after_one, 1e-12);
       check_near(seen[1], after_two, 1e-12);
     }

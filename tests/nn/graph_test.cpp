@@ -64,7 +64,7 @@ TEST_CASE("what a graph computes of parameters alone follows them as well") {
   };
   const auto [loss, gradients] = value_and_grad(objective, training.layer.parameters())(training.x);
   const std::vector<float> losses = Training::losses(training.graph(loss, gradients), training.x, loss);
-  CHECK(losses[0] == doctest::Approx(11));                  // 9 + 1 + 1, slopes 8 and 14
+  CHECK(losses[0] == doctest::Approx(11));                  // 9 + 1 + 1, gradients 8 and 14
   CHECK(losses[1] == doctest::Approx(1.44 + 0.36 + 0.09));  // the weights are 0.6 and 0.3
 }
 

@@ -79,8 +79,8 @@ void check_module(const std::string& name, const Module& module, const Call<M>& 
     for (const Named<Tensor<Any>>& state : module.named_states()) {
       before.push_back({state.name, copy(stop_gradient(state.value))});
     }
-    const auto slope = value_and_grad(objective)(x).second[0];
-    check_near(slope, golden("gradient_x"), "the gradient of x");
+    const auto gradient = value_and_grad(objective)(x).second[0];
+    check_near(gradient, golden("gradient_x"), "the gradient of x");
     std::size_t i = 0;
     for (const Named<Tensor<Any>>& state : module.named_states()) assign(state.value, before[i++].value);
   }

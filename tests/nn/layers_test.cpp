@@ -198,17 +198,17 @@ TEST_CASE_TEMPLATE(
     }
     CHECK(apart < 1.63 / std::sqrt(static_cast<double>(count)));
   };
-  const auto slope_and_value = [&](const Layer& layer) {
+  const auto gradient_and_value = [&](const Layer& layer) {
     const auto both = value_and_grad([&](const T& in) {
       const T y = layer(in, training);
       return std::pair(sum(y), y);
     })(x);
     return std::pair(both.second[0], both.first.second);
   };
-  const auto [slope, noisy] = slope_and_value(GaussianNoise(0.5));
+  const auto [gradient, noisy] = gradient_and_value(GaussianNoise(0.5));
   check_normal(noisy, 3, 0.5);
-  CHECK(slope.template to_vector<double>() == std::vector<double>(count, 1.0));
-  const auto [factors, multiplied] = slope_and_value(GaussianDropout(0.2));
+  CHECK(gradient.template to_vector<double>() == std::vector<double>(count, 1.0));
+  const auto [factors, multiplied] = gradient_and_value(GaussianDropout(0.2));
   check_normal(multiplied, 3, 3 * std::sqrt(0.2 / 0.8));
   check_normal(factors, 1, std::sqrt(0.2 / 0.8));
   CHECK(array_equal(multiplied, 3.0 * factors));
@@ -268,9 +268,9 @@ TEST_CASE_TEMPLATE("a pooled norm of squares is curved where an element is zero"
   const PowerPool pool(2, 2);
   const auto norm = [&](const T& x) { return sum(pool(x)); };
   const T x = reshape(T{0.0, 3.0, -4.0, 0.0}.astype(DType::f64), {1, 2, 2, 1});
-  const auto slope = [&](const T& v) { return sum(grad(norm)(v)(0, all, 0, 0) * T{1.0, 0.0}.astype(DType::f64)); };
+  const auto gradient = [&](const T& v) { return sum(grad(norm)(v)(0, all, 0, 0) * T{1.0, 0.0}.astype(DType::f64)); };
   // The norm r is 5: x / r by itself is 1 / r - x^2 / r^3, by another element -x y / r^3.
-  CHECK(grad(slope)(x).template to_vector<double>()[0] == doctest::Approx(0.2));
+  CHECK(grad(gradient)(x).template to_vector<double>()[0] == doctest::Approx(0.2));
 }
 
 TEST_CASE("layers refuse what does not fit, by name and shape") {

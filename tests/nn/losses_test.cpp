@@ -32,9 +32,9 @@ void check_loss(const std::string& name, const std::vector<const char*>& inputs,
     std::copy(in.begin(), in.end(), all.begin());
     return loss(all, Reduction::mean);
   };
-  const std::vector<T> slopes = vjp(of_predictions, predicted, T::ones({}, DType::f64)).second;
+  const std::vector<T> gradients = vjp(of_predictions, predicted, T::ones({}, DType::f64)).second;
   for (std::size_t i = 0; i < predictions; ++i) {
-    check_near(slopes[i], golden(std::string("gradient_") + inputs[i]), "the gradient");
+    check_near(gradients[i], golden(std::string("gradient_") + inputs[i]), "the gradient");
   }
 }
 
@@ -256,14 +256,14 @@ TEST_CASE_TEMPLATE("losses are curved where the prediction is the target", M, Ea
   using Numbers = std::vector<double>;
   const T x = T{0.5, -1.0, 2.0, -2.0}.astype(DType::f64), t = T{0.5, -1.0, 1.75, 3.0}.astype(DType::f64);
   const auto curvatures = [&](const auto& loss) {
-    const auto slope = [&](const T& v) { return sum(grad([&](const T& u) { return loss(u); })(v)); };
-    return grad(slope)(x).template to_vector<double>();
+    const auto gradient = [&](const T& v) { return sum(grad([&](const T& u) { return loss(u); })(v)); };
+    return grad(gradient)(x).template to_vector<double>();
   };
   CHECK(curvatures([&](const T& v) { return huber(v, t, 0.75, Reduction::sum); }) == Numbers{1, 1, 1, 0});
   CHECK(curvatures([&](const T& v) { return smooth_l1(v, t, 0.5, Reduction::sum); }) == Numbers{2, 2, 2, 0});
 }
 
-TEST_CASE_TEMPLATE("certain probabilities have slopes, flat where the logarithm is limited", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("certain probabilities have gradients, flat where the logarithm is limited", M, Eager, Lazy) {
   using T = Tensor<M>;
   using Numbers = std::vector<float>;
   const T t{1.0, 0.0, 0.0, 1.0};
@@ -292,16 +292,16 @@ TEST_CASE_TEMPLATE("a target below zero is no probability, and has no divergence
   CHECK(std::isnan(found[2]));
 }
 
-TEST_CASE_TEMPLATE("the distance of equal vectors has the slope zero in every norm", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("the distance of equal vectors has the gradient zero in every norm", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T a{{1.0, 2.0}, {3.0, 1.0}}, b{{1.0, 2.0}, {3.0, 3.0}};
   for (const double p : {1.0, 1.5, 2.0, 3.0, double(INFINITY)}) {
     CAPTURE(p);
     const auto total = [&](const T& x) { return sum(pairwise_distance(x, b, 0, p)); };
     CHECK(total(a).template item<float>() == doctest::Approx(2));
-    const std::vector<float> slopes = grad(total)(a).template to_vector<float>();
-    for (std::size_t i = 0; i < 3; ++i) CHECK(slopes[i] == 0);
-    CHECK(slopes[3] == doctest::Approx(-1));
+    const std::vector<float> gradients = grad(total)(a).template to_vector<float>();
+    for (std::size_t i = 0; i < 3; ++i) CHECK(gradients[i] == 0);
+    CHECK(gradients[3] == doctest::Approx(-1));
   }
 }
 

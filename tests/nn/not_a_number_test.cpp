@@ -90,12 +90,12 @@ TEST_CASE_TEMPLATE("activations keep NaN, and their gradients", M, Eager, Lazy) 
   CHECK(!std::isnan(gated[0]));
   CHECK(std::isnan(gated[1]));
   CHECK(std::isnan(numbers_of(glu(flip(rows)))[2]));
-  // Where it is shrunk or replaced, nothing goes back; of NaN the slope is one, as PyTorch's.
-  const auto slopes = [&](const std::function<T(const T&)>& f) {
+  // Where it is shrunk or replaced, nothing goes back; of NaN the gradient is one, as PyTorch's.
+  const auto gradients = [&](const std::function<T(const T&)>& f) {
     return numbers_of(tyto::grad([&](const T& x) { return sum(f(x)); })(T{NAN, 1.0, -0.25}));
   };
-  CHECK(slopes([](const T& x) { return hard_shrink(x); }) == std::vector<double>{1, 1, 0});
-  CHECK(slopes([](const T& x) { return threshold(x, 0, 5); }) == std::vector<double>{1, 1, 0});
+  CHECK(gradients([](const T& x) { return hard_shrink(x); }) == std::vector<double>{1, 1, 0});
+  CHECK(gradients([](const T& x) { return threshold(x, 0, 5); }) == std::vector<double>{1, 1, 0});
 }
 
 TEST_CASE_TEMPLATE("losses of NaN are NaN, whichever operand it is in", M, Eager, Lazy) {

@@ -73,9 +73,9 @@ TEST_CASE_TEMPLATE("gradients that overflow are not used, and the scale falls an
   Descent descent = sgd({.rate = 0.125});
   LossScale scale({.first = 8, .growth_interval = 3});
   auto step = compile([&](T gradient, T factor) {
-    auto [loss, slopes] =
+    auto [loss, found] =
         value_and_grad([&](const T& g) { return scale.scaled(sum(w * g * factor)); }, std::vector{w})(gradient);
-    scale.step(descent, std::vector{w}, slopes);
+    scale.step(descent, std::vector{w}, found);
     return loss;
   });
   const std::vector<double> scales = goldens::array<Eager>(file, "scale/scales").to_vector<double>();
@@ -137,8 +137,9 @@ TEST_CASE_TEMPLATE("a scale stops growing before it is infinite, as PyTorch's", 
   Descent descent = sgd({.rate = 0.5});
   LossScale scale({.first = 1e38, .growth = 2, .growth_interval = 1});
   for (int i = 1; i <= 4; ++i) {
-    auto [loss, slopes] = value_and_grad([&](const T& x) { return scale.scaled(sum(w * x)); }, std::vector{w})(T{1e-3});
-    scale.step(descent, std::vector{w}, slopes);
+    auto [loss, gradients] =
+        value_and_grad([&](const T& x) { return scale.scaled(sum(w * x)); }, std::vector{w})(T{1e-3});
+    scale.step(descent, std::vector{w}, gradients);
     CHECK(scale.current() == static_cast<double>(2e38f));
     CHECK(descent.count() == i);
   }

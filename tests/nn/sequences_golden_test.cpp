@@ -36,9 +36,11 @@ void check_states(const std::string& name, const Recurrent& layer, bool has_cell
     for (const T& result : results(in)) total = !total.defined() ? mean(square(result)) : total + mean(square(result));
     return total;
   };
-  const std::vector<T> slopes = vjp(loss, inputs, T::ones({}, f64)).second;
-  const std::vector<const char*> gradients{"gradient_x", "gradient_h", "gradient_c"};
-  for (std::size_t i = 0; i < slopes.size(); ++i) check_near(slopes[i], golden(gradients[i]), gradients[i]);
+  const std::vector<T> gradients = vjp(loss, inputs, T::ones({}, f64)).second;
+  const std::vector<const char*> gradient_names{"gradient_x", "gradient_h", "gradient_c"};
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    check_near(gradients[i], golden(gradient_names[i]), gradient_names[i]);
+  }
   const auto of_parameters = value_and_grad([&](const T&) { return loss(inputs); }, layer.parameters())(inputs[0]);
   NamedList<Tensor<Any>> named = layer.named_parameters();
   for (std::size_t i = 0; i < named.size(); ++i) named[i].value = of_parameters.second[i];
@@ -165,10 +167,10 @@ TEST_CASE_TEMPLATE("scaled dot-product attention gives PyTorch's values and grad
     const std::vector<T> inputs{given("q"), given("k"), given("v")};
     check_near(attend(inputs), golden("y"), "the result");
     const auto loss = [&](const std::vector<T>& in) { return mean(square(attend(in))); };
-    const std::vector<T> slopes = vjp(loss, inputs, T::ones({}, f64)).second;
-    check_near(slopes[0], golden("gradient_q"), "the gradient of queries");
-    check_near(slopes[1], golden("gradient_k"), "the gradient of keys");
-    check_near(slopes[2], golden("gradient_v"), "the gradient of values");
+    const std::vector<T> gradients = vjp(loss, inputs, T::ones({}, f64)).second;
+    check_near(gradients[0], golden("gradient_q"), "the gradient of queries");
+    check_near(gradients[1], golden("gradient_k"), "the gradient of keys");
+    check_near(gradients[2], golden("gradient_v"), "the gradient of values");
   }
 }
 

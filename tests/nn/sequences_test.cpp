@@ -33,12 +33,12 @@ TEST_CASE("a recurrent layer is recorded once, however long the sequence is") {
   const LSTM lstm({.in = 3, .hidden = 4, .layers = 2, .bidirectional = true});
   const auto nodes = [&](std::int64_t length) {
     auto loss = compile([&](Tensor<Lazy> x) { return sum(square(lstm(x))); });
-    auto slope =
+    auto gradient =
         compile([&](Tensor<Lazy> x) { return grad([&](Tensor<Lazy> in) { return sum(square(lstm(in))); })(x); });
     const Tensor<Lazy> x = Tensor<Lazy>::ones({2, length, 3});
     loss(x);
-    slope(x);
-    return std::pair(loss.report().passes.nodes_before, slope.report().passes.nodes_before);
+    gradient(x);
+    return std::pair(loss.report().passes.nodes_before, gradient.report().passes.nodes_before);
   };
   CHECK(nodes(3) == nodes(30));
 }
@@ -111,8 +111,8 @@ TEST_CASE_TEMPLATE("a query that may look nowhere gives zeros and finite gradien
   const T mask{{false, false}, {true, false}};
   const auto attend = [&](const T& x) { return scaled_dot_product_attention(x, x, x, {.mask = mask}); };
   CHECK(attend(q).template to_vector<float>() == std::vector<float>{0, 0, 0, 1, 1, 1});
-  const T slope = grad([&](const T& x) { return sum(square(attend(x))); })(q);
-  CHECK(bool(all(isfinite(slope))));
+  const T gradient = grad([&](const T& x) { return sum(square(attend(x))); })(q);
+  CHECK(bool(all(isfinite(gradient))));
 }
 
 TEST_CASE_TEMPLATE("the row of the padding index is not trained", M, Eager, Lazy) {
@@ -142,12 +142,12 @@ TEST_CASE_TEMPLATE("long rows of an embedding are shortened for good in training
   near(rows(), {3, 4, 3, 4, 60, 80});
   // Looked up twice in one objective, the second time from what the first one left.
   const auto twice = [&](const T& i) { return sum(embedding(i, training)) + sum(embedding(i, training)); };
-  const std::vector<Tensor<M>> slopes = [&] {
+  const std::vector<Tensor<M>> gradients = [&] {
     std::vector<Tensor<M>> list;
     for (const auto& each : value_and_grad(twice, embedding.parameters())(T{2}).second) list.emplace_back(each.value());
     return list;
   }();
-  CHECK(slopes[0].template to_vector<float>() == std::vector<float>{0, 0, 0, 0, 2, 2});
+  CHECK(gradients[0].template to_vector<float>() == std::vector<float>{0, 0, 0, 0, 2, 2});
   near(rows(), {3, 4, 3, 4, 3, 4});
 }
 
@@ -155,12 +155,12 @@ TEST_CASE_TEMPLATE("of equal largest elements of a bag the first is trained", M,
   using T = Tensor<M>;
   const EmbeddingBag bag({.count = 3, .features = 2, .mode = BagMode::max});
   assign(bag.weight, Tensor<Any>(T{{1.0, 5.0}, {1.0, 3.0}, {0.0, 5.0}}.value()));
-  const auto slope = [&](const auto& objective, const T& indices) {
+  const auto gradient = [&](const auto& objective, const T& indices) {
     return value_and_grad(objective, bag.parameters())(indices).second[0].template to_vector<float>();
   };
-  CHECK(slope([&](const T& i) { return sum(bag(i)); }, T{{1, 0, 2}, {2, 0, 1}}) ==
+  CHECK(gradient([&](const T& i) { return sum(bag(i)); }, T{{1, 0, 2}, {2, 0, 1}}) ==
         std::vector<float>{1, 1, 1, 0, 0, 1});
-  CHECK(slope(
+  CHECK(gradient(
             [&](const T& i) {
               return sum(bag(i, {.offsets = T{0, 3, 3}}));
             },

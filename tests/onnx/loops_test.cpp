@@ -78,8 +78,8 @@ TEST_CASE("a model with a loop can be saved as a graph, and has gradients where 
 
   OnnxModel<L> cube = read<L>(growth(), {.bind = {{"n", Tensor<Any>::full({}, 3, DType::i64)}}});
   const L x{1.0, 2.0, 3.0};
-  const L slope = grad([&](L a) { return sum(cube({{"x", x}, {"a", a}})["y"]); })(L{2.0, 1.0, 3.0});
-  CHECK(slope.to_vector<float>() == std::vector<float>{12, 6, 81});
+  const L gradient = grad([&](L a) { return sum(cube({{"x", x}, {"a", a}})["y"]); })(L{2.0, 1.0, 3.0});
+  CHECK(gradient.to_vector<float>() == std::vector<float>{12, 6, 81});
 }
 
 BOTH_MODES("rows of a loop are as many as it ran, also none") {

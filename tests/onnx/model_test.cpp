@@ -282,8 +282,8 @@ TEST_CASE("a model in a compiled function is a part of its graph, and has gradie
                                   .inputs = {value("x", {"n"})},
                                   .outputs = {value("y", {"n"})},
                                   .initialisers = {raw_tensor<float>("w", {1}, {0.5F})}}));
-  auto slope = compile([&](L x) { return grad([&](L in) { return sum(f({{"x", in}})["y"]); })(x); });
-  CHECK(slope(L{1.0, 2.0, 3.0}).to_vector<float>() == std::vector<float>{1, 2, 3});
+  auto gradient = compile([&](L x) { return grad([&](L in) { return sum(f({{"x", in}})["y"]); })(x); });
+  CHECK(gradient(L{1.0, 2.0, 3.0}).to_vector<float>() == std::vector<float>{1, 2, 3});
 }
 
 TEST_CASE("a model as a graph can be saved, and needs every shape") {

@@ -121,14 +121,14 @@ TEST_CASE("trees are planned in one segment, without allocations, and saved as o
   CHECK(y[0].value.to_vector<float>() == std::vector<float>{10, 20, 10});
 }
 
-TEST_CASE("what trees say does not change with their input, so it has no slope") {
+TEST_CASE("what trees say does not change with their input, so it has no gradient") {
   for (const bool compiled : {false, true}) {
     OnnxModel<Tensor<Lazy>> regressor = read<Tensor<Lazy>>(Regressor().bytes());
-    const auto slope = [&](Tensor<Lazy> x) {
+    const auto gradient = [&](Tensor<Lazy> x) {
       return grad([&](Tensor<Lazy> in) { return sum(regressor({{"x", in}})[0].value * 3.0 + sum(in * 2.0)); })(x);
     };
     const Tensor<Lazy> x = Tensor<Lazy>::from(std::vector<float>{0, 1}, {1, 2});
-    CHECK((compiled ? compile(slope)(x) : slope(x)).to_vector<float>() == std::vector<float>{2, 2});
+    CHECK((compiled ? compile(gradient)(x) : gradient(x)).to_vector<float>() == std::vector<float>{2, 2});
   }
 }
 

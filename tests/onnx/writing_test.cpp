@@ -187,11 +187,11 @@ TEST_CASE("second gradients of pools come back from ONNX as they were") {
   seed(6);
   const Tensor<Eager> given = Tensor<Eager>::normal({2, 6, 5, 3}), direction = Tensor<Eager>::normal({2, 6, 5, 3});
   const L u = L::from(direction.to_vector<float>(), direction.shape());
-  const auto slope = [&](const L& weights) {
+  const auto gradient = [&](const L& weights) {
     const auto pooled = [&](const L& in) { return sum(max_pool(in, {3, 2}, {.stride = 2, .padding = 1}) * weights); };
     return sum(value_and_grad(pooled)(x).second[0] * u);
   };
-  check_written("pick", x, given, {value_and_grad(slope)(L::ones({2, 3, 3, 3})).second[0]});
+  check_written("pick", x, given, {value_and_grad(gradient)(L::ones({2, 3, 3, 3})).second[0]});
 }
 
 TEST_CASE("what ONNX has no words for is named before anything is written") {
@@ -242,8 +242,8 @@ TEST_CASE("loops and branches come back from ONNX as they were") {
   }));
   check_written("branches", x, given, chosen);
 
-  auto [loss, slopes] = value_and_grad([&](const L& in) { return sum(square(scan(step, start, in).second)); })(x);
-  check_written("gradient_of_scan", x, given, {loss, slopes[0]});
+  auto [loss, gradients] = value_and_grad([&](const L& in) { return sum(square(scan(step, start, in).second)); })(x);
+  check_written("gradient_of_scan", x, given, {loss, gradients[0]});
 }
 
 TEST_CASE("weights of few bits are written as they are, also within a loop, and read without being written out") {

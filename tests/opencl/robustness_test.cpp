@@ -48,9 +48,9 @@ Work training_step(bool profiled = false) {
   const L weights = L::variable(ramp<L>({8, 6}, 0.3f), "weights");
   auto step = std::make_shared<Compiled<std::function<L(L, L)>>>(compile(std::function<L(L, L)>([=](L x, L at) {
     const auto loss = [&](const L& w) { return mean(square(tanh(matmul(x, w)))); };
-    const L slope = grad(loss)(weights);
+    const L gradient = grad(loss)(weights);
     const L before = take(sum(weights, 1), at);
-    assign(weights, weights - 0.5 * slope);
+    assign(weights, weights - 0.5 * gradient);
     return before;
   })));
   return [=] {

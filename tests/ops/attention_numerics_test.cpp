@@ -311,8 +311,8 @@ TEST_CASE_TEMPLATE("a NaN or an infinity behind the causal diagonal reaches neit
         if (row >= n.queries) continue;
         // Keys behind the query's row are not seen by it, and other queries do not see it.
         const Gradients by_query = gradients<M>(attend, with_row(q, row, poison), k, v, g);
-        const Gradients by_slope = gradients<M>(attend, q, k, v, with_row(g, row, poison));
-        for (const Gradients* each : {&by_query, &by_slope}) {
+        const Gradients by_gradient = gradients<M>(attend, q, k, v, with_row(g, row, poison));
+        for (const Gradients* each : {&by_query, &by_gradient}) {
           CHECK(rows_equal(each->by_k, clean.by_k, row + 1, n.keys));
           CHECK(rows_equal(each->by_v, clean.by_v, row + 1, n.keys));
           CHECK(rows_equal(each->by_q, clean.by_q, 0, row));

@@ -257,7 +257,7 @@ TEST_CASE_TEMPLATE("gradients of attention are those of its formula, the second 
     const Tensor seen = Tensor::tri(4, 5, 0, DType::boolean);
     return matmul(softmax(where(seen, scores, -std::numeric_limits<double>::infinity()), -1), c);
   };
-  const auto slopes = [&](const auto& f) {
+  const auto with_gradients = [&](const auto& f) {
     return [&f](Tensor a, Tensor b, Tensor c, Tensor d) {
       const auto loss = [&f](Tensor a1, Tensor b1, Tensor c1, Tensor d1) { return sum(sin(f(a1, b1, c1, d1))); };
       const auto [value, gradients] = value_and_grad(loss, four)(a, b, c, d);
@@ -266,8 +266,8 @@ TEST_CASE_TEMPLATE("gradients of attention are those of its formula, the second 
       return total;
     };
   };
-  const auto [y, first] = value_and_grad(slopes(fused), four)(q, k, v, bias);
-  const auto [want, wanted] = value_and_grad(slopes(written), four)(q, k, v, bias);
+  const auto [y, first] = value_and_grad(with_gradients(fused), four)(q, k, v, bias);
+  const auto [want, wanted] = value_and_grad(with_gradients(written), four)(q, k, v, bias);
   CHECK(allclose(y, want, 1e-10, 1e-12));
   for (std::size_t i = 0; i < 4; ++i) {
     CAPTURE(i);

@@ -156,19 +156,19 @@ BOTH_MODES("gradients of a real objective are those of its parts") {
     return sum(square(abs(w)) + real(w * conj(z)));
   };
   const T z = some<T>().astype(DType::c128);
-  const tyto_test::Numbers slopes = tyto_test::finite_differences<T>(
+  const tyto_test::Numbers gradients = tyto_test::finite_differences<T>(
       [&](const T& parts) { return objective(view_as_complex(parts)); }, tyto_test::numbers(view_as_real(z)), {3, 2});
   const tyto_test::Numbers found = tyto_test::numbers(view_as_real(grad(objective)(z)));
-  REQUIRE(found.size() == slopes.size());
-  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(slopes[i]).epsilon(1e-7));
+  REQUIRE(found.size() == gradients.size());
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == doctest::Approx(gradients[i]).epsilon(1e-7));
 }
 
 BOTH_MODES("a real operand gets the real part of its gradient") {
   using T = Tensor<Mode>;
   const T z = some<T>();
-  const T slope = grad([&](const T& x) { return sum(real(x * z)); })(T{1.0, 2.0, 3.0});
-  CHECK(slope.dtype() == DType::f32);
-  CHECK(tyto_test::numbers(slope) == tyto_test::Numbers{1, 3, -2});
+  const T gradient = grad([&](const T& x) { return sum(real(x * z)); })(T{1.0, 2.0, 3.0});
+  CHECK(gradient.dtype() == DType::f32);
+  CHECK(tyto_test::numbers(gradient) == tyto_test::Numbers{1, 3, -2});
 }
 
 TEST_CASE("complex chains compiled and saved give what eager mode gives, bit for bit") {
@@ -361,9 +361,9 @@ BOTH_MODES("the exponential of a complex matrix is SciPy's and its gradient PyTo
       linalg::expm(a),
       {{0.96096326, 0.27648098}, {0.65057497, -0.07073963}, {-0.45465887, -0.08608862}, {0.87487464, 0.73113985}});
   const T weights = of<T>({{1, 2}, {0, -1}, {0.5, 0}, {2, -1}}, {2, 2});
-  const T slope = grad([&](const T& x) { return sum(real(linalg::expm(x) * weights)); })(a);
+  const T gradient = grad([&](const T& x) { return sum(real(linalg::expm(x) * weights)); })(a);
   const T expected = of<T>({{0.2447, -2.0119}, {-0.1859, 1.3468}, {1.5319, -0.4083}, {2.3462, -0.0803}}, {2, 2});
-  CHECK(allclose(slope, expected, 0, 1e-4));
+  CHECK(allclose(gradient, expected, 0, 1e-4));
   CHECK(linalg::expm(a.astype(DType::c64)).dtype() == DType::c64);
   CHECK_THROWS_WITH_AS((void)linalg::expm(of<T>({1.0, 2.0}, {1, 2})),
                        "expm: matrices must be square, not of shape (1,2)", ShapeError);
@@ -376,7 +376,7 @@ BOTH_MODES("rows of complex numbers are divided by what their elements sum up to
     const T once = z / (sum(abs(z), -1, true) + 1);
     return once / (sum(abs(once), -1, true) + 1);
   });
-  auto slopes = compile([](T z) { return grad([](const T& x) { return sum(max(abs(x), -1)); })(z); });
+  auto gradients = compile([](T z) { return grad([](const T& x) { return sum(max(abs(x), -1)); })(z); });
   for (const std::int64_t length : {5, 16, 17, 40, 300, 20000}) {
     for (const std::int64_t rows : {1, 3, 40}) {
       if (rows * length > 100'000) continue;
@@ -388,9 +388,9 @@ BOTH_MODES("rows of complex numbers are divided by what their elements sum up to
       const double total = 2.5 * static_cast<double>(length) * static_cast<double>(length + 1);
       CHECK(allclose(divided(z), multiples * (std::complex<double>(3, 4) / total), 1e-12, 0));
       CHECK(allclose(twice(z), multiples * (std::complex<double>(3, 4) / (2 * total + 1)), 1e-12, 0));
-      // The slope of the largest size is its direction.
+      // The gradient of the largest size is its direction.
       const T largest = equal(multiples, static_cast<double>(length)).astype(DType::f64);
-      CHECK(allclose(slopes(z), largest * (0.6 + 0.8i), 1e-12, 1e-15));
+      CHECK(allclose(gradients(z), largest * (0.6 + 0.8i), 1e-12, 1e-15));
     }
   }
 }

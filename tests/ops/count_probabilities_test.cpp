@@ -124,7 +124,7 @@ TEST_CASE_TEMPLATE("integers are exact whatever their type, and parameters that 
 TEST_CASE_TEMPLATE("probabilities of counts are differentiated in all real operands, at their ends too", M, Eager,
                    Lazy) {
   using T = Tensor<M>;
-  const auto slope = [](const char* name, const auto& f, double at, double expected, double relative = 1e-9) {
+  const auto gradient = [](const char* name, const auto& f, double at, double expected, double relative = 1e-9) {
     CAPTURE(name);
     CAPTURE(at);
     const T p = T::full({}, at, DType::f64);
@@ -133,42 +133,42 @@ TEST_CASE_TEMPLATE("probabilities of counts are differentiated in all real opera
   };
   const auto differences = [&](const char* name, const auto& f, double at, double h) {
     const auto value = [&](double x) { return sum(f(T::full({}, x, DType::f64))).template item<double>(); };
-    slope(name, f, at, (8 * (value(at + h) - value(at - h)) - (value(at + 2 * h) - value(at - 2 * h))) / (12 * h),
-          1e-6);
+    gradient(name, f, at, (8 * (value(at + h) - value(at - h)) - (value(at + 2 * h) - value(at - 2 * h))) / (12 * h),
+             1e-6);
   };
   // k / p - (n - k) / (1 - p).
-  slope(
+  gradient(
       "p",
       [](const T& p) {
         return d::Binomial<T>{0x1p50, p}.log_prob(reals<T>({half + 1e7}));
       },
       0.5, 4e7);
-  slope(
+  gradient(
       "p of none",
       [](const T& p) {
         return d::Binomial<T>{5, p}.log_prob(reals<T>({0}));
       },
       0.25, -5 / 0.75);
-  slope(
+  gradient(
       "p of all",
       [](const T& p) {
         return d::Binomial<T>{5, p}.log_prob(reals<T>({5}));
       },
       0.25, 5 / 0.25);
   // k / rate - 1.
-  slope(
+  gradient(
       "rate", [](const T& r) { return d::Poisson<T>{r}.log_prob(reals<T>({1e15 + 3e7})); }, 1e15, 3e-8);
-  slope(
+  gradient(
       "rate of none", [](const T& r) { return d::Poisson<T>{r}.log_prob(reals<T>({0})); }, 2.0, -1.0);
   // 1 / n + ... + 1 / (n - k + 1) + log(1 - p).
   const double last = std::log(0.75);
-  slope(
+  gradient(
       "n",
       [](const T& n) {
         return d::Binomial<T>{n, 0.25}.log_prob(reals<T>({2}));
       },
       5.0, 1 / 5.0 + 1 / 4.0 + last);
-  slope(
+  gradient(
       "n of all",
       [](const T& n) {
         return d::Binomial<T>{n, 0.25}.log_prob(reals<T>({3}));
@@ -176,9 +176,9 @@ TEST_CASE_TEMPLATE("probabilities of counts are differentiated in all real opera
       3.0, 1 / 3.0 + 1 / 2.0 + 1 + last);
   // log(rate) - digamma(k + 1), with Euler's constant.
   const double euler = 0.57721566490153286;
-  slope(
+  gradient(
       "k of 0", [](const T& k) { return d::Poisson<T>{2.0}.log_prob(k); }, 0.0, std::log(2.0) + euler);
-  slope(
+  gradient(
       "k of 1", [](const T& k) { return d::Poisson<T>{2.0}.log_prob(k); }, 1.0, std::log(2.0) + euler - 1);
   differences(
       "r",

@@ -164,18 +164,18 @@ TEST_CASE_TEMPLATE("at the edge of a support the density is its limit", M, Eager
     check(d::NoncentralF<T>{2.0, 5.0, 1.0}, 0, -0.5);
     check(d::NoncentralF<T>{3.0, 5.0, 1.0}, 0, -infinity);
   }
-  const auto slope = [](const auto& distribution, double x) {
+  const auto gradient = [](const auto& distribution, double x) {
     return grad([&](const T& v) { return distribution.log_prob(v); })(T::full({}, x, DType::f64))
         .template item<double>();
   };
-  CHECK(slope(d::Gamma<T>{1.0, 2.0}, 0) == -2);
-  CHECK(slope(d::ChiSquared<T>{2.0}, 0) == -0.5);
-  CHECK(slope(d::Weibull<T>{1.0, 2.0}, 0) == -0.5);
-  CHECK(slope(d::Power<T>{1.0}, 0) == 0);
-  CHECK(slope(d::Beta<T>{1.0, 1.0}, 0) == 0);
-  CHECK(slope(d::Beta<T>{1.0, 3.0}, 0) == doctest::Approx(-2));
-  CHECK(slope(d::Beta<T>{2.0, 1.0}, 1) == doctest::Approx(1));
-  CHECK(slope(d::FisherF<T>{2.0, 4.0}, 0) == doctest::Approx(-1.5));
+  CHECK(gradient(d::Gamma<T>{1.0, 2.0}, 0) == -2);
+  CHECK(gradient(d::ChiSquared<T>{2.0}, 0) == -0.5);
+  CHECK(gradient(d::Weibull<T>{1.0, 2.0}, 0) == -0.5);
+  CHECK(gradient(d::Power<T>{1.0}, 0) == 0);
+  CHECK(gradient(d::Beta<T>{1.0, 1.0}, 0) == 0);
+  CHECK(gradient(d::Beta<T>{1.0, 3.0}, 0) == doctest::Approx(-2));
+  CHECK(gradient(d::Beta<T>{2.0, 1.0}, 1) == doctest::Approx(1));
+  CHECK(gradient(d::FisherF<T>{2.0, 4.0}, 0) == doctest::Approx(-1.5));
 }
 
 TEST_CASE_TEMPLATE("heavy tails keep what is above them, in f32 too", M, Eager, Lazy) {
@@ -188,28 +188,28 @@ TEST_CASE_TEMPLATE("heavy tails keep what is above them, in f32 too", M, Eager, 
   CHECK(std::abs(far - 0.86769935642442658) < 1e-14);
   CHECK(d::Cauchy<T>{}.cdf(T{-1e8f}).template item<float>() == doctest::Approx(3.1830988618379068e-9).epsilon(2e-7));
   CHECK(d::Cauchy<T>{}.cdf(T::full({}, 0.0, DType::f64)).template item<double>() == 0.5);
-  const T slope = grad([](const T& x) { return d::Cauchy<T>{}.cdf(x); })(T::full({}, 0.0, DType::f64));
-  CHECK(slope.template item<double>() == doctest::Approx(0.31830988618379067));
+  const T gradient = grad([](const T& x) { return d::Cauchy<T>{}.cdf(x); })(T::full({}, 0.0, DType::f64));
+  CHECK(gradient.template item<double>() == doctest::Approx(0.31830988618379067));
   // mpmath's; the squares of these are beyond f32.
   CHECK(d::Cauchy<T>{}.log_prob(T{1e30f}).template item<float>() == doctest::Approx(-139.299835496).epsilon(1e-7));
   CHECK(d::Cauchy<T>{1.0, 2.0}.log_prob(T{-3e25f}).template item<float>() ==
         doctest::Approx(-117.778061922).epsilon(1e-7));
 }
 
-TEST_CASE_TEMPLATE("the double exponential keeps its lower tail, and its slope is the density", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("the double exponential keeps its lower tail, and its gradient is the density", M, Eager, Lazy) {
   using T = Tensor<M>;
   const d::Laplace<T> laplace{0.5, 1.5};
   const T x = T{-1049.5, -59.5, 0.5, 0.75, 5.0}.astype(DType::f64);
   // exp(-|x - 0.5| / 1.5) is twice the tail, and three times the density.
   const std::vector<double> below = laplace.cdf(x).template to_vector<double>();
-  const std::vector<double> slopes =
+  const std::vector<double> gradients =
       grad([&](const T& v) { return sum(laplace.cdf(v)); })(x).template to_vector<double>();
   const std::vector<double> distances{700, 40, 0, 1.0 / 6, 3};
   for (std::size_t i = 0; i < distances.size(); ++i) {
     CAPTURE(i);
     const double tail = std::exp(-distances[i]) / 2;
     CHECK(below[i] == doctest::Approx(i < 2 ? tail : 1 - tail).epsilon(1e-12));
-    CHECK(slopes[i] == doctest::Approx(tail / 1.5).epsilon(1e-12));
+    CHECK(gradients[i] == doctest::Approx(tail / 1.5).epsilon(1e-12));
   }
 }
 
@@ -236,8 +236,8 @@ TEST_CASE_TEMPLATE("Student's t of many degrees of freedom is the normal, in f32
     }
   }
   const d::StudentT<T> t{4.0, 0.0, 1.0};
-  const T slope = grad([&](const T& x) { return t.cdf(x); })(T::full({}, 0.0, DType::f64));
-  CHECK(slope.template item<double>() == doctest::Approx(0.375).epsilon(1e-12));
+  const T gradient = grad([&](const T& x) { return t.cdf(x); })(T::full({}, 0.0, DType::f64));
+  CHECK(gradient.template item<double>() == doctest::Approx(0.375).epsilon(1e-12));
   // Of Gamma, Beta and FisherF too, whose densities are made of the same differences.
   const auto check = [](const T& found, double expected) {
     CHECK(found.template item<float>() == doctest::Approx(expected).epsilon(1e-6));
@@ -278,7 +278,7 @@ TEST_CASE_TEMPLATE("noncentral distributions are right up to their limit and NaN
   }
 }
 
-TEST_CASE("the slope of the circular distribution function is the density, at the mean too") {
+TEST_CASE("the gradient of the circular distribution function is the density, at the mean too") {
   using T = Tensor<Eager>;
   for (const double x : {-2.0, 0.25, 0.5, 0.75, 3.0}) {
     const auto at = [](double value) { return T::full({1}, value, DType::f64); };

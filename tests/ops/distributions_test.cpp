@@ -329,30 +329,30 @@ TEST_CASE_TEMPLATE("vectors of counts add up, and have the moments of theirs", M
 TEST_CASE_TEMPLATE("densities are differentiated in their parameters and in what they are asked of", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x = T{0.4, 1.3, 2.2}.astype(DType::f64);
-  const auto slope = [&](const auto& f, double at) {
+  const auto gradient = [&](const auto& f, double at) {
     const T p = T::full({}, at, DType::f64);
     const double got = grad([&](const T& v) { return sum(f(v)); })(p).template item<double>();
     const double h = 1e-5;
     const double want = (sum(f(p + h)).template item<double>() - sum(f(p - h)).template item<double>()) / (2 * h);
     CHECK(got == doctest::Approx(want).epsilon(1e-6));
   };
-  slope([&](const T& v) { return d::Normal<T>{v, 1.5}.log_prob(x); }, 0.7);
-  slope([&](const T& v) { return d::Normal<T>{0.5, v}.cdf(x); }, 0.7);
-  slope([&](const T& v) { return d::Gamma<T>{v, 2.0}.log_prob(x); }, 1.7);
-  slope([&](const T& v) { return d::Gamma<T>{v, 2.0}.cdf(x); }, 1.7);
-  slope([&](const T& v) { return d::Gamma<T>{1.7, v}.cdf(x); }, 2.0);
-  slope([&](const T& v) { return d::Beta<T>{v, 2.0}.cdf(x / 3); }, 1.4);
-  slope([&](const T& v) { return d::StudentT<T>{v, 0.0, 1.0}.log_prob(x); }, 3.0);
-  slope([&](const T& v) { return d::Poisson<T>{v}.log_prob(T{0, 2, 5}); }, 2.5);
-  slope([&](const T& v) { return d::Wald<T>{v, 2.0}.cdf(x); }, 1.3);
-  slope([&](const T& v) { return d::Triangular<T>{0.0, v, 3.0}.cdf(x); }, 1.0);
-  slope([&](const T& v) { return d::VonMises<T>{0.3, v}.log_prob(x); }, 2.5);
-  slope([&](const T& v) { return d::VonMises<T>{v, 2.0}.cdf(x); }, 0.4);
-  slope([&](const T& v) { return d::NoncentralChiSquared<T>{2.5, v}.log_prob(x); }, 3.5);
-  slope([&](const T& v) { return d::NoncentralChiSquared<T>{v, 3.0}.cdf(x); }, 3.5);
-  slope([&](const T& v) { return d::NoncentralF<T>{3.0, 7.0, v}.cdf(x); }, 2.5);
-  slope([&](const T& v) { return d::Zipf<T>{v}.log_prob(T{1, 2, 5}); }, 2.5);
-  slope([&](const T& v) { return d::LogSeries<T>{v}.cdf(T{1, 2, 5}); }, 0.6);
+  gradient([&](const T& v) { return d::Normal<T>{v, 1.5}.log_prob(x); }, 0.7);
+  gradient([&](const T& v) { return d::Normal<T>{0.5, v}.cdf(x); }, 0.7);
+  gradient([&](const T& v) { return d::Gamma<T>{v, 2.0}.log_prob(x); }, 1.7);
+  gradient([&](const T& v) { return d::Gamma<T>{v, 2.0}.cdf(x); }, 1.7);
+  gradient([&](const T& v) { return d::Gamma<T>{1.7, v}.cdf(x); }, 2.0);
+  gradient([&](const T& v) { return d::Beta<T>{v, 2.0}.cdf(x / 3); }, 1.4);
+  gradient([&](const T& v) { return d::StudentT<T>{v, 0.0, 1.0}.log_prob(x); }, 3.0);
+  gradient([&](const T& v) { return d::Poisson<T>{v}.log_prob(T{0, 2, 5}); }, 2.5);
+  gradient([&](const T& v) { return d::Wald<T>{v, 2.0}.cdf(x); }, 1.3);
+  gradient([&](const T& v) { return d::Triangular<T>{0.0, v, 3.0}.cdf(x); }, 1.0);
+  gradient([&](const T& v) { return d::VonMises<T>{0.3, v}.log_prob(x); }, 2.5);
+  gradient([&](const T& v) { return d::VonMises<T>{v, 2.0}.cdf(x); }, 0.4);
+  gradient([&](const T& v) { return d::NoncentralChiSquared<T>{2.5, v}.log_prob(x); }, 3.5);
+  gradient([&](const T& v) { return d::NoncentralChiSquared<T>{v, 3.0}.cdf(x); }, 3.5);
+  gradient([&](const T& v) { return d::NoncentralF<T>{3.0, 7.0, v}.cdf(x); }, 2.5);
+  gradient([&](const T& v) { return d::Zipf<T>{v}.log_prob(T{1, 2, 5}); }, 2.5);
+  gradient([&](const T& v) { return d::LogSeries<T>{v}.cdf(T{1, 2, 5}); }, 0.6);
   const T density = grad([](const T& v) { return sum(gammainc(T(ones_like(v) * 2.5), v)); })(x);
   CHECK(allclose(density, exp(d::Gamma<T>{2.5, 1.0}.log_prob(x)), 1e-10));
   const T beta = grad([](const T& v) { return sum(betainc(T(ones_like(v) * 2.0), 3.0, v)); })(x / 3);

@@ -110,7 +110,7 @@ TEST_CASE("incomplete functions of large parameters are the same in f32, in comp
   }
 }
 
-TEST_CASE_TEMPLATE("slopes of incomplete functions are densities, at the mean too", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("gradients of incomplete functions are densities, at the mean too", M, Eager, Lazy) {
   using T = Tensor<M>;
   struct Row {
     double a, b, x, density;
@@ -121,16 +121,16 @@ TEST_CASE_TEMPLATE("slopes of incomplete functions are densities, at the mean to
                                          {2e7, 3e7, 0.40012, 1284.8360909801141},
                                          {40, 40, 0.5, 7.114230301912578}}) {
     CAPTURE(a);
-    const T slope = grad([&](const T& y) { return betainc(scalar<T>(a), scalar<T>(b), y); })(scalar<T>(x));
-    CHECK(std::abs(slope.template item<double>() / density - 1) < 1e-11);
+    const T gradient = grad([&](const T& y) { return betainc(scalar<T>(a), scalar<T>(b), y); })(scalar<T>(x));
+    CHECK(std::abs(gradient.template item<double>() / density - 1) < 1e-11);
   }
   for (const auto& [a, b, x, density] : {Row{1e6, 0, 1001000, 0.00024180950473148183},
                                          {1e9, 0, 999950000, 3.6144779724570993e-6},
                                          {2.5, 0, 7, 0.012704263325999477},
                                          {1e4, 0, 1e4, 0.0039893895589628256}}) {
     CAPTURE(a);
-    const T slope = grad([&](const T& y) { return gammainc(scalar<T>(a), y); })(scalar<T>(x));
-    CHECK(std::abs(slope.template item<double>() / density - 1) < 1e-11);
+    const T gradient = grad([&](const T& y) { return gammainc(scalar<T>(a), y); })(scalar<T>(x));
+    CHECK(std::abs(gradient.template item<double>() / density - 1) < 1e-11);
   }
   // In the parameters, against differences.
   const auto by_a = [](const T& a) { return betainc(a, scalar<T>(900), scalar<T>(0.52)); };

@@ -135,7 +135,7 @@ TEST_CASE_TEMPLATE("second derivatives of products at places are the products of
   };
   for (const Factors& factors : cases) {
     CAPTURE(factors);
-    Factors slopes, curvatures;
+    Factors gradients, curvatures;
     const auto product_without = [&](std::size_t i, std::size_t j) {
       double product = weights[place[i]];
       for (std::size_t k = 0; k < factors.size(); ++k)
@@ -143,13 +143,13 @@ TEST_CASE_TEMPLATE("second derivatives of products at places are the products of
       return product;
     };
     for (std::size_t i = 0; i < factors.size(); ++i) {
-      slopes.push_back(product_without(i, i));
+      gradients.push_back(product_without(i, i));
       for (std::size_t j = 0; j < factors.size(); ++j) {
         curvatures.push_back(i == j || place[i] != place[j] ? 0 : product_without(i, j));
       }
     }
     const T x = T::from(factors, {10});
-    CHECK(tyto::allclose(tyto::grad(f)(x), T::from(slopes, {10}), 1e-14, 0));
+    CHECK(tyto::allclose(tyto::grad(f)(x), T::from(gradients, {10}), 1e-14, 0));
     CHECK(tyto::allclose(tyto::hessian(f)(x), T::from(curvatures, {10, 10}), 1e-13, 1e-13));
   }
 }

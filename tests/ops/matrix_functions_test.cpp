@@ -98,8 +98,8 @@ BOTH_MODES("sines of small matrices lose no digits") {
     CHECK(linalg::sinhm(T::full({1, 1}, x, DType::f64)).template item<double>() ==
           doctest::Approx(std::sinh(x)).epsilon(1e-14));
   }
-  const auto slope = tyto::grad([](T at) { return sum(linalg::sinhm(at)); })(T::full({1, 1}, 300.0, DType::f64));
-  CHECK(slope.template item<double>() == doctest::Approx(std::cosh(300.0)));
+  const auto gradient = tyto::grad([](T at) { return sum(linalg::sinhm(at)); })(T::full({1, 1}, 300.0, DType::f64));
+  CHECK(gradient.template item<double>() == doctest::Approx(std::cosh(300.0)));
 }
 
 TEST_CASE("a large negative number has no real root") {

@@ -28,7 +28,7 @@ void check_gradient(const std::string& name, const Call<T>& f, const std::vector
       in[i] = x;
       return objective(in);
     };
-    const T slope = tyto::grad(alone)(at[i]);
+    const T gradient = tyto::grad(alone)(at[i]);
     const DType type = at[i].dtype();
     const T re = T::normal(at[i].shape(), {.dtype = DType::f64, .key = tyto::Key{i, 5}});
     const T direction = tyto::is_complex(type)
@@ -36,7 +36,7 @@ void check_gradient(const std::string& name, const Call<T>& f, const std::vector
                             : re;
     const double step = 1e-5;
     const double there = (alone(at[i] + step * direction) - alone(at[i] - step * direction)).template item<double>();
-    const T product = tyto::is_complex(type) ? real(conj(slope) * direction) : slope * direction;
+    const T product = tyto::is_complex(type) ? real(conj(gradient) * direction) : gradient * direction;
     const double expected = there / (2 * step), found = sum(product).template item<double>();
     CHECK(std::abs(found - expected) < tolerance * std::max(1.0, std::abs(expected)));
   }
@@ -87,14 +87,14 @@ BOTH_MODES("second gradients of equations, roots and Riccati's equations are tho
     std::vector<T> operands;
     for (const Given& m : each.operands) operands.push_back(tensor_of<T>(m, DType::f64));
     const Call<T>& f = calls<T>().at(name);
-    const Call<T> slope = [&](const std::vector<T>& x) {
+    const Call<T> gradient = [&](const std::vector<T>& x) {
       return tyto::grad([&](const T& first) {
         std::vector<T> in = x;
         in[0] = first;
         return sum(sin(f(in)));
       })(x[0]);
     };
-    check_gradient<T>(name, slope, operands, 2e-5);
+    check_gradient<T>(name, gradient, operands, 2e-5);
   }
 }
 

@@ -112,12 +112,12 @@ TEST_CASE_TEMPLATE("the gradient of a running extreme goes to the place that gav
 TEST_CASE_TEMPLATE("the gradient of a running extreme goes to the NaN that it has been since", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x{1.0, std::nan(""), 3.0, 2.0}, weights{1.0, 10.0, 100.0, 1000.0};
-  const auto slopes = [&](const auto& f) {
+  const auto gradients = [&](const auto& f) {
     return grad([&](const T& v) { return sum(f(v) * weights); })(x).template to_vector<double>();
   };
-  CHECK(slopes([](const T& v) { return cummax(v, 0); }) == Numbers{1, 1110, 0, 0});
-  CHECK(slopes([](const T& v) { return cummin(v, 0); }) == Numbers{1, 1110, 0, 0});
-  CHECK(slopes([](const T& v) { return cummax(v, 0, true); }) == Numbers{0, 11, 100, 1000});
+  CHECK(gradients([](const T& v) { return cummax(v, 0); }) == Numbers{1, 1110, 0, 0});
+  CHECK(gradients([](const T& v) { return cummin(v, 0); }) == Numbers{1, 1110, 0, 0});
+  CHECK(gradients([](const T& v) { return cummax(v, 0, true); }) == Numbers{0, 11, 100, 1000});
 }
 
 TEST_CASE_TEMPLATE("scan and fold run a user's function along an axis", M, Eager, Lazy) {

@@ -22,8 +22,8 @@ template <class T>
 void check_cofactors(const T& matrix, const T& cofactors, double tolerance) {
   for (const DType type : {DType::f32, DType::f64}) {
     CAPTURE(type);
-    const T slope = grad([](const T& a) { return linalg::det(a); })(matrix.astype(type));
-    CHECK(allclose(slope.astype(DType::f64), cofactors.astype(DType::f64), 0,
+    const T gradient = grad([](const T& a) { return linalg::det(a); })(matrix.astype(type));
+    CHECK(allclose(gradient.astype(DType::f64), cofactors.astype(DType::f64), 0,
                    type == DType::f64 ? tolerance : tolerance * 1e9));
   }
 }
@@ -73,7 +73,7 @@ BOTH_MODES("of a complex matrix of rank n - 1 the cofactors are conjugated") {
   using T = Tensor<Mode>;
   // {{1, i}, {i, -1}}, whose cofactors are {{-1, -i}, {-i, 1}}.
   const T re{{1.0, 0.0}, {0.0, -1.0}}, im{{0.0, 1.0}, {1.0, 0.0}};
-  const T slope = grad([](const T& a) { return real(linalg::det(a)); })(complex(re, im).astype(DType::c128));
-  CHECK(allclose(real(slope), T{{-1.0, 0.0}, {0.0, 1.0}}.astype(DType::f64), 0, 1e-15));
-  CHECK(allclose(imag(slope), T{{0.0, 1.0}, {1.0, 0.0}}.astype(DType::f64), 0, 1e-15));
+  const T gradient = grad([](const T& a) { return real(linalg::det(a)); })(complex(re, im).astype(DType::c128));
+  CHECK(allclose(real(gradient), T{{-1.0, 0.0}, {0.0, 1.0}}.astype(DType::f64), 0, 1e-15));
+  CHECK(allclose(imag(gradient), T{{0.0, 1.0}, {1.0, 0.0}}.astype(DType::f64), 0, 1e-15));
 }

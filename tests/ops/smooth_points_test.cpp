@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Slopes of first and second order at points where formulas change, against their values by hand.
+// Gradients of first and second order at points where formulas change, against their values by hand.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ TEST_CASE("the Bessel function i0 is curved at zero") {
   CHECK(first(f, -1) == doctest::Approx(-0.5651591039924851));  // -i1(1)
 }
 
-TEST_CASE("the Bessel function i0 and its slope are finite as long as f64 has them, and infinite beyond") {
+TEST_CASE("the Bessel function i0 and its gradient are finite as long as f64 has them, and infinite beyond") {
   const auto f = [](const T& x) { return i0(x); };
   // mpmath's i0 and i1.
   CHECK(f(at(712)).item<double>() == doctest::Approx(2.468411057762752e307).epsilon(1e-12));
@@ -70,9 +70,9 @@ TEST_CASE("the Bessel function i0 and its slope are finite as long as f64 has th
   }
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     CAPTURE(type);
-    const auto slope = [&](const T& x) { return grad([](const T& v) { return sum(i0(v)); })(x.astype(type)); };
+    const auto gradient = [&](const T& x) { return grad([](const T& v) { return sum(i0(v)); })(x.astype(type)); };
     const std::vector<double> found =
-        slope(T{100.0, -100.0, 1001.0, -1001.0, 1.0}).astype(DType::f64).to_vector<double>();
+        gradient(T{100.0, -100.0, 1001.0, -1001.0, 1.0}).astype(DType::f64).to_vector<double>();
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(found[i] == (i % 2 == 0 ? 1 : -1) * std::numeric_limits<double>::infinity());
     }
@@ -97,7 +97,7 @@ TEST_CASE("logaddexp2 is curved where its operands are equal") {
   }
 }
 
-TEST_CASE("probabilities of 0 and 1 have slopes where they are possible") {
+TEST_CASE("probabilities of 0 and 1 have gradients where they are possible") {
   namespace d = distributions;
   const auto bernoulli = [](double x) { return [x](const T& p) { return d::Bernoulli<T>{p}.log_prob(at(x)); }; };
   CHECK(first(bernoulli(1), 1) == 1);
@@ -125,10 +125,10 @@ TEST_CASE(
                               {1, -1.8378770664093455, -1, 0},
                               {1.001, -1.8388770662428038, -0.99999950049975, 0.00099850099999925087},
                               {4, -3.9779432299056163, -0.47058823529411765, 0.10380622837370242}};
-  for (const auto& [x, value, slope, curvature] : points) {
+  for (const auto& [x, value, gradient, curvature] : points) {
     CAPTURE(x);
     CHECK(std::abs(f(at(x)).item<double>() - value) < 1e-15);
-    CHECK(std::abs(first(f, x) - slope) < 1e-15);
+    CHECK(std::abs(first(f, x) - gradient) < 1e-15);
     CHECK(std::abs(second(f, x) - curvature) < 2e-15);
   }
   CHECK(first(f, 1e200) == doctest::Approx(-2e-200));
@@ -165,8 +165,8 @@ TEST_CASE_TEMPLATE("norms of complex numbers are curved where an element is zero
     CAPTURE(along);
     const auto both = [&](const X& x) { return concat({along ? complex(x, zero) : complex(zero, x), other}); };
     const auto curvature = [&](const auto& norm) {
-      const auto slope = [&](const X& v) { return sum(grad([&](const X& x) { return norm(both(x)); })(v)); };
-      return grad(slope)(zero).template item<double>();
+      const auto gradient = [&](const X& v) { return sum(grad([&](const X& x) { return norm(both(x)); })(v)); };
+      return grad(gradient)(zero).template item<double>();
     };
     CHECK(curvature([](const X& z) { return l2_norm(z); }) == doctest::Approx(0.2));
     CHECK(curvature([](const X& z) { return linalg::norm(z); }) == doctest::Approx(0.2));

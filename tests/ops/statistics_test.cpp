@@ -114,7 +114,7 @@ BOTH_MODES("sums of neighbours are those of each window, whatever its width and 
   CHECK(moving_sum(ones, 4095, 0).dtype() == DType::bf16);
 }
 
-BOTH_MODES("a median between two equal numbers has the slope of their mean") {
+BOTH_MODES("a median between two equal numbers has the gradient of their mean") {
   using T = tyto::Tensor<Mode>;
   const T x = T{1.0, 2.0, 2.0, 3.0}.astype(DType::f64);
   const Numbers halves{0, 0.5, 0.5, 0};
@@ -125,7 +125,7 @@ BOTH_MODES("a median between two equal numbers has the slope of their mean") {
   CHECK(median(T{1.0, infinity, infinity, infinity}).template item<double>() == infinity);
 }
 
-BOTH_MODES("fractions have the slope 1 and the sign of their number, also where there is none") {
+BOTH_MODES("fractions have the gradient 1 and the sign of their number, also where there is none") {
   using T = tyto::Tensor<Mode>;
   const T x = T{-2.0, -0.25, 0.0, 0.5, 1.0}.astype(DType::f64);
   CHECK(numbers(grad([](const T& v) { return sum(modf(v).first); })(x)) == Numbers{1, 1, 1, 1, 1});

@@ -173,8 +173,8 @@ TEST_CASE("a value that only later nodes read is not computed early and kept") {
   const Port x = s.input({4, 4});
   const Port bent = s.add(OpId::tanh, {s.add(OpId::multiply, {x, s.number(2)})});
   const Port product = s.add(OpId::matmul, {bent, bent});
-  const Port slope = s.add(OpId::subtract, {s.number(1), s.add(OpId::square, {bent})});
-  const core::Graph plain = s.graph({s.add(OpId::multiply, {product, slope})});
+  const Port gradient = s.add(OpId::subtract, {s.number(1), s.add(OpId::square, {bent})});
+  const core::Graph plain = s.graph({s.add(OpId::multiply, {product, gradient})});
   const core::Graph fused = optimiser::fuse(plain);
   REQUIRE(count(fused, OpId::fused) == 2);
   CHECK(core::to_string(program_of(fused, 0)) == "v0=multiply(x0,2); v1=tanh(v0) -> v1");
@@ -217,9 +217,9 @@ TEST_CASE("a mask is made when it can set its operand free, and beside its reade
     Sketch s;
     const Port x = s.input({4, 4});
     const Port y = s.add(OpId::matmul, {x, x});
-    const Port slope = kernels_between ? s.add(OpId::matmul, {x, s.add(OpId::matmul, {y, x})}) : x;
+    const Port gradient = kernels_between ? s.add(OpId::matmul, {x, s.add(OpId::matmul, {y, x})}) : x;
     const Port mask = s.add(OpId::greater, {y, s.number(0)});
-    const core::Graph plain = s.graph({s.add(OpId::where, {mask, slope, s.number(0)})});
+    const core::Graph plain = s.graph({s.add(OpId::where, {mask, gradient, s.number(0)})});
     const core::Graph fused = optimiser::fuse(plain);
     CHECK(count(fused, OpId::greater) == (kernels_between ? 1 : 0));
     check_same(plain, fused);

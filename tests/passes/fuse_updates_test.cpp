@@ -103,8 +103,8 @@ TEST_CASE("each update of descent is one node and takes no memory but for Adam's
     CAPTURE(std::string(each.name));
     const GraphReport report = trained<Lazy>(each.make(), DType::f32, "").report;
     CHECK(report.passes.fired("state_updates") == 2 * each.states);
-    // Two products, the first with its bias, loss, slope, two gradients' sums at most, an update of each parameter, the
-    // count of all updates; Adam's own count of each parameter.
+    // Two products, the first with its bias, loss, gradient, two gradients' sums at most, an update of each parameter,
+    // the count of all updates; Adam's own count of each parameter.
     CHECK(report.steps <= 8 + 2 * each.states);
     const std::size_t rates = std::string(each.name) == "adam" ? 2 * 64 : 0;
     CHECK(report.arena_bytes >= without_state);

@@ -186,9 +186,9 @@ BOTH_MODES("ngraph: what is not connected has a gradient of zero, and what is no
 BOTH_MODES("ngraph: the derivative of softmax, and cross-entropy of large numbers") {
   using T = tyto::Tensor<Mode>;
   const Numbers s{1 / (1 + std::exp(1.0)), 1 / (1 + std::exp(-1.0))};
-  const Numbers slope = numbers(tyto::grad([](T v) { return softmax(v, 0)(1); })(T{0.0, 1.0}.astype(DType::f64)));
-  CHECK(slope[0] == doctest::Approx(-s[0] * s[1]));
-  CHECK(slope[1] == doctest::Approx(s[0] * s[1]));
+  const Numbers gradient = numbers(tyto::grad([](T v) { return softmax(v, 0)(1); })(T{0.0, 1.0}.astype(DType::f64)));
+  CHECK(gradient[0] == doctest::Approx(-s[0] * s[1]));
+  CHECK(gradient[1] == doctest::Approx(s[0] * s[1]));
   const T logits{{1000.0, -1000.0, 0.0}};
   CHECK(numbers(cross_entropy(logits, T{1})) == Numbers{2000});
   CHECK(numbers(tyto::grad([](T v) { return cross_entropy(v, T{1}); })(logits)) == Numbers{1, -1, 0});
@@ -197,9 +197,9 @@ BOTH_MODES("ngraph: the derivative of softmax, and cross-entropy of large number
 BOTH_MODES("ngraph: the gradient of a product's sum") {
   using T = tyto::Tensor<Mode>;
   const T x{{1.0, 2.0}, {3.0, 4.0}}, y{{5.0}, {6.0}};
-  const auto slopes = tyto::value_and_grad([](T a, T b) { return matmul(a, b).sum(); }, {0, 1})(x, y).second;
-  CHECK(numbers(slopes[0]) == Numbers{5, 6, 5, 6});
-  CHECK(numbers(slopes[1]) == Numbers{4, 6});
+  const auto gradients = tyto::value_and_grad([](T a, T b) { return matmul(a, b).sum(); }, {0, 1})(x, y).second;
+  CHECK(numbers(gradients[0]) == Numbers{5, 6, 5, 6});
+  CHECK(numbers(gradients[1]) == Numbers{4, 6});
 }
 
 BOTH_MODES("ngraph: tensors without elements pass through every kind of operator") {

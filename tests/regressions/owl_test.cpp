@@ -431,9 +431,9 @@ TEST_CASE("owl: batches of seven out of twenty samples") {
   const Tensor inputs = number_grid(20, 1), targets = inputs * 2.0;
   const Tensor w = Tensor::variable(Tensor{0.0});
   auto step = tyto::compile([&](Tensor x, Tensor t) {
-    const auto [loss, slopes] =
+    const auto [loss, gradients] =
         value_and_grad([&](Tensor v) { return mean_squared_error(v * w, t); }, std::vector<Tensor>{w})(x);
-    assign(w, w - 0.001 * slopes[0]);
+    assign(w, w - 0.001 * gradients[0]);
     return loss;
   });
   tyto::nn::Batches<Tensor> batches(inputs, targets, {.size = 7, .shuffle = false});
@@ -494,7 +494,8 @@ TEST_CASE("owl: training stops when it is told to") {
 TEST_CASE("owl: Adam and decaying rates count the true number of updates in a compiled step") {
   const Tensor w = Tensor::variable(Tensor{1.0});
   tyto::nn::Descent adam = tyto::nn::adam({.rate = tyto::nn::inverse_decay(0.1, 1.0)});
-  auto step = tyto::compile([&](Tensor slope) { adam.update(std::vector<Tensor>{w}, std::vector<Tensor>{slope}); });
+  auto step =
+      tyto::compile([&](Tensor gradient) { adam.update(std::vector<Tensor>{w}, std::vector<Tensor>{gradient}); });
   // With a constant gradient the corrected means give a change of just the rate: 0.1 / (1 + n) at update n.
   double expected = 1;
   for (int n = 0; n < 4; ++n) {

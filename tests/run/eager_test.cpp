@@ -118,10 +118,10 @@ TEST_CASE("a result outlives the thread that computed it, and memory goes back w
 
 TEST_CASE("one number given twice stands for two inputs of a gradient") {
   const auto product = [](Tensor x, Tensor y) { return x * y; };
-  const auto [value, slopes] = tyto::value_and_grad(product, {0, 1})(Tensor(3.0), Tensor(3.0));
+  const auto [value, gradients] = tyto::value_and_grad(product, {0, 1})(Tensor(3.0), Tensor(3.0));
   CHECK(value.item<float>() == 9.0f);
-  CHECK(slopes[0].item<float>() == 3.0f);
-  CHECK(slopes[1].item<float>() == 3.0f);
+  CHECK(gradients[0].item<float>() == 3.0f);
+  CHECK(gradients[1].item<float>() == 3.0f);
 }
 
 }  // namespace eager_test

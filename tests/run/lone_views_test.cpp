@@ -80,10 +80,10 @@ TEST_CASE("a lone view keeps its elements when what it showed is written over") 
 
 TEST_CASE("gradients go through lone views that were read") {
   const Tensor x = counted();
-  const Tensor slope = tyto::grad([](Tensor a) {
+  const Tensor gradient = tyto::grad([](Tensor a) {
     const Tensor row = a(1);
     CHECK(row.to_vector<float>() == Numbers{4, 5, 6, 7});
     return tyto::sum(row * row);
   })(x);
-  CHECK(slope.to_vector<float>() == Numbers{0, 0, 0, 0, 8, 10, 12, 14, 0, 0, 0, 0});
+  CHECK(gradient.to_vector<float>() == Numbers{0, 0, 0, 0, 8, 10, 12, 14, 0, 0, 0, 0});
 }

@@ -173,10 +173,10 @@ TEST_CASE("weights that were let go of are assigned, saved, copied and packed fo
     for (const std::int64_t rows : {16, 48, 80, 32, 16}) CHECK(first(Lazily::ones({rows, 64})) == 128);
     CHECK(w.to_vector<float>()[9] == 2);
   }
-  SUBCASE("a slope") {
-    auto slope = compile(
+  SUBCASE("a gradient") {
+    auto gradient = compile(
         [&](Lazily input) { return value_and_grad([&](Lazily t) { return sum(matmul(t, w)); })(input).second[0]; });
-    CHECK(slope(x).to_vector<float>()[0] == 128);
+    CHECK(gradient(x).to_vector<float>()[0] == 128);
   }
   SUBCASE("an explicit graph") {
     const Lazily p = Lazily::placeholder({32, 64});

@@ -26,16 +26,16 @@ T doubles(const Numbers& elements, const tyto::Shape& shape) {
 /// Central differences of a function from many numbers to one, by public reads only.
 template <class T, class F>
 Numbers finite_differences(F f, const Numbers& at, const tyto::Shape& shape, double step = 1e-5) {
-  Numbers slopes;
+  Numbers gradients;
   for (std::size_t i = 0; i < at.size(); ++i) {
     Numbers high = at, low = at;
     high[i] += step;
     low[i] -= step;
     const double up = f(doubles<T>(high, shape)).template item<double>();
     const double down = f(doubles<T>(low, shape)).template item<double>();
-    slopes.push_back((up - down) / (2 * step));
+    gradients.push_back((up - down) / (2 * step));
   }
-  return slopes;
+  return gradients;
 }
 
 }  // namespace tyto_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slopes of random programs of loops and branches in a graph beside those of eager mode's tape: sums of floating-point
-// numbers depend on their order, so both modes must add in one.
+// Gradients of random programs of loops and branches in a graph beside those of eager mode's tape: sums of
+// floating-point numbers depend on their order, so both modes must add in one.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <tyto/flow.hpp>
 #include <tyto/tyto.hpp>
 
-namespace slope_orders {
+namespace gradient_orders {
 
 constexpr std::int64_t size = 3, rows = 4;
 
@@ -165,7 +165,7 @@ class Lines {
 };
 
 template <class M>
-std::vector<tyto::Tensor<M>> slopes(std::uint64_t seed) {
+std::vector<tyto::Tensor<M>> gradients(std::uint64_t seed) {
   using T = tyto::Tensor<M>;
   Choices choices(seed);
   const auto numbers = [&](std::int64_t count) {
@@ -187,15 +187,15 @@ std::vector<tyto::Tensor<M>> slopes(std::uint64_t seed) {
   return tyto::value_and_grad(loss, {0, 1, 2})(x, y, stack).second;
 }
 
-}  // namespace slope_orders
+}  // namespace gradient_orders
 
-TEST_CASE("slopes of what regions, lines before and lines after them share are eager mode's in every bit") {
-  using namespace slope_orders;
+TEST_CASE("gradients of what regions, lines before and lines after them share are eager mode's in every bit") {
+  using namespace gradient_orders;
   constexpr std::uint64_t programs = 400;
   for (std::uint64_t seed = 1; seed <= programs; ++seed) {
     CAPTURE(seed);
-    const auto expected = slopes<tyto::Eager>(seed);
-    const auto recorded = slopes<tyto::Lazy>(seed);
+    const auto expected = gradients<tyto::Eager>(seed);
+    const auto recorded = gradients<tyto::Lazy>(seed);
     tyto::Graph graph{{.outputs = recorded}, {.passes = "none"}};
     graph.run();
     // As numbers, so that 0 is -0; none is NaN.

@@ -78,7 +78,7 @@ struct HalfFormat {
 constexpr HalfFormat formats[] = {{DType::f16, 11, -24}, {DType::bf16, 8, -133}};
 
 /// A tape keeps results as they are, in half precision: y (1 + d) for y, where |d| is at most one unit of rounding. The
-/// slope is then off by what it changes with y, times y d, and by its own rounding; the last terms are what is of
+/// gradient is then off by what it changes with y, times y d, and by its own rounding; the last terms are what is of
 /// second order in d, and the roundings of f32.
 void check_near(double found, double exact, double by_result, const HalfFormat& format) {
   const double u = format.unit(), off = by_result * u * (1 + 2 * u) + 4 * u * u * std::abs(exact);
@@ -92,8 +92,8 @@ struct ByResult {
   double low, high;
   Tensor<Any> (*function)(const Tensor<Any>&);
   double (*result)(double x);
-  double (*slope)(double y);
-  double (*change)(double y);  // |y d slope / d y|
+  double (*gradient)(double y);
+  double (*change)(double y);  // |y d gradient / d y|
 };
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
@@ -128,7 +128,7 @@ TEST_CASE_TEMPLATE("gradients that read a rounded result are off by what that ro
       const Numbers at = numbers(x);
       for (std::size_t i = 0; i < at.size(); ++i) {
         const double y = each.result(at[i]);
-        check_near(found[i], each.slope(y), each.change(y), format);
+        check_near(found[i], each.gradient(y), each.change(y), format);
       }
     }
   }
@@ -142,9 +142,9 @@ TEST_CASE_TEMPLATE("gradients of softmax are off by what the rounding of its res
       const T x = (T{{0.3, -1.1, 0.8, -0.2}, {1.2, 1.1, -1.5, 0.0}} * scale).astype(format.dtype);
       const T g = T{{0.5, -2.0, 1.25, 3.0}, {1.0, 1.0, -4.0, 0.25}}.astype(format.dtype);
       const Numbers at = numbers(x), weights = numbers(g);
-      const auto slopes_of = [&](auto f) { return vjp(f, std::vector{x}, g).second[0]; };
-      const Numbers found = numbers(slopes_of([](const std::vector<T>& v) { return softmax(v[0], -1); }));
-      const Numbers of_logarithm = numbers(slopes_of([](const std::vector<T>& v) { return log_softmax(v[0], -1); }));
+      const auto gradients_of = [&](auto f) { return vjp(f, std::vector{x}, g).second[0]; };
+      const Numbers found = numbers(gradients_of([](const std::vector<T>& v) { return softmax(v[0], -1); }));
+      const Numbers of_logarithm = numbers(gradients_of([](const std::vector<T>& v) { return log_softmax(v[0], -1); }));
       for (std::size_t row = 0; row < 8; row += 4) {
         double total = 0, mean = 0, spread = 0, sum_of_weights = 0;
         for (std::size_t i = row; i < row + 4; ++i) total += std::exp(at[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of loops and branches in a graph beside those of eager mode's tape, at numbers where slopes are zeros of
+// Gradients of loops and branches in a graph beside those of eager mode's tape, at numbers where gradients are zeros of
 // both signs.
 #include <doctest/doctest.h>
 
@@ -59,7 +59,7 @@ tyto::Tensor<M> loss(const Program& program, const tyto::Tensor<M>& carry, const
 }
 
 template <class M>
-std::vector<tyto::Tensor<M>> slopes(const Program& program, const Inputs& in) {
+std::vector<tyto::Tensor<M>> gradients(const Program& program, const Inputs& in) {
   using T = tyto::Tensor<M>;
   const auto of = [&](const T& carry, const T& weights, const T& stack) {
     return loss<M>(program, carry, weights, stack);
@@ -71,14 +71,14 @@ std::vector<tyto::Tensor<M>> slopes(const Program& program, const Inputs& in) {
 
 }  // namespace
 
-TEST_CASE("slopes of loops and branches are eager mode's in every bit but the signs of zeros") {
+TEST_CASE("gradients of loops and branches are eager mode's in every bit but the signs of zeros") {
   std::mt19937 random(5);
   for (unsigned trial = 0; trial < 300; ++trial) {
     CAPTURE(trial);
     const Inputs in(random);
     const Program program{trial % 2 == 1, random() % 3 == 0, trial % 3, static_cast<std::int64_t>(random() % 3)};
-    const auto expected = slopes<tyto::Eager>(program, in);
-    const auto recorded = slopes<tyto::Lazy>(program, in);
+    const auto expected = gradients<tyto::Eager>(program, in);
+    const auto recorded = gradients<tyto::Lazy>(program, in);
     tyto::Graph graph{{.outputs = recorded}, {.passes = "none"}};
     graph.run();
     // As numbers, so that 0 is -0; none is NaN.
@@ -90,27 +90,27 @@ TEST_CASE("slopes of loops and branches are eager mode's in every bit but the si
 
 namespace {
 
-/// The slope at 0 of a loss of the root of x, whose own slope is infinite there.
+/// The gradient at 0 of a loss of the root of x, whose own gradient is infinite there.
 template <class M, class F>
-double slope_behind_root(const F& loss) {
+double gradient_behind_root(const F& loss) {
   using T = tyto::Tensor<M>;
-  const T slope = tyto::grad([&](const T& x) { return sum(loss(sqrt(x), T::full({}, 2.0))); })(T::full({}, 0.0));
+  const T gradient = tyto::grad([&](const T& x) { return sum(loss(sqrt(x), T::full({}, 2.0))); })(T::full({}, 0.0));
   if constexpr (std::is_same_v<M, tyto::Eager>) {
-    return slope.template item<double>();
+    return gradient.template item<double>();
   } else {
-    tyto::Graph graph{{.outputs = {slope}}, {.passes = "none"}};
+    tyto::Graph graph{{.outputs = {gradient}}, {.passes = "none"}};
     graph.run();
     return graph.output(0).template item<double>();
   }
 }
 
-struct Slopes {
+struct Gradients {
   double eager, lazy;
 };
 
 template <class F>
-Slopes slopes_behind_root(const F& loss) {
-  return {slope_behind_root<tyto::Eager>(loss), slope_behind_root<tyto::Lazy>(loss)};
+Gradients gradients_behind_root(const F& loss) {
+  return {gradient_behind_root<tyto::Eager>(loss), gradient_behind_root<tyto::Lazy>(loss)};
 }
 
 template <class T>
@@ -121,78 +121,78 @@ T whole(int number) {
 }  // namespace
 
 TEST_CASE("a loop's gradient that adds up minus zeros is minus zero, as a sum of them is") {
-  const auto slope = []<class M>(M) {
+  const auto gradient = []<class M>(M) {
     using T = tyto::Tensor<M>;
     return tyto::grad([](const T& w) {
       return tyto::fori_loop(0, 3, T::full({}, 1.0), [&](const T&, const T& c) { return c + w * -0.0; });
     })(T::full({}, 2.0));
   };
-  const double eager = slope(tyto::Eager()).item<double>();
-  tyto::Graph graph{{.outputs = {slope(tyto::Lazy())}}, {.passes = "none"}};
+  const double eager = gradient(tyto::Eager()).item<double>();
+  tyto::Graph graph{{.outputs = {gradient(tyto::Lazy())}}, {.passes = "none"}};
   graph.run();
   const double lazy = graph.output(0).item<double>();
   CHECK((eager == 0 && std::signbit(eager)));
   CHECK((lazy == 0 && std::signbit(lazy)));
 }
 
-TEST_CASE("what no arm and no iteration differentiates has no slope, which would be zero times infinity") {
+TEST_CASE("what no arm and no iteration differentiates has no gradient, which would be zero times infinity") {
   SUBCASE("a value that arms only compare") {
-    const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {
+    const Gradients gradients = gradients_behind_root([](const auto& root, const auto& w) {
       return tyto::cond(
           w > 1, [&] { return where(root > 1, w, w * 2); }, [&] { return w; });
     });
-    CHECK(slopes.eager == 0);
-    CHECK(slopes.lazy == 0);
+    CHECK(gradients.eager == 0);
+    CHECK(gradients.lazy == 0);
   }
   SUBCASE("a value that iterations only compare") {
-    const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {
+    const Gradients gradients = gradients_behind_root([](const auto& root, const auto& w) {
       return tyto::fori_loop(0, 3, w, [&](const auto&, const auto& c) { return where(root > c, c, c * 2); });
     });
-    CHECK(slopes.eager == 0);
-    CHECK(slopes.lazy == 0);
+    CHECK(gradients.eager == 0);
+    CHECK(gradients.lazy == 0);
   }
   SUBCASE("a carry that the first iteration replaces") {
-    const Slopes slopes = slopes_behind_root([](const auto& root, const auto& w) {
+    const Gradients gradients = gradients_behind_root([](const auto& root, const auto& w) {
       return tyto::fori_loop(0, 3, root, [&](const auto&, const auto&) { return w * 2; });
     });
-    CHECK(slopes.eager == 0);
-    CHECK(slopes.lazy == 0);
+    CHECK(gradients.eager == 0);
+    CHECK(gradients.lazy == 0);
   }
   SUBCASE("a carry that moves up while there are iterations") {
     for (const int trips : {0, 1, 2, 3, 5, 100}) {
       CAPTURE(trips);
-      const Slopes slopes = slopes_behind_root([trips]<class T>(const T& root, const T& w) {
+      const Gradients gradients = gradients_behind_root([trips]<class T>(const T& root, const T& w) {
         const auto next = [&](const T&, const std::vector<T>& c) { return std::vector<T>{c[1] * 2, c[2], w}; };
         return tyto::fori_loop(0, trips, std::vector<T>{w, w, root}, next)[0];
       });
-      CHECK(slopes.eager == (trips == 2 ? INFINITY : 0));
-      CHECK(slopes.lazy == slopes.eager);
+      CHECK(gradients.eager == (trips == 2 ? INFINITY : 0));
+      CHECK(gradients.lazy == gradients.eager);
     }
   }
   SUBCASE("what is captured for a carry that nothing reads") {
-    const Slopes slopes = slopes_behind_root([]<class T>(const T& root, const T& w) {
+    const Gradients gradients = gradients_behind_root([]<class T>(const T& root, const T& w) {
       const auto next = [&](const T&, const std::vector<T>& c) { return std::vector<T>{c[0] * 2, c[1] * root}; };
       return tyto::fori_loop(0, 3, std::vector<T>{w, w}, next)[0];
     });
-    CHECK(slopes.eager == 0);
-    CHECK(slopes.lazy == 0);
+    CHECK(gradients.eager == 0);
+    CHECK(gradients.lazy == 0);
   }
 }
 
-TEST_CASE("a count that is known only when the loop runs leaves a slope of zero where eager mode has none") {
+TEST_CASE("a count that is known only when the loop runs leaves a gradient of zero where eager mode has none") {
   SUBCASE("an initial value that is replaced") {
-    const Slopes slopes = slopes_behind_root([]<class T>(const T& root, const T& w) {
+    const Gradients gradients = gradients_behind_root([]<class T>(const T& root, const T& w) {
       return tyto::fori_loop(0, tyto::Count(whole<T>(2)), root, [&](const T&, const T&) { return w * 2; }, {.most = 4});
     });
-    CHECK(slopes.eager == 0);
-    CHECK(std::isnan(slopes.lazy));
+    CHECK(gradients.eager == 0);
+    CHECK(std::isnan(gradients.lazy));
   }
   SUBCASE("what a loop of no iterations would have used") {
-    const Slopes slopes = slopes_behind_root([]<class T>(const T& root, const T& w) {
+    const Gradients gradients = gradients_behind_root([]<class T>(const T& root, const T& w) {
       return tyto::fori_loop(0, tyto::Count(whole<T>(0)), w, [&](const T&, const T& c) { return c * root; },
                              {.most = 4});
     });
-    CHECK(slopes.eager == 0);
-    CHECK(std::isnan(slopes.lazy));
+    CHECK(gradients.eager == 0);
+    CHECK(std::isnan(gradients.lazy));
   }
 }
