@@ -10,13 +10,13 @@ namespace tyto::cpu {
 
 namespace {
 
-// Exponent and fraction move into place; multiplying by 2^112 mends the exponent's bias and normalises subnormals.
-// Takes 0.22 ns an element where core::widen_half takes 0.37, but reads subnormals as zeros where the thread does.
+// Exponent and fraction move into place, and 112 is added to the exponent. A subnormal gets a leading one that is taken
+// off again: it is a normal number of f32, which threads that take subnormals for zeros must not lose.
 float from_f16(std::uint16_t bits) noexcept {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16, rest = std::uint32_t{bits & 0x7fffu} << 13;
-  const float scaled = std::bit_cast<float>(rest) * 0x1p112f;
-  const std::uint32_t special = rest | 0x7f800000u;
-  const std::uint32_t magnitude = (bits & 0x7c00u) == 0x7c00u ? special : std::bit_cast<std::uint32_t>(scaled);
+  const std::uint32_t normal = rest + ((bits & 0x7c00u) == 0x7c00u ? 0x70000000u : 0x38000000u);
+  const float subnormal = std::bit_cast<float>(rest + 0x38800000u) - 0x1p-14f;
+  const std::uint32_t magnitude = (bits & 0x7c00u) == 0 ? std::bit_cast<std::uint32_t>(subnormal) : normal;
   return std::bit_cast<float>(sign | magnitude);
 }
 
