@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Matrix products that are not packed, small ones and those of one row: the bits of the register tile, for any layout,
 // within their memory.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -217,17 +218,22 @@ TEST_CASE("threads share out the rows of a product of few columns") {
     for (const std::int64_t step : {std::int64_t{1}, std::int64_t{2}}) {  // where it lies, or copied
       MatmulProblem problem = dense_matmul(DType::f64, rows, 3, 2);
       problem.b = {3 * step, step, {}};
+      problem.bias = problem.accumulate = true;
+      problem.limits = {0, 12'000};
       Fenced<double> a(2 * rows), b(12), c(3 * rows);
       for (std::int64_t i = 0; i < 2 * rows; ++i) a[i] = static_cast<double>(i);
       for (std::int64_t i = 0; i < 12; ++i) b[i] = 0;
       for (std::int64_t j = 0; j < 3; ++j) b[j * step] = static_cast<double>(j + 1), b[(3 + j) * step] = 10;
+      for (std::int64_t i = 0; i < 3 * rows; ++i) c[i] = static_cast<double>(-7 * i);
+      const double bias[] = {100, 200, 300};
       const auto routine = prepare_unpacked_matmul(problem, {Implementation::own, {}, threads});
       REQUIRE(routine != nullptr);
-      routine->run({a.data(), b.data(), c.data(), nullptr, nullptr});
+      routine->run({a.data(), b.data(), c.data(), bias, nullptr});
       std::int64_t wrong = 0;
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < 3; ++j) {
-          wrong += c[3 * i + j] != static_cast<double>(2 * i * (j + 1) + 10 * (2 * i + 1));
+          const auto product = static_cast<double>(2 * i * (j + 1) + 10 * (2 * i + 1));
+          wrong += c[3 * i + j] != std::clamp(product - static_cast<double>(7 * (3 * i + j)) + bias[j], 0.0, 12'000.0);
         }
       }
       CHECK(wrong == 0);

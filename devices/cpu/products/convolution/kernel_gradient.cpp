@@ -27,6 +27,7 @@ class KernelGradient final : public ConvolutionRoutine {
  public:
   KernelGradient(const ConvolutionProblem& problem, const KernelChoice& choice)
       : g_(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, machine::tile_operations)) {
+    if (g_.kernel_elements() == 0) return;
     rows_ = g_.taps() * g_.group_in();
     pixels_ = g_.batch * product_of(g_.output);
     plan_blocks();
@@ -60,8 +61,8 @@ class KernelGradient final : public ConvolutionRoutine {
  private:
   // Blocks are whole kernel lines, or even parts of one, and as many for each member.
   void plan_blocks() {
-    const std::int64_t lines = g_.kernel[0] * g_.kernel[1], rows = std::max<std::int64_t>(line_rows(), 1);
-    const std::int64_t tiles = std::max<std::int64_t>(parts_of(rows_, tile_rows), 1);
+    const std::int64_t lines = g_.kernel[0] * g_.kernel[1], rows = line_rows();
+    const std::int64_t tiles = parts_of(rows_, tile_rows);
     const std::int64_t least = parts_of(rows, most_rows) * parts_of(lines, std::max<std::int64_t>(most_rows / rows, 1));
     blocks_ = least;
     while (blocks_ * g_.groups % threads_ != 0 && blocks_ < tiles) blocks_ += least;
@@ -82,8 +83,7 @@ class KernelGradient final : public ConvolutionRoutine {
     width_ = parts_of(g_.output[2], line_parts_);
     reach_ = (width_ - 1) * g_.stride[2] + (g_.kernel[2] - 1) * g_.dilation[2] + 1;
     // The order of sums depends on how many lines a block has, so these must not depend on the team.
-    const std::int64_t most_lines =
-        std::min(most_rows / std::max<std::int64_t>(line_rows(), 1) + 2, g_.kernel[0] * g_.kernel[1]);
+    const std::int64_t most_lines = std::min(most_rows / line_rows() + 2, g_.kernel[0] * g_.kernel[1]);
     const std::int64_t fitting = machine::second_level_cache / 4 / (most_lines * reach_ * g_.in_channels * element);
     lines_ = std::max<std::int64_t>(std::min({fitting, most_pixels / width_, pixels_ / g_.output[2]}), 1);
     by_lines_ = fitting > 0 && lines_ * width_ >= std::min(least_pixels, pixels_);
