@@ -31,8 +31,10 @@ const State* state_of(const Value& handle) {
 }
 
 const std::string* untrained_variable(State& state) {
-  const bool untrained = state.kind() == State::Kind::variable && state.current().node()->tape() == 0;
-  return untrained ? &state.name() : nullptr;
+  if (state.kind() != State::Kind::variable) return nullptr;
+  const Value current = state.current();
+  // What stands in for a state that was read before, in a function or region, knows of no gradient.
+  return current && current.node()->tape() == 0 && !current.node()->symbolic() ? &state.name() : nullptr;
 }
 
 }  // namespace tyto::core

@@ -45,7 +45,7 @@ void touch(const std::shared_ptr<State>& state);
 
 /// The state that a handle stands for; null for any other value.
 const State* state_of(const Value& handle);
-/// The name of a variable by which no gradient is being taken; null for other states.
+/// The name of a variable by which no gradient is being taken; null for other states, and where that is not known.
 const std::string* untrained_variable(State& state);
 
 }  // namespace tyto::core

@@ -54,6 +54,15 @@ struct Repeated : nn::Layer {  // reads its variable in the body of a loop
     return fori_loop(0, 3, x, [&](const AnyTensor&, const AnyTensor& y) { return y * kept + rate + rate; });
   }
 };
+struct Decoder : nn::Layer {  // reads the weight of another layer
+  const nn::Linear& encoder;
+  AnyTensor bias = AnyTensor::variable(AnyTensor::zeros({3}), "bias");
+  explicit Decoder(const nn::Linear& layer) : encoder(layer) {}
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
+    return matmul(x, transpose(encoder.weight)) + bias;
+  }
+  nn::Members members() const override { return {{"bias", bias}}; }
+};
 struct Sized : nn::Layer {  // knows the shape of its scale when it is called
   nn::Linear a{{.in = 3, .out = 3}};
   mutable std::optional<AnyTensor> scale = std::nullopt;
@@ -143,6 +152,40 @@ BOTH_MODES("variables that are listed, trained all the same, handed in, frozen o
   const nn::Linear generator({.in = 3, .out = 3}), critic({.in = 3, .out = 1});
   const auto both = [&](const T& in) { return critic(generator(in)); };
   CHECK(loss_of(both, x, critic.parameters()) == loss_of(both, x, generator.parameters()));
+}
+
+BOTH_MODES("a trained weight may be read by two layers, in loops and compiled functions too") {
+  using T = Tensor<Mode>;
+  const nn::Linear encoder({.in = 3, .out = 3});
+  const Decoder first(encoder), second(encoder), third(encoder);
+  const T x = T::ones({2, 3});
+  const auto trained = [&](const Decoder& decoder, const auto& loss) {
+    std::vector<AnyTensor> parameters = encoder.parameters();
+    parameters.push_back(decoder.bias);
+    auto step = compile([&](T in) {
+      const auto [value, gradients] = value_and_grad(loss, parameters)(in);
+      return std::vector<T>{value, T(sum(gradients[0]))};
+    });
+    std::vector<double> numbers;
+    for (const T& each : step(x)) numbers.push_back(each.template item<double>());
+    return numbers;
+  };
+  const auto plain = trained(first, [&](T y) {
+    for (int i = 0; i < 3; ++i) y = first(tanh(encoder(y)));
+    return T(sum(y));
+  });
+  const auto looped = trained(second, [&](const T& in) {
+    return T(sum(fori_loop(0, 3, in, [&](const T&, const T& y) { return T(second(tanh(encoder(y)))); })));
+  });
+  auto compiled = compile([&](T y) {
+    for (int i = 0; i < 3; ++i) y = third(tanh(encoder(y)));
+    return T(sum(y));
+  });
+  const auto called = trained(third, [&](const T& in) { return compiled(in); });
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(looped[i] == doctest::Approx(plain[i]).epsilon(1e-5));
+    CHECK(called[i] == doctest::Approx(plain[i]).epsilon(1e-5));
+  }
 }
 
 BOTH_MODES("frozen layers, layers without states and functions of a Sequential may call what they do not list") {
