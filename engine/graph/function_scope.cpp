@@ -64,7 +64,15 @@ void FunctionScope::note_new_value(detail::OwnName& name, void* tensor, const Va
 
 std::vector<Rebinding> FunctionScope::rebound() {
   std::erase_if(rebound_, [](const Rebinding& each) {
-    return each.name->value == nullptr || !*each.name->value || same_value(*each.name->value, each.before);
+    return each.name->value == nullptr || same_value(*each.name->value, each.before);
+  });
+  std::vector<Value> given_up;
+  for (const Rebinding& each : rebound_) given_up.push_back(each.before);
+  std::erase_if(rebound_, [&](const Rebinding& each) {
+    const Value& now = *each.name->value;
+    const auto is_now = [&](const Value& other) { return same_value(now, other); };
+    // A name may step over states that keep their names.
+    return !now || (!each.moved && is_kept_state(now) && std::ranges::none_of(given_up, is_now));
   });
   return std::move(rebound_);
 }

@@ -228,6 +228,34 @@ BOTH_MODES("names that a compiled function exchanges are refused in lazy mode, w
   }
 }
 
+BOTH_MODES("a name from outside may step over states, where each call does so again") {
+  using T = Tensor<Mode>;
+  const T w = T::variable(3.0, "w"), v = T::variable(4.0, "v");
+  T current, first = w;
+  auto f = compile([&](T x) {
+    for (const T& each : {w, v}) {
+      current = each;
+      first = each;
+      x = x * current;
+    }
+    return x * first;
+  });
+  for (int i = 0; i < 3; ++i) CHECK(f(T(2.0)).template item<double>() == 96);
+  T taken = v;
+  auto moved = compile([&](T x) {
+    first = std::move(taken);
+    taken = w;
+    return first * taken * x;
+  });
+  if constexpr (std::is_same_v<Mode, Lazy>) {
+    first = w;
+    CHECK_THROWS_WITH_AS(moved(T(1.0)), doctest::Contains("was rebound inside a compiled function"), GraphError);
+  } else {
+    CHECK(moved(T(1.0)).template item<double>() == 12);
+    CHECK(moved(T(1.0)).template item<double>() == 9);
+  }
+}
+
 BOTH_MODES("states may be exchanged, and made, inside of a compiled function") {
   using T = Tensor<Mode>;
   T a = T::variable(1.0, "a"), b = T::variable(2.0, "b"), made;
