@@ -146,13 +146,13 @@ void LayerCall::check_reads(const Tensor<Any>& input) {
 }
 
 void LayerCall::touch(const std::shared_ptr<core::State>& state) const {
-  const bool first = listed_states != nullptr && listed_states->add(*state);
+  const bool first = listed_states != nullptr && !core::UntrainedReads::any() && listed_states->add(*state);
   const std::string* const name = first ? core::untrained_variable(*state) : nullptr;
   if (name != nullptr && !lists(outermost_->module_, *state)) {
     core::throw_error<ValueError>("members() does not list the variable '", *name, "' that ",
                                   class_name(innermost_call->module_),
-                                  " reads, so it would be neither trained nor saved; list it, {\"name\", tensor}, or "
-                                  "make it a Tensor::persistent");
+                                  " reads, so it would be neither trained nor saved; list it, {\"name\", tensor}, hand "
+                                  "it in as stop_gradient(tensor), or make it a Tensor::persistent");
   }
   reads_->tell_outer(state);
 }

@@ -2,6 +2,7 @@
 // Observers of states nest as the traces and calls do that they belong to.
 #include "core/graph/state_observation.hpp"
 
+#include <utility>
 #include <variant>
 
 #include "core/graph/op_ids.hpp"
@@ -11,7 +12,8 @@ namespace tyto::core {
 
 namespace {
 thread_local constinit StateObservation* innermost_observation = nullptr;
-}
+thread_local constinit bool untrained_reads = false;
+}  // namespace
 
 StateObservation::StateObservation(void* observer, Touch touch)
     : observer_(observer), touch_(touch), outer_(innermost_observation) {
@@ -29,6 +31,10 @@ const State* state_of(const Value& handle) {
   if (!handle || handle.node()->op() != OpId::state) return nullptr;  // a constant may be held by a state
   return std::get<StateAttributes>(attributes_of(handle)).state.get();
 }
+
+UntrainedReads::UntrainedReads() : outer_(std::exchange(untrained_reads, true)) {}
+UntrainedReads::~UntrainedReads() { untrained_reads = outer_; }
+bool UntrainedReads::any() { return untrained_reads; }
 
 const std::string* untrained_variable(State& state) {
   if (state.kind() != State::Kind::variable) return nullptr;

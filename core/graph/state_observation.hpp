@@ -45,6 +45,19 @@ void touch(const std::shared_ptr<State>& state);
 
 /// The state that a handle stands for; null for any other value.
 const State* state_of(const Value& handle);
+/// While alive on a thread, states are read for what no gradient is taken of.
+class UntrainedReads {
+ public:
+  UntrainedReads();
+  ~UntrainedReads();
+  UntrainedReads(const UntrainedReads&) = delete;
+  UntrainedReads& operator=(const UntrainedReads&) = delete;
+  static bool any();
+
+ private:
+  bool outer_;
+};
+
 /// The name of a variable by which no gradient is being taken; null for other states, and where that is not known.
 const std::string* untrained_variable(State& state);
 

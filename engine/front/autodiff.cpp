@@ -18,6 +18,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"
 #include "core/graph/label.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/run/eager_watch.hpp"
@@ -207,6 +208,7 @@ void Tape::track_state(const Value& handle, const std::vector<Value>& beside) {
         "name: write w -= ... or assign(w, ...)");
   }
   const auto& state = std::get<core::StateAttributes>(core::attributes_of(handle)).state;
+  const core::UntrainedReads reads;  // until it is tracked
   const Value before = core::resolve(handle);
   state->set_current(track_beside(before, beside));
   states_.emplace_back(handle, before);
@@ -308,6 +310,7 @@ namespace tyto TYTO_API {
 
 template <class M>
 Tensor<M> stop_gradient(const Tensor<M>& x) {
+  const core::UntrainedReads reads;
   return core::emit(core::OpId::stop_gradient, core::NoAttributes{}, {x});
 }
 TYTO_INSTANTIATE(stop_gradient)

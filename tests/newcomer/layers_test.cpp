@@ -63,6 +63,26 @@ struct Decoder : nn::Layer {  // reads the weight of another layer
   }
   nn::Members members() const override { return {{"bias", bias}}; }
 };
+struct Adapted : nn::Layer {  // reads a weight that is trained elsewhere
+  const nn::Linear& base;
+  nn::Linear a{{.in = 3, .out = 3}};
+  bool once_more;
+  Adapted(const nn::Linear& layer, bool reads_it_plainly) : base(layer), once_more(reads_it_plainly) {}
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
+    const AnyTensor y = a(x) + matmul(x, stop_gradient(base.weight));
+    return once_more ? y + matmul(x, base.weight) : y;
+  }
+  nn::Members members() const override { return {{"a", a}}; }
+};
+struct Descending : nn::Layer {  // takes a gradient by a variable of its own
+  nn::Linear a{{.in = 3, .out = 3}};
+  AnyTensor fast = AnyTensor::variable(AnyTensor::zeros({3}), "fast");
+  AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
+    const auto energy = [&](const AnyTensor& v) { return AnyTensor(sum(square(a(v) + fast))); };
+    return a(x) - grad(energy, std::vector<AnyTensor>{fast})(x)[0];  // a(x) - 2 a(x)
+  }
+  nn::Members members() const override { return {{"a", a}}; }
+};
 struct Sized : nn::Layer {  // knows the shape of its scale when it is called
   nn::Linear a{{.in = 3, .out = 3}};
   mutable std::optional<AnyTensor> scale = std::nullopt;
@@ -115,12 +135,12 @@ BOTH_MODES("a variable that members() does not list is told of in the first call
   };
   const std::string of_scaled =
       "members() does not list the variable 'scale' that Scaled reads, so it would be neither trained nor saved; list "
-      "it, {\"name\", tensor}, or make it a Tensor::persistent";
+      "it, {\"name\", tensor}, hand it in as stop_gradient(tensor), or make it a Tensor::persistent";
   refused(Scaled(), of_scaled);
   refused(nn::Sequential{nn::ReLU(), Scaled()}, of_scaled + " (in 1)");
   refused(Added(),
           "members() does not list the variable 'bias' that Added reads, so it would be neither trained nor "
-          "saved; list it, {\"name\", tensor}, or make it a Tensor::persistent");
+          "saved; list it, {\"name\", tensor}, hand it in as stop_gradient(tensor), or make it a Tensor::persistent");
 }
 
 BOTH_MODES("variables that are listed, trained all the same, handed in, frozen or outside of a layer are no error") {
@@ -140,6 +160,14 @@ BOTH_MODES("variables that are listed, trained all the same, handed in, frozen o
   const Sized sized;
   CHECK(loss_of(sized, x, sized.parameters()) == 0);
   CHECK(sized.parameters().size() == 3);
+  const nn::Linear base({.in = 3, .out = 3});
+  const Adapted adapted(base, false), plainly(base, true);
+  CHECK(std::isfinite(loss_of(adapted, x, adapted.parameters())));
+  auto of_plainly = value_and_grad([&](T v) { return T(sum(plainly(v))); }, plainly.parameters());
+  CHECK_THROWS_WITH_AS(of_plainly(x), doctest::Contains("members() does not list the variable"), ValueError);
+  const Descending descending;
+  const double of_a = T(sum(descending.a(x))).template item<double>();
+  CHECK(loss_of(descending, x, descending.parameters()) == doctest::Approx(-of_a));
   const nn::PReLU halved({.initial = 0.5});
   const T data = T::variable(-x, "data");
   const auto of_data = value_and_grad([&](T) { return sum(halved(data)); }, halved.parameters())(x);
