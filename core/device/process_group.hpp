@@ -30,8 +30,8 @@ struct Party {
   friend auto operator<=>(const Party&, const Party&) = default;
 };
 
-/// The operators that lead to what processes do together and to new values of states, a line of words each. Processes
-/// that are given arguments of the same types and shapes have the same.
+/// The operators that lead to what processes do together, a line of words each. Processes that are given arguments of
+/// the same types and shapes have the same.
 struct GraphOutline {
   std::string lines = {};
   std::uint64_t hash = 0;  // of the lines; 0: there is none

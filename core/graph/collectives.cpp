@@ -40,18 +40,25 @@ void add_call(CollectiveCalls& calls, OpId op, const Attributes& attributes, con
             text("a message from ", sends ? own : other, " to ", sends ? other : own, what, where));
 }
 
-/// Those that lead to an effect, an update, or, in a region, an output.
+/// Those that lead to a call, also by the update of a state that is read on the way, or, in a region, to an output.
 void add_operators(const Graph& graph, bool is_region, std::string& lines) {
   const std::span<const GraphNode> nodes = graph.nodes();
   std::vector<bool> counts(nodes.size(), false);
-  for (const GraphUpdate& update : graph.updates()) counts[graph.producer(update.port)] = true;
   if (is_region) {
     for (const Port output : graph.outputs()) counts[graph.producer(output)] = true;
   }
-  for (std::size_t i = nodes.size(); i-- > 0;) {
-    if (has_effect(nodes[i])) counts[i] = true;
-    if (!counts[i] || nodes[i].op == OpId::broadcast) continue;  // of which the root's operand alone matters
-    for (const Port input : graph.inputs_of(nodes[i])) counts[graph.producer(input)] = true;
+  for (bool again = true; again;) {
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      if (has_effect(nodes[i])) counts[i] = true;
+      if (!counts[i] || nodes[i].op == OpId::broadcast) continue;  // of which the root's operand alone matters
+      for (const Port input : graph.inputs_of(nodes[i])) counts[graph.producer(input)] = true;
+    }
+    again = false;
+    for (const GraphUpdate& update : graph.updates()) {
+      const std::uint32_t value = graph.producer(update.port);
+      if (counts[value] || !counts[graph.producer(graph.inputs()[update.input].port)]) continue;
+      counts[value] = again = true;
+    }
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];

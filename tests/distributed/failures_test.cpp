@@ -145,6 +145,7 @@ TEST_CASE("rank: other graphs" * doctest::skip(true)) {
   const d::Group group = d::start({.timeout_seconds = 60});
   const bool first = group.is_first();
   const T w = T::variable(T::ones({3, 2}), "w");
+  const T average = T::persistent(T::zeros({3, 2}), "average"), running = T::persistent(T::zeros({}), "running");
   const auto runs = [&](const auto& function, std::int64_t rows) {
     return told_by([&] { (void)tyto::compile(function)(T::ones({rows, 3}))[0].template item<float>(); });
   };
@@ -158,10 +159,12 @@ TEST_CASE("rank: other graphs" * doctest::skip(true)) {
         "rank 0 and sin of f32 in 'hidden' on rank 1" +
             rule);
   CHECK(elements_of(w) == std::vector<double>(6, 1));  // nothing was run
-  // In an update, in a loop, and in a graph.
+  // In an update of what a call reads by way of another state, in a loop, and in a graph.
+  const T v = T::variable(T::ones({3, 2}), "v");
   CHECK_FALSE(runs(
                   [&](T x) {
-                    const T sum = d::all_reduce(mean(x));
+                    const T sum = d::all_reduce(mean(x) * mean(v));
+                    assign(v, v + w);
                     assign(w, first ? w + sum : sum - w);
                     return std::vector<T>{sum};
                   },
@@ -183,6 +186,16 @@ TEST_CASE("rank: other graphs" * doctest::skip(true)) {
                  " is tanh of f32 on rank 0 and sin of f32 on rank 1"));
   // Numbers, what rank 0 looks at, what it alone gives the others, shorter parts and what is read elsewhere may differ.
   CHECK(runs(step_with({w}, smooth, first ? 0.1 : 0.2, first), 4) == "");
+  // So may states that no call reads, such as averages of weights and losses that rank 0 keeps.
+  const auto step = step_with({v}, smooth, 0.1, false);
+  CHECK(runs(
+            [&](T x) {
+              const std::vector<T> losses = step(x);
+              if (first) assign(average, 0.9 * average + 0.1 * v);
+              if (first) assign(running, 0.9 * running + 0.1 * losses[0]);
+              return losses;
+            },
+            4) == "");
   CHECK(runs([&](T x) { return std::vector<T>{mean(d::broadcast(first ? exp(x) : x))}; }, 4) == "");
   CHECK(runs(step_with({w}, either, 0.1, false), first ? 4 : 1) == "");
   CHECK(elements_of(d::all_reduce(first ? tanh(T::zeros({2})) : T::ones({2}) * 2.0)) == std::vector<double>(2, 2));
