@@ -40,7 +40,7 @@ void add_call(CollectiveCalls& calls, OpId op, const Attributes& attributes, con
             text("a message from ", sends ? own : other, " to ", sends ? other : own, what, where));
 }
 
-/// Those that lead to a call, also by the update of a state that is read on the way, or, in a region, to an output.
+/// Those that lead to a call, also by the update of a state that is read on the way, or, in a region, to what it makes.
 void add_operators(const Graph& graph, bool is_region, std::string& lines) {
   const std::span<const GraphNode> nodes = graph.nodes();
   std::vector<bool> counts(nodes.size(), false);
@@ -56,15 +56,20 @@ void add_operators(const Graph& graph, bool is_region, std::string& lines) {
     again = false;
     for (const GraphUpdate& update : graph.updates()) {
       const std::uint32_t value = graph.producer(update.port);
-      if (counts[value] || !counts[graph.producer(graph.inputs()[update.input].port)]) continue;
+      const bool is_read = is_region || counts[graph.producer(graph.inputs()[update.input].port)];
+      if (counts[value] || !is_read) continue;
       counts[value] = again = true;
     }
   }
+  std::vector<bool> varies(nodes.size(), false);  // the others are constants where they were evaluated before
+  for (const GraphInput& input : graph.inputs()) varies[graph.producer(input.port)] = true;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& node = nodes[i];
+    const auto is_varying = [&](Port input) { return varies[graph.producer(input)]; };
+    if (has_effect(node) || std::ranges::any_of(graph.inputs_of(node), is_varying)) varies[i] = true;
     // Numbers are a process's own, and the last part of what processes divide is filled up.
     const bool moves = definition(node.op).is(Traits::view) || node.op == OpId::pad;
-    if (!counts[i] || moves || node.input_count == 0) continue;
+    if (!counts[i] || !varies[i] || moves || node.input_count == 0) continue;
     lines += text(definition(node.op).name, " of ", graph.type(node.first_result).dtype);
     if (node.label) lines += text(" in '", *node.label, "'");
     lines += '\n';

@@ -177,6 +177,13 @@ TEST_CASE("rank: other graphs" * doctest::skip(true)) {
                0.1, false),
            4)
           .empty());
+  CHECK_FALSE(runs(
+                  [&](T x) {
+                    const auto body = [&](const T&, const T&) { return either(x); };
+                    return std::vector<T>{mean(d::all_reduce(tyto::fori_loop(0, 2, x, body)))};
+                  },
+                  4)
+                  .empty());
   CHECK(contains(told_by([&] {
                    const T x = T::placeholder({2});
                    tyto::Graph graph{{.inputs = {x}, .outputs = {d::all_reduce(either(x))}}};
@@ -196,6 +203,14 @@ TEST_CASE("rank: other graphs" * doctest::skip(true)) {
               return losses;
             },
             4) == "");
+  // So may parts of a graph that were printed, and are numbers since.
+  CHECK(told_by([&] {
+          const T x = T::placeholder({2}), parts = sin(T::ones({2}));
+          if (first) (void)parts.to_vector<float>();
+          tyto::Graph graph{{.inputs = {x}, .outputs = {d::all_reduce(parts * x)}}};
+          graph.set(x, T::ones({2}));
+          graph.run();
+        }) == "");
   CHECK(runs([&](T x) { return std::vector<T>{mean(d::broadcast(first ? exp(x) : x))}; }, 4) == "");
   CHECK(runs(step_with({w}, either, 0.1, false), first ? 4 : 1) == "");
   CHECK(elements_of(d::all_reduce(first ? tanh(T::zeros({2})) : T::ones({2}) * 2.0)) == std::vector<double>(2, 2));
