@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/device/process_group.hpp"
 #include "core/graph/collectives.hpp"
 #include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
@@ -436,7 +437,8 @@ Executable::Executable(core::Graph graph, core::Device& device, const CompileOpt
   if (options.concurrency < 1) {
     core::throw_error<ValueError>("compile: concurrency must be 1 or more, got ", options.concurrency);
   }
-  core::GraphOutline outline = compared ? core::outline_of(graph) : core::GraphOutline();
+  const bool has_others = compared && core::process_group(0).size() > 1;
+  core::GraphOutline outline = has_others ? core::outline_of(graph) : core::GraphOutline();
   core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
   graph_ = with_packed_inputs(optimised(std::move(graph), device, options, passes_));
   ExecutableBuilder(*this, options, same_program(*this, related)).build();
