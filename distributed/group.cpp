@@ -227,8 +227,11 @@ void check_equal(const NamedList<Tensor<Any>>& tensors) {
   const auto place = std::find(of_all.begin(), of_all.end(), 1);
   if (place == of_all.end()) return;
   const std::int64_t at = place - of_all.begin();
+  const auto own = Tensor<Eager>::full({1}, core::process_group(0).rank(), DType::i64);
+  const std::vector<std::int64_t> ranks = distributed::all_gather(own).to_vector<std::int64_t>();  // among all
   core::throw_error<ValueError>("check_equal: '", tensors[static_cast<std::size_t>(at % count)].name,
-                                "' has other elements on rank ", at / count, " than on rank 0");
+                                "' has other elements on rank ", ranks[static_cast<std::size_t>(at / count)],
+                                " than on rank ", ranks[0]);
 }
 
 void separate_draws() {
