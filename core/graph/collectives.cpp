@@ -4,6 +4,7 @@
 #include "core/graph/collectives.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
@@ -81,8 +82,15 @@ void add_operators(const Graph& graph, bool is_region, std::string& lines) {
 
 GraphOutline outline_of(const Graph& graph) {
   GraphOutline outline;
-  const auto is_message = [](const GraphNode& node) { return node.op == OpId::send || node.op == OpId::recv; };
-  if (std::ranges::none_of(graph.nodes(), has_effect) || std::ranges::any_of(graph.nodes(), is_message)) return outline;
+  std::optional<std::int64_t> group;
+  for (const GraphNode& node : graph.nodes()) {
+    if (!has_effect(node)) continue;
+    const auto* given = std::get_if<CollectiveAttributes>(&graph.attributes(node));
+    const std::int64_t its = given == nullptr ? 0 : given->group;
+    if (node.op == OpId::send || node.op == OpId::recv || group.value_or(its) != its) return outline;
+    group = its;
+  }
+  if (!group) return outline;
   add_operators(graph, false, outline.lines);
   outline.hash = fnv1a(std::as_bytes(std::span(outline.lines)));
   std::string arguments;

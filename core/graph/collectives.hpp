@@ -11,7 +11,8 @@ namespace tyto::core {
 
 /// Of the nodes in the order given, those that all processes run together.
 CollectiveCalls collective_calls(const Graph& graph, std::span<const std::uint32_t> order);
-/// Of a graph as it was recorded; none where it sends or receives messages, as the stages of a pipeline do.
+/// Of a graph as it was recorded; none where it sends or receives messages or calls several groups, whose members may
+/// each have a graph of their own.
 GraphOutline outline_of(const Graph& graph);
 /// Of one node that has an effect.
 CollectiveCalls collective_call(const Node& node);

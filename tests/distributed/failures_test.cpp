@@ -233,12 +233,45 @@ TEST_CASE("rank: other graphs that are meant" * doctest::skip(true)) {
   group.barrier();
 }
 
+TEST_CASE("rank: graphs of groups" * doctest::skip(true)) {
+  const d::Group group = d::start({.timeout_seconds = 60});
+  const int rank = group.rank(), first = rank / 2 * 2;
+  const d::Group pair = group.split(rank / 2);
+  const auto runs = [&](bool is_other, bool calls_all) {
+    return told_by([&] {
+      auto step = tyto::compile([&](T x) {
+        const T made = is_other ? sin(x) : tanh(x);
+        const auto sum_of_pair = [&] {
+          const d::GroupScope scope(pair);
+          return d::all_reduce(made);
+        };
+        const T sum = sum_of_pair();
+        return calls_all ? d::all_reduce(sum) : sum;
+      });
+      (void)step(T::ones({2})).to_vector<float>();
+    });
+  };
+  // Each pair may have a graph of its own, but its members may not.
+  CHECK(runs(first == 0, true) == "");
+  CHECK(contains(runs(rank != first, false), "operator 1 is tanh of f32 on rank " + std::to_string(first) +
+                                                 " and sin of f32 on rank " + std::to_string(first + 1)));
+  {
+    const d::GroupScope scope(pair);
+    const std::string told = "check_equal: 'r' has other elements on rank " + std::to_string(first + 1) +
+                             " than on rank " + std::to_string(first);
+    CHECK_THROWS_WITH_AS(d::check_equal({{"r", tyto::Tensor<tyto::Any>(T(rank))}}), told.c_str(), tyto::ValueError);
+  }
+  group.barrier();
+}
+
 TEST_CASE("graphs that differ from process to process are refused, and what drifts apart is found") {
   with_each_mpi([](const std::string& mpi) {
     for (const char* name : {"rank: other graphs", "rank: other graphs that are meant"}) {
       const Ran ran = run_case(mpi, 2, name);
       CHECK_MESSAGE(ran.status == 0, ran.output);
     }
+    const Ran groups = run_case(mpi, 4, "rank: graphs of groups");
+    CHECK_MESSAGE(groups.status == 0, groups.output);
   });
 }
 
