@@ -24,7 +24,7 @@ struct StartOptions {
   /// So long may a process wait for the others; then it ends the job, naming who is missing. 0: for ever.
   double timeout_seconds = 300;
   /// Whether compiled functions and graphs that communicate must be made of the same operators on all processes, where
-  /// their arguments have the same shapes. Graphs with messages need not be.
+  /// their arguments have the same shapes. Graphs with messages or with calls of several groups need not be.
   bool compare_graphs = true;
 };
 
