@@ -54,40 +54,44 @@ Array contents_of(const Value& value) {
   return held.version ? core::result_of(held.version).array : Array();
 }
 
-bool shows_a_part(const Array& array) {
-  return !core::is_dense(array.view) ||
-         static_cast<std::size_t>(array.view.count()) * size_of(array.dtype) != array.buffer->bytes();
-}
+struct Shown {
+  Array contents;  // none where those of a constant were let go of, for which it is dense all the same
+  core::View view;
+  std::size_t bytes = 0;  // of what the view is of
+};
 
-/// The contents that the value shows, seen through views that are not computed yet.
-Array shown_contents(const Value& value) {
+/// What the value shows, seen through views that are not computed yet.
+std::optional<Shown> shown_by(const Value& value) {
   std::vector<const Node*> views;  // the innermost last
   Value source = value;
   Array contents = contents_of(source);
-  while (!contents) {
+  while (!contents && !core::holder_of(*source.node())) {
     const Node& node = *source.node();
-    if (core::definition(node).view == nullptr || node.inputs().empty()) return {};
+    if (core::definition(node).view == nullptr || node.inputs().empty()) return std::nullopt;
     views.push_back(&node);
     source = node.inputs()[0];
     contents = contents_of(source);
   }
-  core::View view = contents.view;
+  Shown shown{contents, contents ? contents.view : core::View::dense(source.shape())};
+  shown.bytes =
+      contents ? contents.buffer->bytes() : static_cast<std::size_t>(shown.view.count()) * size_of(source.dtype());
   for (std::size_t i = views.size(); i-- > 0;) {
-    const std::optional<core::View> next = core::definition(*views[i]).view(views[i]->attributes(), view);
-    if (!next) return {};  // a copy, which a plan places
-    view = *next;
+    const std::optional<core::View> next = core::definition(*views[i]).view(views[i]->attributes(), shown.view);
+    if (!next) return std::nullopt;  // a copy, which a plan places
+    shown.view = *next;
   }
-  contents.dtype = value.dtype();
-  contents.view = view;
-  return contents;
+  shown.contents.dtype = value.dtype();
+  shown.contents.view = shown.view;
+  return shown;
 }
 
 std::optional<TensorLayout> layout_of(const Value& value) {
-  // Packed or not, a held constant is dense for all who read it.
-  if (core::holder_of(*value.node())) return TensorLayout{core::View::dense(value.shape()).strides, 0, false};
-  const Array contents = shown_contents(value);
-  if (!contents) return std::nullopt;
-  return TensorLayout{contents.view.strides, contents.view.offset, shows_a_part(contents)};
+  const std::optional<Shown> shown = shown_by(value);
+  if (!shown) return std::nullopt;
+  const core::View& view = shown->view;
+  const bool is_part =
+      !core::is_dense(view) || static_cast<std::size_t>(view.count()) * size_of(value.dtype()) != shown->bytes;
+  return TensorLayout{view.strides, view.offset, is_part};
 }
 
 }  // namespace
@@ -116,7 +120,8 @@ const char* debugger_text(const Value& x) noexcept {
     if (!x) return "undefined tensor";
     std::ostringstream out;
     out << describe(x);
-    if (const Array contents = shown_contents(x)) out << " = " << core::first_numbers(contents, 8);
+    const std::optional<Shown> here = shown_by(x);
+    if (here && here->contents) out << " = " << core::first_numbers(here->contents, 8);
     shown = out.str();
   } catch (const std::exception& error) {
     shown = error.what();

@@ -166,3 +166,17 @@ BOTH_MODES("what a held broadcast repeats is computed once and kept") {
   CHECK(numbers(wide.sum()) == Numbers{3000});
   CHECK(calls == 1);
 }
+
+BOTH_MODES("what data() gave of a view stays good when it is read again") {
+  using Tensor = tyto::Tensor<Mode>;
+  constexpr std::int64_t side = 256;
+  const Tensor x = Tensor::arange(side * side).astype(DType::f32).reshape({side, side}), turned = x.T();
+  tyto::eval({turned});
+  const std::span<const float> first = turned.template data<float>();
+  const std::span<const float> second = turned.template data<float>();
+  CHECK(first.data() == second.data());
+  Tensor fill = Tensor::full({side, side}, 5.0, DType::f32);
+  tyto::eval({fill});
+  CHECK(first[1] == side);
+  CHECK(first[side * side - 2] == side * (side - 1) - 1);
+}

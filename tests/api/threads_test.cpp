@@ -56,6 +56,18 @@ BOTH_MODES("threads compute with tensors of their own") {
         }) == "");
 }
 
+BOTH_MODES("threads read one computed view") {
+  using Tensor = tyto::Tensor<Mode>;
+  const Tensor turned = Tensor::arange(65'536).astype(DType::f32).reshape({256, 256}).T();
+  tyto::eval({turned});
+  CHECK(at_once([&](int) {
+          for (int i = 0; i < 50; ++i) {
+            if (turned.template data<float>()[1] != 256 || turned.template to_vector<float>()[2] != 512) return false;
+          }
+          return true;
+        }) == "");
+}
+
 BOTH_MODES("threads train models of their own") {
   CHECK(at_once([](int thread) {
           using Tensor = tyto::Tensor<Mode>;

@@ -77,6 +77,12 @@ TEST_CASE("a constant that a compiled function packs is held once, and read back
     REQUIRE(described.layout);
     CHECK(described.layout->strides == IntList{width, 1});
     CHECK(!described.layout->is_view);
+    const Lazily turned = transpose(c), part = c(slice(3, 9));
+    REQUIRE(describe(turned).layout);
+    CHECK(describe(turned).layout->strides == IntList{1, width});
+    CHECK(describe(turned).layout->is_view);
+    REQUIRE(describe(part).layout);
+    CHECK(describe(part).layout->offset == 3 * width);
     CHECK(std::string(detail::debugger_text(c)).find("constant") != std::string::npos);
     CHECK(allocated() == packed);
   }

@@ -2,23 +2,11 @@
 // Loops over the conversions of f16 and bf16, which have no branches, so that they vectorise.
 #include "devices/cpu/arithmetic/half_precision.hpp"
 
-#include <bit>
-
 #include "core/value/half_bits.hpp"
 
 namespace tyto::cpu {
 
 namespace {
-
-// Exponent and fraction move into place, and 112 is added to the exponent. A subnormal gets a leading one that is taken
-// off again: it is a normal number of f32, which threads that take subnormals for zeros must not lose.
-float from_f16(std::uint16_t bits) noexcept {
-  const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16, rest = std::uint32_t{bits & 0x7fffu} << 13;
-  const std::uint32_t normal = rest + ((bits & 0x7c00u) == 0x7c00u ? 0x70000000u : 0x38000000u);
-  const float subnormal = std::bit_cast<float>(rest + 0x38800000u) - 0x1p-14f;
-  const std::uint32_t magnitude = (bits & 0x7c00u) == 0 ? std::bit_cast<std::uint32_t>(subnormal) : normal;
-  return std::bit_cast<float>(sign | magnitude);
-}
 
 template <class Convert, class From, class To>
 void convert(const From* from, std::int64_t from_stride, To* to, std::int64_t to_stride, std::int64_t count,
@@ -35,7 +23,7 @@ void convert(const From* from, std::int64_t from_stride, To* to, std::int64_t to
 void widen(DType from_type, const void* from, std::int64_t stride, float* to, std::int64_t count) noexcept {
   const auto* halves = static_cast<const std::uint16_t*>(from);
   if (from_type == DType::f16) {
-    convert(halves, stride, to, 1, count, [](std::uint16_t bits) { return from_f16(bits); });
+    convert(halves, stride, to, 1, count, [](std::uint16_t bits) { return core::widen_half(bits); });
   } else {
     convert(halves, stride, to, 1, count, [](std::uint16_t bits) { return core::widen_bfloat(bits); });
   }
