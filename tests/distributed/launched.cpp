@@ -56,9 +56,12 @@ Ran run_case(const std::string& mpi, int processes, const std::string& name, con
   return run("timeout 100 " + command_of_case(mpi, processes, name, environment));
 }
 
+// MPICH's launcher kills what is left of a group, notes 1 where a connection closed before its process was waited for,
+// and joins the bits of all statuses: 2 and 9 are 11.
 bool ended_with(const std::string& mpi, const Ran& ran, int status) {
-  constexpr int killed = 9, noted = 1;  // noted where a connection closed before its process was waited for
-  return ran.status == status || (mpi == "mpich" && (ran.status == killed || ran.status == noted));
+  constexpr int killed = 9, noted = 1;
+  if (ran.status == status) return true;
+  return mpi == "mpich" && (ran.status == killed || ran.status == noted || ran.status == (status | killed));
 }
 
 void with_each_mpi(const std::function<void(const std::string& mpi)>& test) {

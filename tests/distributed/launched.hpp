@@ -19,8 +19,7 @@ Ran run_case(const std::string& mpi, int processes, const std::string& name, con
 std::string command_of_case(const std::string& mpi, int processes, const std::string& name,
                             const std::string& environment = "");
 
-/// Whether the first process that ended had this status. MPICH's launcher gives that of the one which it sees end
-/// first, which may be one that it killed.
+/// Whether the first process that ended had this status, as far as MPICH's launcher tells.
 bool ended_with(const std::string& mpi, const Ran& ran, int status);
 
 /// Calls `test` for each MPI that there is. Says so where there is none.
