@@ -91,10 +91,9 @@ TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t step
 }
 TrainingCourse::~TrainingCourse() = default;
 
-bool TrainingCourse::goes_on(std::int64_t epoch, std::int64_t batches_left) const {
+bool TrainingCourse::goes_on(std::int64_t epoch) const {
   const State& state = *state_;
-  const bool has_made_all = state.report.steps >= state.options.steps && batches_left > 0;
-  if (state.has_ended || has_made_all || epoch >= state.options.epochs) return false;
+  if (state.has_ended || state.report.steps >= state.options.steps || epoch >= state.options.epochs) return false;
   // In a group the first step tells whether others wait for this process.
   const bool is_alone = !state.group() && (core::process_group().size() == 1 || state.report.steps > 0);
   return !is_alone || state.own_signal() == 0;

@@ -325,25 +325,6 @@ TEST_CASE("epochs without end leave the end to the steps") {
   CHECK(detail::steps_left(3, 100, 100, {.epochs = 3}) == 0);
 }
 
-TEST_CASE("steps that end with the last batch of an epoch end the epoch") {
-  using T = Host;
-  Batches<T> batches(T::zeros({10}), T::zeros({10}), {.size = 4});
-  const auto step = [](const T& x, const T&) { return mean(x); };
-  int validations = 0;
-  TrainingHistory history;
-  TrainingOptions options{.epochs = 9, .steps = 3, .progress = false, .history = &history};
-  options.validate = [&validations] { return Figures{{"number", static_cast<double>(++validations)}}; };
-  for (int epoch = 1; epoch <= 2; ++epoch) {
-    CHECK(train(step, batches, options).steps == 3);
-    CHECK(history.rows().size() == static_cast<std::size_t>(epoch));
-    CHECK(validations == epoch);
-    CHECK(batches.position().epoch == epoch);
-  }
-  options.steps = 2;  // within an epoch
-  CHECK(train(step, batches, options).steps == 2);
-  CHECK(validations == 2);
-}
-
 TEST_CASE("training ends with its epochs, its steps, or when it is told to") {
   using T = Host;
   Batches<T> batches(T::zeros({10}), T::zeros({10}), {.size = 4});

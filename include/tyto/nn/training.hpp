@@ -123,8 +123,7 @@ class TYTO_API TrainingCourse {
   TrainingCourse(const TrainingCourse&) = delete;
   TrainingCourse& operator=(const TrainingCourse&) = delete;
 
-  /// Steps that end with the last batch of an epoch still have that epoch's end before them.
-  bool goes_on(std::int64_t epoch, std::int64_t batches_left) const;
+  bool goes_on(std::int64_t epoch) const;
   void begin_step();
   void end_step(std::int64_t epoch, double loss);
   void end_epoch(std::int64_t epoch);
@@ -159,7 +158,7 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
     const std::int64_t epochs = batches.position().epoch, left = batches.batches_left(),
                        all = batches.batches_per_epoch();
     detail::TrainingCourse course(options, (epochs + 1) * all - left, detail::steps_left(epochs, left, all, options));
-    while (course.goes_on(batches.position().epoch, batches.batches_left())) {
+    while (course.goes_on(batches.position().epoch)) {
       const std::int64_t epoch = batches.position().epoch;
       const auto batch = batches.next();
       if (batch) {
