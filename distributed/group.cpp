@@ -63,12 +63,17 @@ void note_failure(int status) {
   std::fclose(note);
 }
 
-// The launcher ends the others when this process does; what went wrong is said first, and where.
+// The launcher ends the others when this process does; what went wrong is said first, and where. MPI_Abort of MPICH now
+// and then loses what was said last.
+[[noreturn]] void end_all(const std::string& message, int status) {
+  say(message);
+  note_failure(status);
+  std::_Exit(status);
+}
+
 void say_rank_and_terminate() {
-  say(reason_to_terminate());
   constexpr int aborted = 134;  // as shells say it
-  note_failure(aborted);
-  std::_Exit(aborted);
+  end_all(reason_to_terminate(), aborted);
 }
 
 // Launchers bind each process to a core, say; threads would share it.
@@ -118,9 +123,6 @@ class Group::Connection {
   Connection& operator=(const Connection&) = delete;
 
   const std::string& transport() const { return transport_; }
-  void abort(int status) const {
-    if (mpi_ != nullptr) mpi_->abort(status);
-  }
 
  private:
   const TytoMpi* mpi_ = nullptr;
@@ -153,12 +155,7 @@ Group Group::split(int colour, int key) const {
   return Group(connection_, number);
 }
 
-void Group::abort(const std::string& message, int status) const {
-  say(message);
-  note_failure(status);
-  connection_->abort(status);
-  std::_Exit(status);
-}
+void Group::abort(const std::string& message, int status) const { end_all(message, status); }
 
 GroupScope::GroupScope(const Group& group) : group_(group), outer_(core::enter_process_group(group.number_)) {}
 GroupScope::~GroupScope() { core::enter_process_group(outer_); }

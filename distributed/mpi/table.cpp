@@ -193,8 +193,6 @@ void recv(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from,
   MPI_Recv(data, bytes, MPI_BYTE, from, tag, group_of(group), MPI_STATUS_IGNORE);
 }
 
-void abort_all(std::int32_t status) { MPI_Abort(MPI_COMM_WORLD, status); }
-
 /// A file that lies in no folder, as other processes of this machine find it: MPI's own shared windows need room in
 /// /dev/shm, without which some processes fail and the others wait for them.
 struct SharedFile {
@@ -259,8 +257,8 @@ std::uint64_t* shared_words(std::int32_t group, std::int32_t* count, std::int32_
   return nullptr;
 }
 
-const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size, name, split,     all_reduce,
-                    reduce_scatter,   all_gather, broadcast, barrier, send, recv, abort_all, shared_words};
+const TytoMpi table{tyto_mpi_version, start,      finish,    rank,    size, name, split,       all_reduce,
+                    reduce_scatter,   all_gather, broadcast, barrier, send, recv, shared_words};
 
 }  // namespace
 

@@ -39,14 +39,13 @@ struct TytoMpi {
   /// Waits for nobody: a copy is on its way.
   void (*send)(std::int32_t group, const void* data, std::int32_t bytes, std::int32_t to, std::int32_t tag);
   void (*recv)(std::int32_t group, void* data, std::int32_t bytes, std::int32_t from, std::int32_t tag);
-  void (*abort)(std::int32_t status);
   /// A word of memory for each process of the group on this machine, seen by all of them; null where there is none.
   /// `count` says how many processes that are, and `ranks` which, by their numbers among all; `ranks` has room for the
   /// group.
   std::uint64_t* (*shared_words)(std::int32_t group, std::int32_t* count, std::int32_t* ranks);
 };
 
-inline constexpr std::int32_t tyto_mpi_version = 4;
+inline constexpr std::int32_t tyto_mpi_version = 5;
 
 /// What the library for an MPI exports, under the name "tyto_mpi".
 using TytoMpiEntry = const TytoMpi* (*)();
