@@ -114,10 +114,7 @@ std::vector<Value> prod_gradient(const GradientContext& c) {
   merged.push_back(count_over(x.shape(), axes));
   const T flat = reshape(moved, merged);
   const T others = cumprod(flat, -1, {.exclusive = true}) * cumprod(flat, -1, {.exclusive = true, .reverse = true});
-  IntList back(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return {g * transpose(reshape(others, moved.shape()), back)};
+  return {g * transpose(reshape(others, moved.shape()), core::inverse_order(order))};
 }
 
 std::vector<Value> variance_gradient(const GradientContext& c) {

@@ -246,13 +246,6 @@ IntList moved_back(int rank, int count, int before) {
   return order;
 }
 
-IntList inverse(const IntList& order) {
-  IntList back(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return back;
-}
-
 bool is_basic(std::span<const Index> entries) {
   return std::none_of(entries.begin(), entries.end(),
                       [](const Index& index) { return std::holds_alternative<Value>(index.entry()); });
@@ -355,10 +348,10 @@ T write_part(const T& x, const std::vector<Index>& entries, const T& v) {
   } else {
     const IntList back = moved_back(shape.rank(), indexed, selected.tensor_axes[0]);
     const Shape seen = core::permute(core::View::dense(shape), back).shape;
-    values = transpose(fitted(v, seen, x.dtype()), inverse(back));
+    values = transpose(fitted(v, seen, x.dtype()), core::inverse_order(back));
   }
   const T written = scatter(part, selected.tensors, values);
-  return placed(x, selected, transpose(written, inverse(order)));
+  return placed(x, selected, transpose(written, core::inverse_order(order)));
 }
 
 // Writes the part into x's own memory where x is nobody else's: then `x(i) = v` costs what v does.

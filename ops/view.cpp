@@ -36,14 +36,8 @@ std::vector<TensorType> infer_transpose(const Attributes& attributes, std::span<
 std::optional<View> view_transpose(const Attributes& attributes, const View& input) {
   return permute(input, list_of(attributes));
 }
-IntList inverse(const IntList& order) {
-  IntList back(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return back;
-}
 std::vector<Value> transpose_gradient(const GradientContext& c) {
-  return {transpose(T(c.gradients[0]), inverse(list_of(c.attributes)))};
+  return {transpose(T(c.gradients[0]), core::inverse_order(list_of(c.attributes)))};
 }
 
 std::vector<TensorType> infer_broadcast(const Attributes& attributes, std::span<const TensorType> inputs) {

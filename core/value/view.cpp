@@ -47,6 +47,13 @@ bool repeats_elements(const View& view) {
   return false;
 }
 
+IntList inverse_order(const IntList& order) {
+  IntList back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return back;
+}
+
 View permute(const View& view, const IntList& order) {
   View out{Shape(order.size(), 0), Strides(order.size(), 0), view.offset};
   for (std::size_t i = 0; i < order.size(); ++i) {

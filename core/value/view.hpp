@@ -47,6 +47,8 @@ bool repeats_elements(const View& view);
 
 /// Axes in the order `order` (normalised, a permutation).
 View permute(const View& view, const IntList& order);
+/// The order that undoes `order`.
+IntList inverse_order(const IntList& order);
 
 /// Stretched to `shape`, which it must broadcast to.
 View broadcast_to(const View& view, const Shape& shape);

@@ -189,12 +189,7 @@ class Chooser {
     if (node.op == OpId::reshape) {
       input = core::reshape(result, shape);
     } else if (node.op == OpId::transpose) {
-      const IntList& order = std::get<core::ListAttributes>(graph_.attributes(node)).list;
-      IntList back(order.size(), 0);
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-      }
-      input = core::permute(result, back);
+      input = core::permute(result, core::inverse_order(std::get<core::ListAttributes>(graph_.attributes(node)).list));
     } else if (result.shape == shape) {
       input = result;  // alias and its like; what moves elements fails the test below
     }
