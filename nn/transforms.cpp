@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto TYTO_API {
@@ -149,13 +150,9 @@ void scale_saturation(Picture& picture, float factor) {
 Draws::Draws(const Key& key) : state_(key.split(0).seed) {}
 
 double Draws::uniform(double low, double high) {
-  // SplitMix64 (Steele, Lea, Flood 2014): a counter behind a mixing function, enough for a few draws a picture.
-  state_ += 0x9e3779b97f4a7c15;
-  std::uint64_t z = state_;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  z ^= z >> 31;
-  return low + (high - low) * static_cast<double>(z >> 11) * 0x1p-53;
+  const std::uint64_t bits = core::splitmix64(state_);  // enough for a few draws a picture
+  state_ += core::splitmix_step;
+  return low + (high - low) * static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
 std::int64_t Draws::below(std::int64_t limit) {

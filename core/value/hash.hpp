@@ -15,6 +15,16 @@ constexpr std::uint64_t mixed_hash(std::uint64_t seed, std::uint64_t value) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+/// SplitMix64 (Steele, Lea, Flood 2014): numbers of a counter that steps by `splitmix_step`, the same on every
+/// platform.
+inline constexpr std::uint64_t splitmix_step = 0x9e3779b97f4a7c15u;
+constexpr std::uint64_t splitmix64(std::uint64_t counter) {
+  std::uint64_t z = counter + splitmix_step;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 inline constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325u;
 
 /// FNV-1a, which stands in files: a check against damage, not against malice.

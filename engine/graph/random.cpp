@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/graph/builder.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/devices.hpp"
@@ -155,15 +156,9 @@ void random_state(const RandomState& state) {
   run::set_generator({state.seed, state.draws});
 }
 
-// A bijective mixer (splitmix64's finaliser) of seed and index keeps derived keys apart from their parents.
+// A bijective mixer of seed and index keeps derived keys apart from their parents.
 Key Key::split(std::uint64_t index) const {
-  const auto mix = [](std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  };
-  return {mix(mix(seed) ^ stream) ^ mix(index + 1), 0};
+  return {core::splitmix64(core::splitmix64(seed) ^ stream) ^ core::splitmix64(index + 1), 0};
 }
 
 }  // namespace TYTO_API

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/value/hash.hpp"
 #include "optimiser/memory/problem.hpp"
 
 namespace tyto::memory {
@@ -54,16 +55,14 @@ struct Effort {
   bool late() const { return deadline && Clock::now() >= *deadline; }
 };
 
-/// A small, fast generator with the same numbers on every platform (splitmix64).
+/// A small, fast generator with the same numbers on every platform.
 class RandomBits {
  public:
   explicit RandomBits(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
+    const std::uint64_t bits = core::splitmix64(state_);
+    state_ += core::splitmix_step;
+    return bits;
   }
   /// In [0, limit).
   std::size_t below(std::size_t limit) {

@@ -75,7 +75,7 @@ Portfolio::Portfolio(const Problem& problem, Bytes capacity, const Effort& effor
 void Portfolio::reshuffle() {
   for (std::size_t m = lasting_; m < members_.size(); ++m) nodes_of_the_gone_ += members_[m]->search->nodes();
   members_.resize(lasting_);
-  RandomBits random(effort_.seed + 0x9e3779b97f4a7c15ULL * (static_cast<std::uint64_t>(capacity_) + ++runs_));
+  RandomBits random(effort_.seed + core::splitmix_step * (static_cast<std::uint64_t>(capacity_) + ++runs_));
   for (const PortfolioEntry& entry : shaken_entries) {
     auto member = std::make_unique<Member>();
     member->search =
