@@ -6,15 +6,12 @@
 #include <string_view>
 
 #include "core/value/text.hpp"
-#include "tyto/error.hpp"
+#include "io/refuse.hpp"
 
 namespace tyto::onnx {
 
-std::string quoted(std::string_view name);
+using io::refuse;
 
-template <class... Parts>
-[[noreturn]] void refuse(const std::string& file, const Parts&... parts) {
-  core::throw_error<IoError>(file, ": ", parts...);
-}
+inline std::string quoted(std::string_view name) { return core::text("'", name, "'"); }
 
 }  // namespace tyto::onnx
