@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions make rows, and what is made of rows alone is one.
+// Which values of a loop program are one element a row: reductions, and what is computed from them alone.
 #include "core/loop/loop_rows.hpp"
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "core/value/shape.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/element_source.hpp"

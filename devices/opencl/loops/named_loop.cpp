@@ -7,6 +7,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "devices/opencl/loops/reduction.hpp"
 #include "devices/opencl/text/complex_pairs.hpp"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/reduction_kernel.hpp"
 #include "devices/opencl/text/fold_text.hpp"

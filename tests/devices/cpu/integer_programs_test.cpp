@@ -12,8 +12,8 @@
 
 #include "core/graph/attributes.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/loop/bound_loop.hpp"
 #include "core/loop/loop_builder.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "tests/devices/cpu/numbers_of.hpp"
 
 namespace {

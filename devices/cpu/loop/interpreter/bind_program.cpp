@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/graph/op_ids.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "core/value/text.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
