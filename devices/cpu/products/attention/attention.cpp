@@ -85,15 +85,6 @@ class AttentionKernel final : public core::Kernel {
   }
 
  private:
-  /// One call as a thread sees it, with its own part of the workspace.
-  struct Call {
-    Addresses inputs, outputs;
-    std::byte* space;
-
-    const std::byte* input(std::size_t i) const noexcept { return inputs[i].pointer(); }
-    std::byte* output(std::size_t i) const noexcept { return outputs[i].pointer(); }
-  };
-
   std::int64_t keys_of(std::int64_t block) const noexcept { return std::min(key_block_, k_.rows - block * key_block_); }
   /// Whether values are read where they lie: tiles read whole vectors.
   bool reads_values() const noexcept { return dots_ && v_.column_stride == 1 && v_.columns % tiles_.lanes == 0; }

@@ -86,15 +86,6 @@ class AttentionGradientKernel final : public core::Kernel {
   }
 
  private:
-  /// One call as a thread sees it, with its own part of the workspace.
-  struct Call {
-    Addresses inputs, outputs;
-    std::byte* space;
-
-    const std::byte* input(std::size_t i) const noexcept { return inputs[i].pointer(); }
-    std::byte* output(std::size_t i) const noexcept { return outputs[i].pointer(); }
-  };
-
   void differentiate(const Call& call, std::int64_t matrix) const noexcept {
     const ReadableRows<T> queries = pack_queries(call, matrix);
     const ResultRows<T> sum_q(by_q_, call.output(0), matrix, 0, at<T>(call.space, sum_q_));

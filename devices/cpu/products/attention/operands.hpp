@@ -25,6 +25,15 @@ constexpr std::int64_t block_columns(std::int64_t tile_bytes, std::int64_t bytes
   return std::max(most / width, std::int64_t{1}) * width;
 }
 
+/// One call as a thread sees it, with its own part of the workspace.
+struct Call {
+  Addresses inputs, outputs;
+  std::byte* space;
+
+  const std::byte* input(std::size_t i) const noexcept { return inputs[i].pointer(); }
+  std::byte* output(std::size_t i) const noexcept { return outputs[i].pointer(); }
+};
+
 /// A stack of matrices: where each starts, in elements from the operand's address, and the strides within it.
 struct MatrixStack {
   DType dtype = DType::f32;
