@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element by element, in f64 or, of integers, as they are.
+// Compares outputs with expected ones element by element, in f64 or, of integers, as they are.
 #include "cli/comparison.hpp"
 
 #include <algorithm>

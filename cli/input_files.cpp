@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One function a kind of file.
+// Readers of input files: .npy, .npz, .pb, pictures and recordings, one function each.
 #include "cli/input_files.hpp"
 
 #include <algorithm>

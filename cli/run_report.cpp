@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Both forms say the same.
+// The report of `tyto run` as lines and as JSON, with the same contents.
 #include "cli/run_report.hpp"
 
 #include <algorithm>

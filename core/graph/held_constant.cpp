@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of a held constant stands behind its node alone.
+// Large constants held by a state of their own, which only their node refers to.
 #include "core/graph/held_constant.hpp"
 
 #include "core/device/array_element.hpp"

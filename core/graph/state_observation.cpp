@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Observers of states nest as the traces and calls do that they belong to.
+// The stack of observers of states of a thread.
 #include "core/graph/state_observation.hpp"
 
 #include <utility>

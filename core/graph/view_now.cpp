@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A view in eager mode needs neither attributes nor a shape rule where nothing will ask how it was made.
+// Eager views: made at once, without attributes or a shape rule, where nothing will ask how a view was made.
 #include "core/graph/view_now.hpp"
 
 #include <utility>

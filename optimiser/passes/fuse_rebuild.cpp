@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The graph anew, with a node for each group.
+// Rebuilds the graph with one fused node in the place of each group.
 #include "core/graph/graph_copy.hpp"
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"

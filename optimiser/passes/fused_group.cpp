@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers values once all inputs and constants are known.
+// Assembles the loop program of a fused group: inputs and constants first, then instructions.
 #include "optimiser/passes/fused_group.hpp"
 
 #include <algorithm>

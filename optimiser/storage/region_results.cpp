@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a body does with one of its inputs decides.
+// Results of a branch over operands that an arm passes on or no longer reads; of a loop, by its chains of carries.
 #include "optimiser/storage/region_results.hpp"
 
 #include <algorithm>
