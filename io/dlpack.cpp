@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // DLPack's structs filled from tensors, and tensors over them.
 #include "tyto/dlpack.hpp"
+#include "core/value/text.hpp"
 
 #include <span>
 #include <string>
@@ -25,8 +26,8 @@ DType dtype_from(const ElementType& type) {
     const ElementType& known = element_types[i];
     if (known.code == type.code && known.bits == type.bits && type.lanes == 1) return static_cast<DType>(i);
   }
-  throw TypeError("from_dlpack: elements of code " + std::to_string(type.code) + " and " + std::to_string(type.bits) +
-                  " bits (" + std::to_string(type.lanes) + " lanes) are not among Tyto's types");
+  core::throw_error<TypeError>("from_dlpack: elements of code ", int{type.code}, " and ", int{type.bits}, " bits (",
+                               type.lanes, " lanes) are not among Tyto's types");
 }
 
 /// What one export holds: the tensor, and the numbers that the view points at.
@@ -78,19 +79,19 @@ template <class Managed>
 Tensor<Any> import_from(Managed* managed) {
   const TensorView& view = managed->tensor;
   if (view.device.type != cpu) {
-    throw DeviceError("from_dlpack: the memory is that of device type " + std::to_string(view.device.type) +
-                      "; only the CPU's (1) can be read");
+    core::throw_error<DeviceError>("from_dlpack: the memory is that of device type ", view.device.type,
+                                   "; only the CPU's (1) can be read");
   }
   const auto release = [managed] {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
   const DType dtype = dtype_from(view.type);
   if (view.rank < 0 || (view.rank > 0 && view.shape == nullptr)) {
-    throw ValueError("from_dlpack: a tensor of " + std::to_string(view.rank) + " axes has no shape");
+    core::throw_error<ValueError>("from_dlpack: a tensor of ", view.rank, " axes has no shape");
   }
   const Shape shape(std::span<const std::int64_t>(view.shape, static_cast<std::size_t>(view.rank)));
   for (const std::int64_t length : shape) {
-    if (length < 0) throw ValueError("from_dlpack: an axis has " + std::to_string(length) + " elements");
+    if (length < 0) core::throw_error<ValueError>("from_dlpack: an axis has ", length, " elements");
   }
   if (view.data == nullptr && element_count(shape) != 0) throw ValueError("from_dlpack: there is no memory");
   const IntList strides = strides_of(view, shape);
@@ -122,8 +123,8 @@ Tensor<Any> imported(ManagedTensor* managed) {
 Tensor<Any> imported(VersionedTensor* managed) {
   if (managed == nullptr) throw ValueError("from_dlpack: there is no tensor");
   if (managed->major > 1) {
-    throw ValueError("from_dlpack: the tensor is of version " + std::to_string(managed->major) +
-                     " of DLPack; versions 0.6 to 1 are known");
+    core::throw_error<ValueError>("from_dlpack: the tensor is of version ", managed->major,
+                                  " of DLPack; versions 0.6 to 1 are known");
   }
   return import_from(managed);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Picture files told apart, their channels turned into those that are asked for, and folders of them.
 #include "io/image_file.hpp"
+#include "core/value/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -105,7 +106,7 @@ PictureRows picture_rows(const char* function, const HostArrayView& array, std::
 HostArray read_image(const std::string& file, std::span<const std::byte> bytes, const ImageOptions& options) {
   constexpr std::array allowed{0, 1, 3, 4};
   if (std::find(allowed.begin(), allowed.end(), options.channels) == allowed.end()) {
-    throw ValueError("read_image: channels = " + std::to_string(options.channels) + " must be 0, 1, 3 or 4");
+    core::throw_error<ValueError>("read_image: channels = ", options.channels, " must be 0, 1, 3 or 4");
   }
   if (begins_with(bytes, {0x89, 'P', 'N', 'G'})) {
     return with_channels(file, read_png(file, bytes, options.largest), options.channels);
@@ -138,7 +139,7 @@ void write_jpeg_file(const std::string& path, const HostArrayView& picture, cons
   constexpr std::int64_t longest_side = 65500;  // JPEG_MAX_DIMENSION
   const io::PictureRows rows = io::picture_rows("write_jpeg", picture, {1, 3}, longest_side);
   if (options.quality < 1 || options.quality > 100) {
-    throw ValueError("write_jpeg: quality = " + std::to_string(options.quality) + " must be 1 to 100");
+    core::throw_error<ValueError>("write_jpeg: quality = ", options.quality, " must be 1 to 100");
   }
   io::write_jpeg(path, rows, options.quality);
 }

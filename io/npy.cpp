@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Arrays from and to .npy bytes.
 #include "io/npy.hpp"
+#include "core/value/text.hpp"
 
 #include <cstring>
 #include <string_view>
@@ -88,8 +89,8 @@ std::vector<std::byte> npy_header(const HostArrayView& array) {
 
 void check_array(const std::string& file, const HostArrayView& array) {
   if (byte_count(file, array.shape, array.dtype) != array.bytes.size()) {
-    throw ShapeError(file + ": " + std::to_string(array.bytes.size()) + " bytes do not fill shape " +
-                     to_string(array.shape) + " of " + name_of(array.dtype));
+    core::throw_error<ShapeError>(file, ": ", array.bytes.size(), " bytes do not fill shape ", to_string(array.shape),
+                                  " of ", name_of(array.dtype));
   }
 }
 

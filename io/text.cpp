@@ -8,6 +8,7 @@
 
 #include "core/system/number_text.hpp"
 #include "core/value/element_types.hpp"
+#include "core/value/text.hpp"
 #include "io/atomic_file.hpp"
 #include "io/byte_source.hpp"
 #include "io/npy.hpp"
@@ -134,8 +135,8 @@ class TextReader {
 
 void refuse_complex(const char* function, DType dtype) {
   if (!is_complex(dtype)) return;
-  throw TypeError(std::string(function) + ": " + name_of(dtype) +
-                  " has no form in text; write its real and its imaginary parts (view_as_real)");
+  core::throw_error<TypeError>(function, ": ", name_of(dtype),
+                               " has no form in text; write its real and its imaginary parts (view_as_real)");
 }
 
 /// The shortest text that gives the element back.
@@ -186,7 +187,8 @@ HostArray read_text_file(const std::string& path, const TextOptions& options) {
 void write_text_file(const std::string& path, const HostArrayView& array, const TextLayout& layout) {
   io::refuse_complex("write_text", array.dtype);
   if (array.shape.rank() > 2) {
-    throw ShapeError("write_text: a number, a vector or a matrix is needed, not shape " + to_string(array.shape));
+    core::throw_error<ShapeError>("write_text: a number, a vector or a matrix is needed, not shape ",
+                                  to_string(array.shape));
   }
   const std::int64_t rows = array.shape.empty() ? 1 : array.shape[0];
   const std::int64_t columns = array.shape.rank() < 2 ? 1 : array.shape[1];

@@ -36,7 +36,7 @@ SampleLayout layout_of(WavFormat format) {
     case WavFormat::i32: return {integer_samples, 32};
     case WavFormat::f32: return {float_samples, 32};
   }
-  throw ValueError("write_wav: unknown WavFormat " + std::to_string(static_cast<int>(format)));
+  core::throw_error<ValueError>("write_wav: unknown WavFormat ", static_cast<int>(format));
 }
 
 class LittleEndianBytes {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fill one arena with whatever fits below the limit, largest first, and leave the rest to the next.
 #include "optimiser/memory/arenas.hpp"
+#include "core/value/text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -67,8 +68,8 @@ void split_into_arenas(std::span<const Block> blocks, const Problem& problem, co
     const Block& block = blocks[static_cast<std::size_t>(problem.input[i])];
     const Bytes end = block.size + block.fixed_offset.value_or(0);
     if (end > limit_in_bytes) {
-      throw ValueError("plan_memory: block " + std::to_string(block.id) + " reaches to byte " + std::to_string(end) +
-                       ", but no arena may have more than " + std::to_string(limit_in_bytes));
+      core::throw_error<ValueError>("plan_memory: block ", block.id, " reaches to byte ", end,
+                                    ", but no arena may have more than ", limit_in_bytes);
     }
   }
   if (plan.height <= limit_in_bytes) return;

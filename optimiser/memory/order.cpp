@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "core/value/text.hpp"
 #include "optimiser/memory/plan.hpp"
 
 namespace tyto TYTO_API {
@@ -71,7 +72,7 @@ MemoryOrder::MemoryOrder(std::span<const Block> blocks, const MemoryPlan& plan, 
       arenas_(plan.arenas),
       arena_count_(static_cast<std::int32_t>(std::max<std::size_t>(plan.arena_heights.size(), 1))) {
   const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
-  if (!faults.empty()) throw ValueError("MemoryOrder: the plan is not valid: " + faults.front());
+  if (!faults.empty()) core::throw_error<ValueError>("MemoryOrder: the plan is not valid: ", faults.front());
   const bool any_spans = std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return !b.spans.empty(); });
   if (any_spans) spans_.resize(blocks.size());
   for (std::size_t i = 0; i < planned_.size(); ++i) {
@@ -113,8 +114,8 @@ MemoryOrder::MemoryOrder(std::span<const Block> blocks, const MemoryPlan& plan, 
 MemoryPlan MemoryOrder::apply(std::span<const Block> blocks) const {
   const auto start = memory::Clock::now();
   if (blocks.size() != planned_.size()) {
-    throw ValueError("MemoryOrder::apply: " + std::to_string(blocks.size()) + " blocks, but the order is of " +
-                     std::to_string(planned_.size()));
+    core::throw_error<ValueError>("MemoryOrder::apply: ", blocks.size(), " blocks, but the order is of ",
+                                  planned_.size());
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Block& a = blocks[i];
@@ -122,13 +123,14 @@ MemoryPlan MemoryOrder::apply(std::span<const Block> blocks) const {
     const std::span<const Span> spans = spans_.empty() ? std::span<const Span>{} : std::span<const Span>(spans_[i]);
     if (a.lower != b.lower || a.upper != b.upper || !std::ranges::equal(a.spans, spans) || a.alignment != b.alignment ||
         a.fixed_offset != b.fixed_offset) {
-      throw ValueError(
-          "MemoryOrder::apply: block " + std::to_string(a.id) +
+      core::throw_error<ValueError>(
+          "MemoryOrder::apply: block ", a.id,
           " has another lifetime, alignment or fixed offset than when it was planned; only sizes may change");
     }
     if (a.size > 0 && a.upper > a.lower && !takes_part(b)) {
-      throw ValueError("MemoryOrder::apply: block " + std::to_string(a.id) +
-                       " was fixed without any size when it was planned, so that nothing made room for it");
+      core::throw_error<ValueError>(
+          "MemoryOrder::apply: block ", a.id,
+          " was fixed without any size when it was planned, so that nothing made room for it");
     }
   }
   const memory::Problem problem = memory::make_problem(blocks, options_);  // validates, and knows the bound
@@ -148,9 +150,8 @@ MemoryPlan MemoryOrder::apply(std::span<const Block> blocks) const {
     offset = memory::round_up(offset, std::lcm(block.alignment, options_.alignment));
     if (block.fixed_offset) {
       if (offset > *block.fixed_offset) {
-        throw ValueError("MemoryOrder::apply: block " + std::to_string(block.id) + " is fixed at " +
-                         std::to_string(*block.fixed_offset) + ", but the blocks below it reach to " +
-                         std::to_string(offset));
+        core::throw_error<ValueError>("MemoryOrder::apply: block ", block.id, " is fixed at ", *block.fixed_offset,
+                                      ", but the blocks below it reach to ", offset);
       }
       offset = *block.fixed_offset;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // plan_memory: choose the strategy, give it its effort, hold its answer against the capacity, describe it.
 #include "optimiser/memory/plan.hpp"
+#include "core/value/text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -19,13 +20,13 @@ const Strategy& strategy_named(const std::string& name) {
   for (const Strategy& strategy : strategies()) {
     if (strategy.name != name) continue;
     if (strategy.available()) return strategy;
-    throw ValueError("plan_memory: strategy `" + name +
-                     "` needs the solver Cbc, and this library was built without it (Debian and Ubuntu: "
-                     "coinor-libcbc-dev); `exact` needs nothing");
+    core::throw_error<ValueError>("plan_memory: strategy `", name,
+                                  "` needs the solver Cbc, and this library was built without it (Debian and Ubuntu: "
+                                  "coinor-libcbc-dev); `exact` needs nothing");
   }
   std::string known;
   for (const Strategy& strategy : strategies()) known += (known.empty() ? "" : ", ") + std::string(strategy.name);
-  throw ValueError("plan_memory: no strategy `" + name + "`; there are " + known);
+  core::throw_error<ValueError>("plan_memory: no strategy `", name, "`; there are ", known);
 }
 
 Effort effort_of(const PlanOptions& options, const Problem& problem, Clock::time_point start) {
@@ -146,7 +147,8 @@ MemoryPlan plan_worth(std::span<const Block> blocks, const PlanOptions& options,
   hold_against_capacity(plan, options);
 #ifndef NDEBUG
   const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
-  if (!faults.empty()) throw Error("plan_memory: " + plan.strategy + " made an invalid plan: " + faults.front());
+  if (!faults.empty())
+    core::throw_error<Error>("plan_memory: ", plan.strategy, " made an invalid plan: ", faults.front());
 #endif
   plan.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return plan;

@@ -5,14 +5,16 @@
 
 #include <tyto/memory.hpp>
 
+#include "core/value/text.hpp"
+
 namespace tyto TYTO_API {
 
 Precedence::Precedence(std::size_t blocks) : blocks_(blocks), words_((blocks + 63) / 64), bits_(blocks * words_, 0) {}
 
 void Precedence::set_precedes(std::size_t earlier, std::size_t later) {
   if (earlier >= blocks_ || later >= blocks_ || earlier == later) {
-    throw IndexError("Precedence::set_precedes: blocks " + std::to_string(earlier) + " and " + std::to_string(later) +
-                     " of " + std::to_string(blocks_) + "; both must exist and differ");
+    core::throw_error<IndexError>("Precedence::set_precedes: blocks ", earlier, " and ", later, " of ", blocks_,
+                                  "; both must exist and differ");
   }
   bits_[earlier * words_ + later / 64] |= std::uint64_t{1} << (later % 64);
 }
@@ -24,15 +26,14 @@ Precedence Precedence::of_graph(std::size_t blocks, std::size_t steps, std::span
   };
   for (const Edge& edge : edges) {
     if (!known(edge.before, steps) || !known(edge.after, steps) || edge.before >= edge.after) {
-      throw ValueError("Precedence::of_graph: edge " + std::to_string(edge.before) + " -> " +
-                       std::to_string(edge.after) + " among " + std::to_string(steps) +
-                       " steps; edges run from a lower to a higher step");
+      core::throw_error<ValueError>("Precedence::of_graph: edge ", edge.before, " -> ", edge.after, " among ", steps,
+                                    " steps; edges run from a lower to a higher step");
     }
   }
   for (const Use& use : uses) {
     if (!known(use.step, steps) || !known(use.block, blocks)) {
-      throw ValueError("Precedence::of_graph: step " + std::to_string(use.step) + " of " + std::to_string(steps) +
-                       " uses block " + std::to_string(use.block) + " of " + std::to_string(blocks));
+      core::throw_error<ValueError>("Precedence::of_graph: step ", use.step, " of ", steps, " uses block ", use.block,
+                                    " of ", blocks);
     }
   }
 

@@ -232,8 +232,8 @@ void list_neighbours_by_precedence(Problem& p) {
 
 void check_precedence(const Problem& p, std::span<const Block> blocks) {
   if (p.precedence->blocks() != blocks.size()) {
-    throw ValueError("plan_memory: the precedence is about " + std::to_string(p.precedence->blocks()) +
-                     " blocks, but there are " + std::to_string(blocks.size()));
+    core::throw_error<ValueError>("plan_memory: the precedence is about ", p.precedence->blocks(),
+                                  " blocks, but there are ", blocks.size());
   }
   for (Index i = 0; i < p.count(); ++i) {
     for (Index j = 0; j < p.count(); ++j) {
@@ -372,10 +372,10 @@ Bytes Problem::fixed_top() const {
 
 Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) {
   if (options.alignment < 1) {
-    throw ValueError("plan_memory: alignment is " + std::to_string(options.alignment) + "; it is at least 1");
+    core::throw_error<ValueError>("plan_memory: alignment is ", options.alignment, "; it is at least 1");
   }
   if (blocks.size() > static_cast<std::size_t>(std::numeric_limits<Index>::max()) / 4) {
-    throw ValueError("plan_memory: " + std::to_string(blocks.size()) + " blocks are more than can be planned");
+    core::throw_error<ValueError>("plan_memory: ", blocks.size(), " blocks are more than can be planned");
   }
   Problem p;
   p.precedence = options.precedence;
@@ -407,7 +407,7 @@ Problem make_problem(std::span<const Block> blocks, const PlanOptions& options) 
     std::size_t spans = 0;
     for (const Block& block : blocks) spans += std::max<std::size_t>(block.spans.size(), 1);
     if (spans > static_cast<std::size_t>(std::numeric_limits<Index>::max()) / 4) {
-      throw ValueError("plan_memory: " + std::to_string(spans) + " spans are more than can be planned");
+      core::throw_error<ValueError>("plan_memory: ", spans, " spans are more than can be planned");
     }
     keep_lifetimes(p, [&](std::size_t i) { return blocks[static_cast<std::size_t>(p.input[i])].spans; });
   }

@@ -62,8 +62,8 @@ std::ostream& operator<<(std::ostream& out, const MemoryPlan& plan) {
 
 std::string memory_map_svg(std::span<const Block> blocks, const MemoryPlan& plan) {
   if (plan.offsets.size() != blocks.size()) {
-    throw ValueError("memory_map_svg: the plan is of " + std::to_string(plan.offsets.size()) + " blocks, not of " +
-                     std::to_string(blocks.size()));
+    core::throw_error<ValueError>("memory_map_svg: the plan is of ", plan.offsets.size(), " blocks, not of ",
+                                  blocks.size());
   }
   double begin = 0;
   double end = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reading the choice of passes.
 #include "optimiser/passes/pass_selection.hpp"
+#include "core/value/text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -47,7 +48,7 @@ void PassSelection::apply_word(std::string_view word, bool first) {
     }
     known += ", " + std::string(pass_table()[i].name);
   }
-  throw ValueError("passes: '" + std::string(word) + "' is none of " + known);
+  core::throw_error<ValueError>("passes: '", word, "' is none of ", known);
 }
 
 }  // namespace tyto::optimiser

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/value/text.hpp"
 #include "optimiser/memory/published/objects.hpp"
 #include "optimiser/memory/strategies.hpp"
 
@@ -106,8 +107,8 @@ class Predecessors {
 
 Placement mincost_flow(const Problem& p, const Effort&) {
   if (p.count() > most_blocks) {
-    throw ValueError("plan_memory: mincost_flow takes at most " + std::to_string(most_blocks) + " blocks, not " +
-                     std::to_string(p.count()) + "; shared_objects is near linear");
+    core::throw_error<ValueError>("plan_memory: mincost_flow takes at most ", most_blocks, " blocks, not ", p.count(),
+                                  "; shared_objects is near linear");
   }
   const std::vector<Index> predecessor = Predecessors(p).solve();
   Objects objects(p);
