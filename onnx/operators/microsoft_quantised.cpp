@@ -100,9 +100,8 @@ Outputs quantised_general_product(const OperatorCall& call) {
   const Array a = transpose_a ? matrix_transpose(call[0]) : call[0],
               b = transpose_b ? matrix_transpose(call[3]) : call[3];
   if (a.ndim() != 2 || b.ndim() != 2) call.refuse("factors of shapes ", a.shape(), " and ", b.shape());
-  const std::int64_t terms = axis_length(a, static_cast<std::size_t>(a.ndim() - 1));
-  Array total = matmul(exact(a, call.optional(2), terms), exact(b, call.optional(5), terms));
-  if (call.has(6)) total = cast(total, DType::f64) + cast(call[6], DType::f64);
+  Array total = cast(integer_product(a, b, call.optional(2), call.optional(5)), DType::i32);
+  if (call.has(6)) total = total + call[6];
   const Array scale = call[1] * call[4] * call.number("alpha", 1);
   const Array y = cast(total, DType::f32) * scale;
   if (!call.has(7)) return {y};

@@ -14,9 +14,9 @@ Array dequantised(const Array& x, const Array& scale, const Array& zero_point);
 /// A scale or zero point as x can be combined with: one number, one for each index along `axis`, or one for each block
 /// of `block` of them (0: no blocks).
 Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::int64_t block = 0);
-/// Integers less their zero point, in a floating-point type that holds every sum of `terms` products of two such
-/// exactly.
-Array exact(const Array& x, const Array& zero_point, std::int64_t terms);
+/// The matrix product of integers of 8 bits less their zero points (undefined tensors, one number, or one for each row
+/// of a and column of b), in f32 where that holds every sum, else in i32, which wraps round.
+Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero);
 
 /// Numbers as bytes, by their own range.
 struct QuantisedByRange {

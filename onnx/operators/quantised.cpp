@@ -36,9 +36,19 @@ Range range_of_type(DType dtype, int bits) {
   });
 }
 
-}  // namespace
+// A product of two numbers of 8 bits less their zero points takes 16 bits at most, and f32 holds integers of 24.
+constexpr std::int64_t most_f32_terms = 256;
 
-namespace {
+Array less_zero(const Array& x, const Array& zero_point, DType type) {
+  const Array number = cast(x, type);
+  return zero_point.defined() ? number - cast(zero_point, type) : number;
+}
+
+// A number for each row of a stack of matrices, as their elements can be combined with.
+Array of_rows(const Array& numbers, const Array& a) {
+  const bool by_row = numbers.defined() && numbers.ndim() == 1 && numbers.size() > 1 && a.ndim() >= 2;
+  return by_row ? expand_dims(numbers, -1) : numbers;
+}
 
 // x / scale + zero_point, where `whole` in whole steps.
 Array in_steps(const Array& x, const Array& scale, const Array& zero_point, bool whole) {
@@ -56,9 +66,7 @@ Array quantised(const Array& x, const Array& scale, const Array& zero_point, DTy
 }
 
 Array dequantised(const Array& x, const Array& scale, const Array& zero_point) {
-  Array number = cast(x, scale.dtype());
-  if (zero_point.defined()) number = number - cast(zero_point, scale.dtype());
-  return number * scale;
+  return less_zero(x, zero_point, scale.dtype()) * scale;
 }
 
 Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::int64_t block) {
@@ -81,11 +89,10 @@ Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::i
   return reshape(numbers, shape);
 }
 
-// A product of two numbers of 8 bits less their zero points takes 16 bits at most, and f32 holds integers of 24.
-Array exact(const Array& x, const Array& zero_point, std::int64_t terms) {
-  const DType type = terms <= 256 ? DType::f32 : DType::f64;
-  const Array number = cast(x, type);
-  return zero_point.defined() ? number - cast(zero_point, type) : number;
+Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero) {
+  const bool few = axis_length(a, static_cast<std::size_t>(a.ndim() - 1)) <= most_f32_terms;
+  const DType type = few ? DType::f32 : DType::i32;
+  return matmul(less_zero(a, of_rows(a_zero, a), type), less_zero(b, b_zero, type));
 }
 
 QuantisedByRange quantised_by_range(const Array& x) {
@@ -140,16 +147,6 @@ Outputs quantise_by_range(const OperatorCall& call) {
   return {y.bytes, y.scale, y.zero_point};
 }
 
-// A zero point of the rows of a, or of the columns of b.
-Array of_rows(const Array& zero, const Array& a) {
-  return zero.defined() && zero.ndim() == 1 && zero.size() > 1 && a.ndim() >= 2 ? expand_dims(zero, -1) : zero;
-}
-
-Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero) {
-  const std::int64_t terms = axis_length(a, static_cast<std::size_t>(a.ndim() - 1));
-  return matmul(exact(a, of_rows(a_zero, a), terms), exact(b, b_zero, terms));
-}
-
 Outputs product_of_integers(const OperatorCall& call) {
   return {cast(integer_product(call[0], call[1], call.optional(2), call.optional(3)), DType::i32)};
 }
@@ -161,22 +158,20 @@ Outputs quantised_product(const OperatorCall& call) {
   return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
 }
 
-std::int64_t terms_of(const Array& kernels) {
-  return kernels.size() / std::max<std::int64_t>(axis_length(kernels, 0), 1);
+// In f64 where f32 does not hold the sums: convolutions of i32 are slower.
+Array integer_convolution(const OperatorCall& call, const Array& x, const Array& w, const Array& x_zero,
+                          const Array& w_zero) {
+  const std::int64_t terms = w.size() / std::max<std::int64_t>(axis_length(w, 0), 1);
+  const DType type = terms <= most_f32_terms ? DType::f32 : DType::f64;
+  return convolved(call, less_zero(x, x_zero, type), less_zero(w, along_axis(w_zero, w, 0), type), {});
 }
 
 Outputs convolution_of_integers(const OperatorCall& call) {
-  const Array &x = call[0], &w = call[1];
-  const std::int64_t terms = terms_of(w);
-  const Array y =
-      convolved(call, exact(x, call.optional(2), terms), exact(w, along_axis(call.optional(3), w, 0), terms), {});
-  return {cast(y, DType::i32)};
+  return {cast(integer_convolution(call, call[0], call[1], call.optional(2), call.optional(3)), DType::i32)};
 }
 
 Outputs quantised_convolution(const OperatorCall& call) {
-  const Array &x = call[0], &w = call[3];
-  const std::int64_t terms = terms_of(w);
-  Array y = convolved(call, exact(x, call[2], terms), exact(w, along_axis(call[5], w, 0), terms), {});
+  Array y = integer_convolution(call, call[0], call[3], call[2], call[5]);
   if (call.has(8)) y = y + cast(by_channel(call[8], y.ndim()), y.dtype());
   const Array scale = call[1] * call[4] / call[6];
   const Array by = scale.size() == 1 ? reshape(scale, {}) : by_channel(scale, y.ndim());

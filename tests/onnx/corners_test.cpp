@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nodes at the corners of what the standard says, which its own node tests leave out; all values are worked by hand.
+// Nodes at the corners of what the standard says, which its own node tests leave out; values are worked by hand, sums
+// in i64.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 
@@ -95,23 +96,73 @@ BOTH_MODES("LpNormalization of zeros is zeros") {
   }
 }
 
-BOTH_MODES("MatMulInteger takes a zero point for each row, and sums that f32 does not hold") {
-  const auto product = [](const E& a, const E& b, const NamedList<E>& more) {
-    NamedList<E> inputs{{"a", a}, {"b", b}};
-    std::vector<std::string> names{"a", "b"};
-    for (const Named<E>& each : more) {
-      inputs.push_back(each);
-      names.push_back(each.name);
-    }
-    return numbers(
-        given_by<Mode>({node("MatMulInteger", names, {"y"})}, inputs, {}, {value("y", {"n", "m"}, DType::i32)})["y"]);
+BOTH_MODES("MatMulInteger adds integers exactly, whatever types, zero points and numbers of terms, and wraps round") {
+  constexpr std::int64_t rows = 3, columns = 5;
+  const auto drawn = [](std::int64_t count, DType dtype, std::int64_t step) {
+    Integers all;
+    const std::int64_t lowest = dtype == DType::i8 ? -128 : 0;
+    for (std::int64_t i = 0; i < count; ++i) all.push_back(lowest + (i * step + i / 7 + step) % 256);
+    return all;
   };
-  const E a = integers({1, 2, 3, 4}, {2, 2}, DType::u8), one = integers({1, 0, 0, 1}, {2, 2}, DType::u8);
-  CHECK(product(a, one, {{"zero", integers({1, 2}, {2}, DType::u8)}}) == Numbers{0, 1, 1, 2});
-  Numbers column(300, 255);
-  column[0] = 254;
-  CHECK(product(integers(Numbers(300, 255), {1, 300}, DType::u8), integers(column, {300, 1}, DType::u8), {}) ==
-        Numbers{255 * (255 * 299 + 254)});
+  const auto tensor = [](const Integers& all, const Shape& shape, DType dtype) {
+    return integers(Numbers(all.begin(), all.end()), shape, dtype);
+  };
+  for (const auto& [left, right] : {std::pair{DType::u8, DType::i8}, std::pair{DType::i8, DType::u8},
+                                    std::pair{DType::u8, DType::u8}, std::pair{DType::i8, DType::i8}}) {
+    for (const std::int64_t terms : {0, 1, 256, 257, 1301}) {
+      for (const bool each : {false, true}) {
+        const Integers a = drawn(rows * terms, left, 89), b = drawn(terms * columns, right, 167);
+        const Integers a_zero = drawn(each ? rows : 1, left, each ? 53 : 0),
+                       b_zero = drawn(each ? columns : 1, right, each ? 211 : 0);
+        Numbers expected;
+        for (std::int64_t i = 0; i < rows * columns; ++i) {
+          const std::int64_t row = i / columns, column = i % columns;
+          std::int64_t sum = 0;
+          for (std::int64_t l = 0; l < terms; ++l) {
+            const auto at = [](const Integers& all, std::int64_t place) {
+              return all[static_cast<std::size_t>(place)];
+            };
+            sum += (at(a, row * terms + l) - at(a_zero, each ? row : 0)) *
+                   (at(b, l * columns + column) - at(b_zero, each ? column : 0));
+          }
+          expected.push_back(static_cast<double>(sum));
+        }
+        const auto product = [&](const Shape& a_shape, const Shape& a_zeros, const Shape& b_zeros) {
+          return numbers(given_by<Mode>({node("MatMulInteger", {"a", "b", "az", "bz"}, {"y"})},
+                                        {{"a", tensor(a, a_shape, left)},
+                                         {"b", tensor(b, {terms, columns}, right)},
+                                         {"az", tensor(a_zero, a_zeros, left)},
+                                         {"bz", tensor(b_zero, b_zeros, right)}},
+                                        {}, {value("y", {"n", "m"}, DType::i32)})["y"]);
+        };
+        const std::int64_t a_zeros = each ? rows : 1, b_zeros = each ? columns : 1;
+        CHECK(product({rows, terms}, {a_zeros}, {b_zeros}) == expected);
+        CHECK(product({1, rows, terms}, {1, a_zeros, 1}, {1, b_zeros}) == expected);
+      }
+    }
+  }
+  const auto square = [&](std::int64_t terms) {
+    Numbers all(static_cast<std::size_t>(terms), 255);
+    if (terms > 0) all[0] = 254;  // for a sum that is odd
+    const E a = integers(all, {terms}, DType::u8);
+    return numbers(given_by<Mode>({node("MatMulInteger", {"a", "b"}, {"y"})}, {{"a", a}, {"b", a}}, {},
+                                  {value("y", {}, DType::i32)})["y"]);
+  };
+  CHECK(square(0) == Numbers{0});
+  CHECK(square(300) == Numbers{19506991});
+  CHECK(square(40000) == Numbers{2600999491.0 - 4294967296.0});
+}
+
+BOTH_MODES("QGemm adds its bias to sums that f32 does not hold") {
+  Numbers all(600, 255);
+  all[0] = 254;
+  const E a = integers(all, {1, 600}, DType::u8), zero = integers({0}, {}, DType::u8);
+  const auto found = given_by<Mode>(
+      {node("QGemm", {"a", "s", "z", "a", "s", "z", "bias"}, {"y"}, {attribute("transB", std::int64_t{1})},
+            "com.microsoft")},
+      {{"a", a}, {"s", E::ones({})}, {"z", zero}, {"bias", integers({3.0 - 39014491.0}, {1}, DType::i32)}}, {},
+      {value("y", {"n", "m"})});
+  CHECK(numbers(found["y"]) == Numbers{3});
 }
 
 BOTH_MODES("an RNN whose batch comes first takes its first state by batch, too") {
