@@ -153,7 +153,8 @@ Outputs product_of_integers(const OperatorCall& call) {
 
 Outputs quantised_product(const OperatorCall& call) {
   const Array total = integer_product(call[0], call[3], call[2], call[5]);
-  const Array scale = of_rows(call[1], call[0]) * call[4] / call[6];
+  const Array a_scale = call[3].ndim() == 1 ? call[1] : of_rows(call[1], call[0]);
+  const Array scale = a_scale * call[4] / call[6];
   const Array y = cast(total, DType::f32) * cast(scale, DType::f32);
   return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
 }

@@ -153,6 +153,27 @@ BOTH_MODES("MatMulInteger adds integers exactly, whatever types, zero points and
   CHECK(square(40000) == Numbers{2600999491.0 - 4294967296.0});
 }
 
+BOTH_MODES("QLinearMatMul of rows with their own scales by a vector is a vector") {
+  for (const std::int64_t terms : {2, 300}) {
+    const Numbers b(static_cast<std::size_t>(terms), -3);
+    Numbers a(2 * b.size(), 11);
+    a[0] = 21;
+    const auto found = given_by<Mode>({node("QLinearMatMul", {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}, {"y"})},
+                                      {{"a", integers(a, {2, terms}, DType::u8)},
+                                       {"as", E{0.5, 2.0}},
+                                       {"az", integers({11, 10}, {2}, DType::u8)},
+                                       {"b", integers(b, {terms}, DType::i8)},
+                                       {"bs", E::full({}, 0.25)},
+                                       {"bz", integers({-4}, {}, DType::i8)},
+                                       {"ys", E::full({}, static_cast<double>(terms) / 8)},
+                                       {"yz", integers({100}, {}, DType::u8)}},
+                                      {}, {value("y", {"n"}, DType::u8)});
+    // Sums of 10 and terms in steps of 0.125 and 0.5, over terms / 8.
+    CHECK(found["y"].shape() == Shape{2});
+    CHECK(numbers(found["y"]) == Numbers{terms == 2 ? 105.0 : 100.0, 104});
+  }
+}
+
 BOTH_MODES("QGemm adds its bias to sums that f32 does not hold") {
   Numbers all(600, 255);
   all[0] = 254;
