@@ -77,6 +77,13 @@ struct TrainingCourse::State {
   std::exception_ptr thrown_by(const Work& work) const;
 
   TrainingHistory& history() { return options.history != nullptr ? *options.history : own_history; }
+  void note_early_stop() {
+    const std::optional<EarlyStop>& early = options.stop_early;
+    if (!early || history().rows().empty()) return;
+    if (history().rows_since_best(early->figure, early->larger_is_better) >= early->patience) {
+      stops = report.stopped_early = true;
+    }
+  }
 };
 
 TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t steps_before, std::int64_t steps_to_come)
@@ -86,6 +93,7 @@ TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t step
   if (options.save.checkpoint == nullptr && !options.save.file.empty()) {
     core::throw_error<ValueError>("train: options.save names the file ", options.save.file, ", but no checkpoint");
   }
+  state_->note_early_stop();
   if (options.interruptible) state_->interruption.emplace();
   if (options.progress) state_->line = std::make_unique<ProgressLine>(0, steps_to_come);
 }
@@ -96,7 +104,7 @@ bool TrainingCourse::goes_on(std::int64_t epoch) const {
   if (state.has_ended || state.report.steps >= state.options.steps || epoch >= state.options.epochs) return false;
   // In a group the first step tells whether others wait for this process.
   const bool is_alone = !state.group() && (core::process_group().size() == 1 || state.report.steps > 0);
-  return !is_alone || state.own_signal() == 0;
+  return !is_alone || (state.own_signal() == 0 && !state.stops);
 }
 
 void TrainingCourse::State::restore() {
@@ -180,7 +188,11 @@ void TrainingCourse::begin_step() {
 void TrainingCourse::end_step(std::int64_t epoch, double loss) {
   State& state = *state_;
   state.agree_on_end(state.thrown_by([&] { note_step(epoch, loss); }));
-  // The last of all, since a run goes on from it. Where the call ends is saved by finish(): rows and epochs may follow.
+}
+
+// Where the call ends is saved by finish().
+void TrainingCourse::save_if_due() {
+  State& state = *state_;
   const std::int64_t every = state.options.save.every, done = state.steps_before + state.report.steps;
   if (every > 0 && done % every == 0 && !state.has_ended) state.save();
 }
@@ -208,7 +220,6 @@ void TrainingCourse::end_epoch(std::int64_t epoch) {
   // Others may have no row here: whatever they do next fails where this process throws. That it stops can wait until
   // the next step.
   if (thrown) state.agree_on_end(thrown);
-  if (!state.group()) state.has_ended = state.stops;
 }
 
 void TrainingCourse::add_row(std::int64_t epoch) {
@@ -220,11 +231,7 @@ void TrainingCourse::add_row(std::int64_t epoch) {
     std::printf("%s\n", history.last_row().c_str());
     std::fflush(stdout);
   }
-  if (const std::optional<EarlyStop>& early = state.options.stop_early) {
-    if (history.rows_since_best(early->figure, early->larger_is_better) >= early->patience) {
-      state.stops = state.report.stopped_early = true;
-    }
-  }
+  state.note_early_stop();
 }
 
 TrainingReport TrainingCourse::finish() {

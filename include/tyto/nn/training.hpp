@@ -48,7 +48,8 @@ struct StepReport {
   double loss = 0;         ///< of this step
 };
 
-/// When training ends before its time: once a metric was no better than its best for `patience` rows of the history.
+/// When training ends before its time: once a metric was no better than its best for `patience` rows of the history,
+/// at once where those of the checkpoint that a run goes on from say so.
 struct EarlyStop {
   std::string figure = "loss";    ///< the metric that is watched
   std::int64_t patience = 5;      ///< rows without a better value
@@ -84,10 +85,10 @@ struct TrainingOptions {
   std::optional<EarlyStop> stop_early = {};
   /// A NaN loss ends training by a ValueError, before anything is told of it or saved; false: training goes on.
   bool stop_on_nan = true;
-  /// The first SIGINT (Ctrl-C) or SIGTERM ends training after the current step, and TrainingReport::interrupted_by
-  /// names it; a second one ends the program at once, unless it is the same within half a second. Signals that the
-  /// program ignores or handles itself stay its own. Processes that train together end after the same step, whichever
-  /// of them received the signal or stopped by itself.
+  /// The first SIGINT (Ctrl-C) or SIGTERM ends training after the current step, and its epoch where that was the last
+  /// batch; TrainingReport::interrupted_by names it; a second one ends the program at once, unless it is the same
+  /// within half a second. Signals that the program ignores or handles itself stay its own. Processes that train
+  /// together end after the same step, whichever of them received the signal or stopped by itself.
   bool interruptible = true;
   /// States that get their values from before the step back when its loss is NaN: those of the model and of the
   /// descent. They are held twice while a step runs.
@@ -127,6 +128,7 @@ class TYTO_API TrainingCourse {
   void begin_step();
   void end_step(std::int64_t epoch, double loss);
   void end_epoch(std::int64_t epoch);
+  void save_if_due();
   TrainingReport finish();
 
  private:
@@ -149,7 +151,8 @@ constexpr bool is_training_step<Compiled<F>, T> = !requires {
 }  // namespace detail
 
 /// Calls `step(inputs, targets)`, which updates the parameters and returns the loss, on batch after batch, from where
-/// the batches stand.
+/// the batches stand. An epoch ends, with its row of the history, once its last batch was trained, whatever ends the
+/// call.
 template <class F, class T>
 TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& options = {}) {
   constexpr bool is_step = detail::is_training_step<std::remove_cvref_t<F>, T>;
@@ -167,9 +170,10 @@ TrainingReport train(F&& step, Batches<T>& batches, const TrainingOptions& optio
         if constexpr (!std::is_void_v<decltype(step(batch->first, batch->second))>) {
           course.end_step(epoch, detail::loss_value(Tensor<Any>(step(batch->first, batch->second).value())));
         }
-      } else {
-        course.end_epoch(epoch);
       }
+      if (batches.batches_left() == 0) (void)batches.next();
+      if (batches.position().epoch != epoch) course.end_epoch(epoch);
+      course.save_if_due();
     }
     return course.finish();
   }
