@@ -19,6 +19,24 @@ namespace {
 /// says anything about the order.
 constexpr std::uint64_t branch_of_samples = std::numeric_limits<std::uint64_t>::max();
 
+HostBatch read_batch(const Samples& samples, const std::vector<std::int64_t>& numbers, const Key& key) {
+  HostBatch batch = samples.read(numbers, key);
+  const auto check = [&](const char* name, const HostArray& array) {
+    if (array.shape.empty() || array.shape[0] != std::ssize(numbers)) {
+      core::throw_error<ShapeError>("Batches: read() of the data set was asked for ", numbers.size(),
+                                    " samples and gave ", name, " of shape ", array.shape,
+                                    "; the first axis must have one for each");
+    }
+    const std::size_t needed = static_cast<std::size_t>(element_count(array.shape)) * size_of(array.dtype);
+    if (array.bytes.size() == needed) return;
+    core::throw_error<ShapeError>("Batches: read() of the data set gave ", name, " of ", array.bytes.size(),
+                                  " bytes, which are ", needed, " in ", array.dtype, " of shape ", array.shape);
+  };
+  check("inputs", batch.inputs);
+  check("targets", batch.targets);
+  return batch;
+}
+
 }  // namespace
 
 struct BatchReader::State {
@@ -50,8 +68,8 @@ struct BatchReader::State {
       std::vector<std::int64_t> numbers = order.take(begun);
       Prepared next{begun, {}};
       if (!numbers.empty()) {
-        next.batch =
-            worker->start([source = samples, list = std::move(numbers), key] { return source->read(list, key); });
+        next.batch = worker->start(
+            [source = samples, list = std::move(numbers), key] { return read_batch(*source, list, key); });
       }
       prepared.push_back(std::move(next));
     }
@@ -67,7 +85,7 @@ struct BatchReader::State {
     BatchPosition after = position;
     const std::vector<std::int64_t> numbers = order.take(after);
     std::optional<HostBatch> batch;
-    if (!numbers.empty()) batch = samples->read(numbers, key_of(position.epoch));
+    if (!numbers.empty()) batch = read_batch(*samples, numbers, key_of(position.epoch));
     position = after;
     return batch;
   }

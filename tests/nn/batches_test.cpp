@@ -176,6 +176,43 @@ TEST_CASE("what reading a sample throws reaches the reader, who stays before tha
   }
 }
 
+namespace {
+
+/// Ten samples, of which read() gives these instead.
+struct Given final : Samples {
+  explicit Given(HostBatch batch) : given(std::move(batch)) {}
+  std::int64_t count() const override { return 10; }
+  HostBatch read(std::span<const std::int64_t>, const Key&) const override { return given; }
+
+  HostBatch given;
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a data set that reads other samples than it was asked for is refused", T, tyto::Tensor<tyto::Eager>,
+                   tyto::Tensor<tyto::Lazy>) {
+  const HostArray four = host_array(std::vector<float>(8), {4, 2}), one = host_array(std::vector<float>(1), {1}),
+                  number = host_array(std::vector<float>(1), {}), short_of_bytes{DType::f32, {4}, {}};
+  const std::string asked = "Batches: read() of the data set was asked for 4 samples and gave ",
+                    rule = "; the first axis must have one for each";
+  const std::pair<HostBatch, std::string> cases[] = {
+      {{four, one}, asked + "targets of shape (1,)" + rule},
+      {{one, four}, asked + "inputs of shape (1,)" + rule},
+      {{four, number}, asked + "targets of shape ()" + rule},
+      {{four, {}}, asked + "targets of shape ()" + rule},
+      {{four, short_of_bytes},
+       "Batches: read() of the data set gave targets of 0 bytes, which are 16 in f32 of shape (4,)"},
+  };
+  for (const std::int64_t ahead : {0, 2}) {
+    for (const auto& [given, message] : cases) {
+      Batches<T> batches(Given(given), {.size = 4, .ahead = ahead});
+      CHECK_THROWS_WITH_AS(batches.next(), message.c_str(), ShapeError);
+    }
+    Batches<T> right(Given({four, four}), {.size = 4, .ahead = ahead});
+    CHECK(right.next()->second.shape() == Shape{4, 2});
+  }
+}
+
 TEST_CASE("samples of several axes and of any type stay whole") {
   Batches<Data> batches(Data::arange(12).reshape({3, 2, 2}).astype(DType::u8), Data{true, false, true},
                         {.size = 2, .shuffle = false});
