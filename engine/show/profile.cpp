@@ -139,12 +139,12 @@ void write_layers(std::ostream& text, const GraphProfile& profile) {
   std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.all() > b.second.all(); });
-  text << "        ms      %   steps  forward gradient  layer\n";
+  text << "        us      %   steps   forward  gradient  layer\n";
   for (const auto& [layer, sum] : rows) {
     const double share = profile.milliseconds > 0 ? 100 * sum.all() / profile.milliseconds : 0;
-    text << std::setw(10) << std::setprecision(3) << sum.all() << std::setw(7) << std::setprecision(1) << share
-         << std::setw(8) << sum.steps << std::setprecision(3) << std::setw(9) << sum.forward << std::setw(9)
-         << sum.gradient << "  " << (layer.empty() ? "(no layer)" : layer) << "\n";
+    text << std::setw(10) << std::setprecision(2) << sum.all() * 1000 << std::setw(7) << std::setprecision(1) << share
+         << std::setw(8) << sum.steps << std::setprecision(2) << std::setw(10) << sum.forward * 1000 << std::setw(10)
+         << sum.gradient * 1000 << "  " << (layer.empty() ? "(no layer)" : layer) << "\n";
   }
 }
 
@@ -187,18 +187,18 @@ std::ostream& operator<<(std::ostream& out, const GraphProfile& profile) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.milliseconds > b.second.milliseconds; });
   std::ostringstream text;
-  text << std::fixed << "run: " << std::setprecision(3) << profile.milliseconds << " ms in " << profile.steps.size()
-       << " steps\n"
-       << "        ms      %   steps     GB/s    Gop/s  operator\n";
+  text << std::fixed << "run: " << std::setprecision(2) << profile.milliseconds * 1000 << " us in "
+       << profile.steps.size() << " steps\n"
+       << "        us      %   steps     GB/s    Gop/s  operator\n";
   for (const auto& [name, sum] : rows) {
     const double seconds = sum.milliseconds / 1000;
     const double share = profile.milliseconds > 0 ? 100 * sum.milliseconds / profile.milliseconds : 0;
     const auto rate = [&](std::int64_t amount) {
       return seconds > 0 ? static_cast<double>(amount) / seconds / 1e9 : 0.0;
     };
-    text << std::setw(10) << std::setprecision(3) << sum.milliseconds << std::setw(7) << std::setprecision(1) << share
-         << std::setw(8) << sum.steps << std::setw(9) << rate(sum.bytes) << std::setw(9) << rate(sum.operations) << "  "
-         << name << "\n";
+    text << std::setw(10) << std::setprecision(2) << sum.milliseconds * 1000 << std::setw(7) << std::setprecision(1)
+         << share << std::setw(8) << sum.steps << std::setw(9) << rate(sum.bytes) << std::setw(9)
+         << rate(sum.operations) << "  " << name << "\n";
   }
   write_layers(text, profile);
   return out << text.str();

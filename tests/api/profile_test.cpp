@@ -40,6 +40,20 @@ TEST_CASE("a profile has a row a step, with the bytes it moved and the operation
   CHECK(contains(profile.chrome_trace(), "\"ph\":\"X\""));
 }
 
+TEST_CASE("a printed profile has digits for steps of less than a microsecond") {
+  tyto::GraphProfile profile{{{"tiny", "head", "", 0.00007, 8, 2, 0}, {"large", "", "", 20.5, 0, 0, 0}}, 20.50012};
+  std::ostringstream table;
+  table << profile;
+  CHECK(table.str() ==
+        "run: 20500.12 us in 2 steps\n"
+        "        us      %   steps     GB/s    Gop/s  operator\n"
+        "  20500.00  100.0       1      0.0      0.0  large\n"
+        "      0.07    0.0       1      0.1      0.0  tiny\n"
+        "        us      %   steps   forward  gradient  layer\n"
+        "  20500.00  100.0       1  20500.00      0.00  (no layer)\n"
+        "      0.07    0.0       1      0.07      0.00  head\n");
+}
+
 TEST_CASE("a compiled function's profile is that of a call, which updates variables as any other") {
   const Tensor total = Tensor::variable(Tensor::zeros({32, 16}), "total");
   auto step = tyto::compile([&](Tensor a, Tensor b) {
