@@ -113,6 +113,7 @@ Value version(Mode mode, const std::shared_ptr<State>& state, Array array) {
       new Node(OpId::read, mode, std::make_shared<const Attributes>(VersionAttributes{state}), {}, {&state->type(), 1});
   Value value(node, 0);
   if (array) {
+    note_leaf(array);
     node->result(0).array = std::move(array);
   } else {
     node->set_symbolic(true);

@@ -323,6 +323,7 @@ void evaluate(std::span<const Value> values) {
   }
   const std::vector<core::Array> results = run_cached(std::move(traced), current_device());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
+    core::note_leaf(results[i]);
     wanted[i].node()->result(wanted[i].output()).array = results[i];
   }
   for (const Value& value : wanted) {

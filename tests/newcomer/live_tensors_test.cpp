@@ -52,6 +52,25 @@ TEST_CASE("a process traced by live_tensors" * doctest::skip()) {
     CHECK(contains(lines, text.str() + '\n'));
   }
   CHECK(count(large) == 1);
+  {
+    using Lazy = Tensor<tyto::Lazy>;
+    constexpr std::size_t vector = 71 * 8, matrix = 71 * 71 * 8;
+    const Lazy w = Lazy::variable(Lazy::zeros({71}, DType::f64), "w");
+    CHECK(count(vector) == 1);
+    auto f = compile([&](Lazy x) {
+      assign(w, w + x);
+      return outer(x, w);
+    });
+    const Lazy x = Lazy::from(std::vector<double>(71, 1.0), {71});
+    const Lazy product = f(x);
+    CHECK(count(vector) == 2);
+    CHECK(count(matrix) == 1);  // what a call gives
+    const Lazy sum = product + product;
+    CHECK(count(matrix) == 1);
+    eval({sum});
+    CHECK(count(matrix) == 2);
+  }
+  CHECK(count(71 * 8) + count(71 * 71 * 8) == 0);
   MESSAGE("traced to the end");
 }
 
