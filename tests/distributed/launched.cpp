@@ -53,7 +53,7 @@ std::string command_of_case(const std::string& mpi, int processes, const std::st
 
 Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment) {
   // Whoever waits for ever is ended, with status 124.
-  return run("timeout 100 " + command_of_case(mpi, processes, name, environment));
+  return run("timeout 300 " + command_of_case(mpi, processes, name, environment));
 }
 
 // MPICH's launcher kills what is left of a group, notes 1 where a connection closed before its process was waited for,
