@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/device/device.hpp"
-#include "core/graph/symbol.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/limits.hpp"
 #include "ops/define.hpp"
 #include "ops/holds_now.hpp"
@@ -40,7 +40,7 @@ inline std::optional<double> outside(const Value& seen, const Limits& allowed) {
     const double x = number->as_double();
     return outside(std::span<const double>(&x, 1), allowed);
   }
-  const Array& array = result_of(seen).array;
+  const Array array = contents_of(seen);
   if (array.buffer->device()->properties().host_memory && is_dense(array.view)) {
     const auto elements = [&]<class E>(const E* memory) {
       return std::span(memory + array.view.offset, static_cast<std::size_t>(element_count(array.view.shape)));

@@ -5,6 +5,7 @@
 #include "core/device/array_element.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::core {
@@ -32,7 +33,7 @@ std::shared_ptr<State> holder_of(const Attributes& attributes) {
 
 Array contents_of_constant(const Attributes& attributes) {
   const std::shared_ptr<State> holder = holder_of(attributes);
-  return holder ? holder->current_with_contents().second : std::get<ConstantAttributes>(attributes).array;
+  return holder ? contents_of(holder->current()) : std::get<ConstantAttributes>(attributes).array;
 }
 
 bool rearranges(OpId view, const Shape& from, const Shape& to) {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/graph/op_ids.hpp"
+#include "core/graph/held_constant.hpp"
 
 namespace tyto::core {
 
@@ -32,20 +32,6 @@ std::shared_ptr<const DeferredContents> deferred_of(const Node& version) {
   return found == all.versions.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<const DeferredContents> take(const Node& version) {
-  if (released_count.load(std::memory_order_acquire) == 0) return nullptr;
-  Released& all = released();
-  const std::lock_guard lock(all.mutex);
-  auto found = all.versions.extract(&version);
-  if (found.empty()) return nullptr;
-  --released_count;
-  return std::move(found.mapped());
-}
-
-bool may_be_released(const Node& node) {
-  return node.op() == OpId::read && node.inputs().empty() && !node.results()[0].array;
-}
-
 }  // namespace
 
 Array release_contents(Node& version, std::shared_ptr<const DeferredContents> deferred) {
@@ -58,16 +44,29 @@ Array release_contents(Node& version, std::shared_ptr<const DeferredContents> de
 
 bool is_released(const Node& version) { return deferred_of(version) != nullptr; }
 
-void restore_contents(Node& node) {
-  if (!may_be_released(node)) return;
-  const std::shared_ptr<const DeferredContents> deferred = deferred_of(node);
-  if (deferred == nullptr) return;
-  node.result(0).array = deferred->make();  // where that throws, they can still be made later
-  take(node);
+void end_release(Node& version, Array contents) {
+  if (released_count.load(std::memory_order_acquire) == 0) return;
+  Released& all = released();
+  decltype(all.versions)::node_type found;  // let go of after the lock
+  const std::lock_guard lock(all.mutex);
+  found = all.versions.extract(&version);
+  if (found.empty()) return;  // another thread was faster
+  version.result(0).array = std::move(contents);
+  --released_count;
 }
 
-void forget_released(const Node& version) {
-  if (may_be_released(version)) take(version);
+Array restored_contents(Node& version) {
+  // Where making them throws, they can still be made later.
+  if (const auto deferred = deferred_of(version)) end_release(version, deferred->make());
+  return version.result(0).array;
+}
+
+Array contents_of(const Value& value) {
+  Node& node = *value.node();
+  if (const std::shared_ptr<State> holder = holder_of(node)) return contents_of_constant(node.attributes());
+  if (!node.is_version()) return result_of(value).array;
+  const std::shared_ptr<State> state = std::get<VersionAttributes>(node.attributes()).state.lock();
+  return state ? state->contents_of(node) : restored_contents(node);  // of a state that is gone nobody releases any
 }
 
 }  // namespace tyto::core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Versions of states without contents, which recorded expressions still read: how to make the contents again.
+// Contents of evaluated values, also of versions of states that let go of theirs, which recorded expressions still
+// read.
 #pragma once
 
 #include <memory>
@@ -8,16 +9,20 @@
 
 namespace tyto::core {
 
-/// The version lets go of its contents, which `deferred` makes again, bit for bit, when restore_contents() asks.
+/// The contents of a value that is evaluated. Those of a state are taken under its lock, since a run of another thread
+/// may let go of them, and made again where one has.
+Array contents_of(const Value& value);
+
+/// The version lets go of its contents, which `deferred` makes again, bit for bit, when they are asked for.
 Array release_contents(Node& version, std::shared_ptr<const DeferredContents> deferred);
 
 /// Whether the version has let go of its contents, and nobody has asked for them since.
 bool is_released(const Node& version);
 
-/// Gives a version that let go of its contents those again; nothing is done to any other node.
-void restore_contents(Node& node);
+/// The contents of a version, for who has the lock of its state.
+Array restored_contents(Node& version);
 
-/// The version goes, and nobody will ask for its contents.
-void forget_released(const Node& version);
+/// From now on these are the contents of the version, if it had let go of its own.
+void end_release(Node& version, Array contents);
 
 }  // namespace tyto::core

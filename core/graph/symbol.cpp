@@ -60,7 +60,7 @@ Node::Node(OpId op, Mode mode, std::shared_ptr<const Attributes> attributes, std
 }
 
 Node::~Node() {
-  if (op_ == OpId::read) forget_released(*this);
+  if (op_ == OpId::read) end_release(*this, {});
   if (inputs_ != local_inputs_) delete[] inputs_;
   if (results_ != &local_result_) delete[] results_;
 }
@@ -69,12 +69,14 @@ const Attributes& Node::attributes() const { return attributes_ ? *attributes_ :
 
 bool Node::evaluated() const {
   if (symbolic_) return false;
-  if (op_ == OpId::constant) return true;  // also one whose contents a state holds
+  if (op_ == OpId::constant || is_version()) return true;  // also one whose contents a state holds or has let go of
   for (const Result& result : results()) {
     if (!result.array) return false;
   }
   return true;
 }
+
+bool Node::is_version() const { return op_ == OpId::read && input_count_ == 0 && !symbolic_; }
 
 void Node::drop_inputs() {
   if (inputs_ != local_inputs_) {
@@ -122,28 +124,18 @@ Value* stand_in_of(const State& state) {
 Value State::current() {
   if (const Value* stand_in = stand_in_of(*this)) return *stand_in;
   const std::lock_guard lock(mutex_);
-  return made_current();
-}
-
-std::pair<Value, Array> State::current_with_contents() {
-  if (const Value* stand_in = stand_in_of(*this)) return {*stand_in, {}};
-  const std::lock_guard lock(mutex_);
-  const Value& current = made_current();
-  const bool has_contents =
-      current && current.node()->op() == OpId::read && current.node()->inputs().empty() && current.node()->evaluated();
-  return {current, has_contents ? current.node()->result(0).array : Array()};
-}
-
-// Under the lock.
-const Value& State::made_current() {
   if (held_.deferred != nullptr) {
     Array array = held_.deferred->make();
     Value made = version(held_.deferred->mode, shared_from_this(), std::move(array));
     made.node()->set_sequence(held_.deferred->sequence);
     held_ = {std::move(made), nullptr};
   }
-  if (held_.version) restore_contents(*held_.version.node());
   return held_.version;
+}
+
+Array State::contents_of(Node& version) const {
+  const std::lock_guard lock(mutex_);
+  return restored_contents(version);
 }
 
 void State::set_current(Value version) {
@@ -178,9 +170,10 @@ Array State::release(DeferredContents contents) {
   if (written_ || !held_.version) return {};
   Node& node = *held_.version.node();
   const bool alone = node.references() == 1;
-  const bool unread = node.op() == OpId::read && node.inputs().empty() && node.evaluated() &&
-                      node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
-  if (!unread || (!alone && node.tracked())) return {};
+  const bool unread =
+      node.is_version() && node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
+  // In eager mode contents are read without the lock.
+  if (!unread || (!alone && (node.tracked() || node.mode() == Mode::eager))) return {};
   std::atomic_thread_fence(std::memory_order_acquire);  // what others read before they let go comes first
   contents.sequence = node.sequence();
   auto deferred = std::make_shared<const DeferredContents>(std::move(contents));

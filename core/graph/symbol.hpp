@@ -67,6 +67,9 @@ class Node {
 
   /// Every result has contents that stay; the node is then a leaf for whoever reads it.
   bool evaluated() const;
+  /// A version of a state with contents of its own, which a run of another thread may let go of: contents_of() takes
+  /// them.
+  bool is_version() const;
   /// Forgets the inputs, so that what only this node needed is freed.
   void drop_inputs();
 
@@ -148,8 +151,8 @@ class State : public std::enable_shared_from_this<State> {
 
   /// The version that a read sees now. Deferred contents are made here.
   Value current();
-  /// The same with the contents that it has, if any: no release by another thread comes between.
-  std::pair<Value, Array> current_with_contents();
+  /// The contents of a version of this state, made again where it has let go of them.
+  Array contents_of(Node& version) const;
   void set_current(Value version);
   /// From now on this thread alone sees `version`, and what it assigns replaces that: for the time that a function or a
   /// region is recorded. Returns what stood in before, to be put back by end_stand_in(), or nothing.
@@ -175,7 +178,6 @@ class State : public std::enable_shared_from_this<State> {
   void set_assigned(Array array) { assigned_ = std::move(array); }
 
  private:
-  const Value& made_current();
   void hold(Held held);
 
   Kind kind_;

@@ -18,6 +18,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/custom.hpp"
 #include "core/graph/label.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/graph/state_observation.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
@@ -164,11 +165,10 @@ void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
 
 // Has its contents at once like every eager node, but goes on knowing of which state they are.
 Value alias_of_state(core::Mode mode, const Value& version) {
-  const core::Result& known = core::result_of(version);
   Value input = version;
-  auto* node = new Node(OpId::alias, mode, nullptr, {&input, 1}, {&known.type, 1});
-  node->result(0).array = known.array;
-  return Value(node, 0);
+  Value alias(new Node(OpId::alias, mode, nullptr, {&input, 1}, {&core::result_of(version).type, 1}), 0);
+  alias.node()->result(0).array = core::contents_of(version);
+  return alias;
 }
 
 }  // namespace

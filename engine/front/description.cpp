@@ -13,6 +13,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/graph/operator.hpp"
 #include "core/graph/released_versions.hpp"
+#include "core/graph/state_observation.hpp"
 #include "core/graph/symbol.hpp"
 #include "core/value/text.hpp"
 #include "ops/define.hpp"
@@ -43,15 +44,11 @@ TensorKind kind_of(const Node& node) {
 /// The contents that are there; of a placeholder those that it was given.
 Array contents_of(const Value& value) {
   const Node& node = *value.node();
-  if (const auto holder = core::holder_of(node)) {
-    const Value version = holder->held().version;
-    return version && !core::is_released(*version.node()) ? holder->current_with_contents().second : Array();
-  }
-  if (node.op() != OpId::state) return core::result_of(value).array;
-  const State& state = *std::get<core::StateAttributes>(node.attributes()).state;
-  if (state.kind() == State::Kind::placeholder) return state.assigned();
-  const State::Held held = state.held();
-  return held.version ? core::result_of(held.version).array : Array();
+  const auto holder = core::holder_of(node);
+  const State* const state = holder ? holder.get() : core::state_of(value);
+  if (state != nullptr && state->kind() == State::Kind::placeholder) return state->assigned();
+  const Value seen = state != nullptr ? state->held().version : value;
+  return seen && !core::is_released(*seen.node()) ? core::contents_of(seen) : Array();
 }
 
 struct Shown {

@@ -8,6 +8,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/random.hpp"
 #include "engine/run/arrays.hpp"
@@ -46,16 +47,16 @@ void BoundSession::bind_state(std::uint32_t input) {
   core::State& state = *executable.graph().inputs()[input].state;
   session_.unbind(input);
   if (!executable.needs(input)) return;
-  auto [current, array] = state.current_with_contents();
+  const Value current = state.current();
   if (!current) {
     core::throw_error<GraphError>("input '", state.name(), "' of shape ", state.type().shape, " was given no value");
   }
-  if (!array) array = read_(current);
+  core::Array array = current.node()->is_version() ? core::contents_of(current) : read_(current);
   if (executable.is_written(input)) {
     core::Node& node = *current.node();
     // Held by the version's node and by `array` here; the node held by the state and by `current`.
-    const bool alone = node.op() == core::OpId::read && node.inputs().empty() && node.references() == 2 &&
-                       array.buffer.use_count() == 2 && !array.buffer->read_only();
+    const bool alone =
+        node.is_version() && node.references() == 2 && array.buffer.use_count() == 2 && !array.buffer->read_only();
     // What others read of it before they let go of it comes before it is written.
     std::atomic_thread_fence(std::memory_order_acquire);
     if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {

@@ -12,7 +12,6 @@
 #include "core/device/process_group.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/collectives.hpp"
-#include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
@@ -175,7 +174,14 @@ void apply_unwatched(Node& node) {
   const core::OpDef& def = core::definition(node);
   const std::size_t count = node.inputs().size();
   SmallBuffer<const core::Array*> inputs(count);
-  for (std::size_t i = 0; i < count; ++i) inputs[i] = &computed(node.inputs()[i]);
+  SmallBuffer<core::BufferRef> held(count);  // of versions, which let go of no contents that somebody else holds
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value& input = node.inputs()[i];
+    if (input.node()->mode() == core::Mode::neutral && input.node()->is_version()) {
+      held[i] = core::contents_of(input).buffer;
+    }
+    inputs[i] = &computed(input);
+  }
   if (def.is(core::Traits::view)) {
     apply_view(node, def, *inputs[0]);
     return;
@@ -257,8 +263,7 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
       want(node);
       continue;
     }
-    if ((node->op() == OpId::read && node->inputs().empty()) || node->symbolic() || node->references() <= inner[node])
-      continue;
+    if (node->symbolic() || node->references() <= inner[node]) continue;
     const auto source = repeated.find(node);
     want(source == repeated.end() ? node : source->second.node());
   }
@@ -290,7 +295,6 @@ void evaluate(std::span<const Value> values) {
   std::vector<Value> roots;
   for (const Value& value : values) {
     const Value current = core::resolve(value);
-    core::restore_contents(*current.node());
     if (current.node()->evaluated()) continue;
     // Numbers of no mode and lone eager nodes need no plan.
     if (current.node()->mode() != core::Mode::lazy) {
@@ -354,8 +358,8 @@ bool is_pending_draw(const Value& value) {
 
 core::Array contents(const Value& value) {
   const Value current = core::resolve(value);
-  const std::shared_ptr<core::State> holder = core::holder_of(*current.node());
-  return holder ? holder->current_with_contents().second : computed(current);
+  if (!current.node()->evaluated()) evaluate({&current, 1});
+  return core::contents_of(current);
 }
 
 }  // namespace tyto::run

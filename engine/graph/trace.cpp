@@ -240,16 +240,14 @@ class Tracer {
     if (is_captured(node)) return core::no_port;
     if (is_draw_key(node)) return input_port(generator_state());
     if (is_bound_state(node)) return input_port(state_of(node));
-    core::restore_contents(node);
     if (node.op() == OpId::read && node.inputs().empty() && node.symbolic()) refuse_lost(node);
-    if (core::holder_of(node)) {
-      if (!keeps_held_constants()) return capture(core::contents_of_constant(node.attributes()));
+    if (core::holder_of(node) && keeps_held_constants()) {
       return builder_.add(OpId::constant, node.shared_attributes(), {}, {&node.results()[0].type, 1}, nullptr);
     }
     if (has_contents(node)) {
       // Several results: each is captured; they get consecutive ports since nothing is added between.
-      const Port first = capture(node.result(0).array);
-      for (std::size_t i = 1; i < node.results().size(); ++i) capture(node.result(i).array);
+      const Port first = capture(core::contents_of(Value(&node, 0)));
+      for (std::uint32_t i = 1; i < node.results().size(); ++i) capture(node.result(i).array);
       return first;
     }
     inputs.clear();

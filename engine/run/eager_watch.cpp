@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/graph/operator.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/living.hpp"
 
@@ -22,7 +23,7 @@ void check_numbers(const core::Node& node, const NumberCheck& check) {
   if (node.inputs().empty() || core::definition(node).is(core::Traits::view)) return;
   std::vector<CheckedOperand> operands;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-    const core::Array& array = core::result_of(node.inputs()[i]).array;
+    const core::Array array = core::contents_of(node.inputs()[i]);
     if (array) operands.push_back({core::text("operand ", i + 1), wrong_numbers(elements_of(array))});
   }
   for (const core::Result& result : node.results()) {

@@ -120,16 +120,17 @@ core::Array PackedWeights::current(ReadContents read) {
 
 void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   contents_ = nullptr;  // before there are others
-  auto [current, known] = weights_->current_with_contents();
+  const Value current = weights_->current();
   if (!current) {
     core::throw_error<GraphError>("input '", weights_->name(), "' of shape ", weights_->type().shape,
                                   " was given no value");
   }
-  const core::Array read_plain = known ? known : read(current);
+  const bool known = current.node()->is_version();
+  const core::Array read_plain = known ? core::contents_of(current) : read(current);
   if (!known) {
     // Who computed it may have given the state a version that holds it, which is the same value.
     const std::uint64_t now = weights_->revision();
-    if (weights_->current_with_contents().second.buffer == read_plain.buffer) revision = now;
+    if (core::contents_of(weights_->current()).buffer == read_plain.buffer) revision = now;
   }
   const core::Array plain = to_device(read_plain, cpu_device());
   Value value = core::constant(core::Mode::eager, plain);

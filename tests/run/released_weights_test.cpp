@@ -2,6 +2,7 @@
 // Weights are held once: packed where that is all that runs read, not at all before they are first read.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "core/device/device.hpp"
 #include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
+#include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/run/devices.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -312,6 +314,58 @@ TEST_CASE("functions of two threads share weights") {
 
 TEST_CASE("initial weights are drawn when they are first read, the same numbers as at once") {
   seed(11);
+TEST_CASE("values are computed while another thread lets go of the contents that they read") {
+  constexpr std::size_t readers = 2;
+  const Shape shape{64, 64};
+  const std::vector<float> contents(64 * 64, 2);
+  const auto let_go = [&](const Value& handle) {
+    const auto again = [&] { return run::contents(Tensor<Eager>::from(contents, shape)); };
+    run::state_behind(handle, "test")->release({core::Mode::lazy, again, 0});
+  };
+  Lazily w;
+  Tensor<Any> of_both;
+  std::vector<Lazily> recorded;
+  std::function<void()> release;
+  std::function<float(std::size_t)> read = [&](std::size_t i) { return recorded[i].to_vector<float>()[9]; };
+  bool gone = false;
+  SUBCASE("recorded expressions") {
+    release = [&] { let_go(w); };
+  }
+  SUBCASE("recorded expressions of a variable that is gone") {
+    gone = true;
+    release = [] {};
+  }
+  SUBCASE("eager mode") {
+    release = [&] { let_go(of_both); };
+    read = [&](std::size_t i) {
+      const auto factor = Tensor<Eager>::full({1}, static_cast<float>(i + 1));
+      return Tensor<Any>(Tensor<Any>(factor.value()) * of_both).to_vector<float>()[9];
+    };
+  }
+  std::vector<int> wrong(readers, 0);
+  for (int round = 0; round < 20; ++round) {
+    w = Lazily::variable(Lazily::from(contents, shape));
+    of_both = Tensor<Any>::variable(Tensor<Any>::from(contents, shape));
+    recorded.clear();
+    for (int i = 0; i < 200; ++i) recorded.push_back(w * static_cast<float>(i + 1));
+    if (gone) {
+      let_go(w);
+      w = Lazily();
+    }
+    std::atomic<std::size_t> reading = readers;
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < readers; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t; i < 200; i += readers) wrong[t] += read(i) == static_cast<float>(2 * (i + 1)) ? 0 : 1;
+        --reading;
+      });
+    }
+    while (reading > 0) release();
+    for (std::thread& thread : threads) thread.join();
+  }
+  CHECK(wrong == std::vector<int>(readers, 0));
+}
+
   const Tensor<Any> first = nn::glorot_uniform({30, 20}, {30, 20}, DType::f32);
   const Tensor<Any> second = nn::glorot_uniform({20, 10}, {20, 10}, DType::f32);
   seed(11);
