@@ -137,10 +137,8 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   for (const auto& [op, attributes] : path_.operators) {
     value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});
   }
-  contents_ = std::make_shared<Contents>();
-  contents_->path = path_;
   // Kernels for other sizes may read the same layout; then these numbers lie in it in the same way.
-  contents_->array = shared_array(core::result_of(value).array);
+  contents_ = std::make_shared<Contents>(Contents{path_, shared_array(core::result_of(value).array)});
   revision_ = revision;
 }
 
@@ -152,10 +150,13 @@ void PackedWeights::release_plain() {
     return unpacked(contents->path, contents->array);
   };
   const core::Mode mode = weights_->held().mode();
+  const bool was_unpacked = unpacked_->exchange(false);  // before a read of another thread can set it again
   const core::Array released = weights_->release({mode, again, 0});
-  if (!released) return;
-  *unpacked_ = false;
-  released.buffer->device()->discard(*released.buffer);
+  if (released) {
+    released.buffer->device()->discard(*released.buffer);
+  } else if (was_unpacked) {
+    *unpacked_ = true;
+  }
 }
 
 core::Array PackedWeights::unpacked_contents(const core::State& weights) {
