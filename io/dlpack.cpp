@@ -39,10 +39,12 @@ struct Held {
 };
 
 template <class Managed>
-Managed* held_for_export(const Tensor<Any>& x, const void* data) {
+Managed* held_for_export(const Value& given) {
+  const Tensor<Any> x = tyto::detail::to_read(given);
+  const std::span<const std::byte> elements = x.bytes();
   auto* const held = new Held<Managed>{{}, x, x.shape()};
   TensorView& view = held->managed.tensor;
-  view.data = const_cast<void*>(data);
+  view.data = const_cast<std::byte*>(elements.data());
   view.rank = x.ndim();
   view.type = element_types[static_cast<std::size_t>(x.dtype())];
   view.shape = held->shape.data();
@@ -105,12 +107,12 @@ Tensor<Any> import_from(Managed* managed) {
 
 }  // namespace
 
-ManagedTensor* exported(const Tensor<Any>& x, const void* data) {
-  return held_for_export<ManagedTensor>(x, data);  // it has no word for memory that is only read
+ManagedTensor* exported(const Value& x) {
+  return held_for_export<ManagedTensor>(x);  // it has no word for memory that is only read
 }
 
-VersionedTensor* exported_versioned(const Tensor<Any>& x, const void* data) {
-  auto* const managed = held_for_export<VersionedTensor>(x, data);
+VersionedTensor* exported_versioned(const Value& x) {
+  auto* const managed = held_for_export<VersionedTensor>(x);
   managed->flags = VersionedTensor::read_only;
   return managed;
 }

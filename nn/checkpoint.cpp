@@ -172,10 +172,7 @@ Checkpoint& Checkpoint::add(const std::string& name, Descent& descent, const Nam
 }
 
 NamedList<Tensor<Any>> Checkpoint::arrays() const {
-  // Read through a tensor of its own each: what a state's handle was asked to show, it holds on to, and the next step
-  // could not write in place.
-  NamedList<Tensor<Any>> arrays;
-  for (const Named<Tensor<Any>>& state : states_) arrays.push_back({state.name, stop_gradient(state.value)});
+  NamedList<Tensor<Any>> arrays = states_;
   for (const Item& item : with_random_state()) arrays.push_back({item.name, item.get()});
   return arrays;
 }

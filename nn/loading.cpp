@@ -131,11 +131,8 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
 }
 
 void save(const Module& model, const std::string& path) {
-  // Read through a tensor of its own each: what a state's handle was asked to show, it would hold on to.
-  NamedList<Tensor<Any>> states = model.named_states();
-  for (Named<Tensor<Any>>& state : states) state.value = stop_gradient(state.value);
-  if (path.ends_with(".safetensors")) return write_safetensors(path, states);
-  if (path.ends_with(".npz")) return write_npz(path, states);
+  if (path.ends_with(".safetensors")) return write_safetensors(path, model.named_states());
+  if (path.ends_with(".npz")) return write_npz(path, model.named_states());
   core::throw_error<IoError>("save: ", path, " must end in .safetensors or .npz");
 }
 

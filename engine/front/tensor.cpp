@@ -28,6 +28,7 @@
 #include "ops/define.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/complex.hpp"
+#include "tyto/host_array.hpp"
 #include "tyto/products.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -219,17 +220,6 @@ const void* elements_of(const Value& value, DType wanted) {
          static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
 }
 
-// What a handle of a state or constant was asked to show it would hold on to, beside packed weights: who takes a copy
-// reads through a value of its own.
-Value to_copy(const Value& value) {
-  std::shared_ptr<core::State> state = core::holder_of(*value.node());
-  // While a function is recorded nobody reads states: what they hold then is known to later runs alone.
-  if (run::is_kept_state(value) && !run::trace_in_progress()) state = run::state_behind(value, "data");
-  if (state == nullptr) return value;
-  const core::Array lent = run::PackedWeights::unpacked_contents(*state);
-  return core::constant(value.node()->mode(), lent ? lent : run::contents(value));
-}
-
 std::string printed(const Value& value) {
   core::require("to_string", value);
   std::ostringstream out;
@@ -238,6 +228,16 @@ std::string printed(const Value& value) {
 }
 
 }  // namespace
+
+Value detail::to_read(const Value& x) {
+  if (!x) return x;
+  std::shared_ptr<core::State> state = core::holder_of(*x.node());
+  // While a function is recorded nobody reads states: what they hold then is known to later runs alone.
+  if (run::is_kept_state(x) && !run::trace_in_progress()) state = run::state_behind(x, "data");
+  if (state == nullptr) return x;
+  const core::Array lent = run::PackedWeights::unpacked_contents(*state);
+  return core::constant(x.node()->mode(), lent ? lent : run::contents(x));
+}
 
 NestedList::NestedList(std::initializer_list<NestedList> rows)
     : rows_(std::make_shared<const std::vector<NestedList>>(rows)) {}
@@ -561,7 +561,7 @@ Scalar Tensor<M>::item() const {
 template <class M>
 Tensor<M> Tensor<M>::read_as(DType wanted) const {
   core::require("to_vector", value());
-  const Value copied = to_copy(value());
+  const Value copied = detail::to_read(value());
   if (dtype() == wanted) return copied;
   const core::Array array = run::new_array(run::cpu_device(), wanted, shape());
   run::convert_elements("to_vector", elements_of(copied, dtype()), dtype(), size(), array.buffer->memory(), wanted);

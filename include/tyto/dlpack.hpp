@@ -58,8 +58,8 @@ struct VersionedTensor {
 };
 
 namespace detail {
-ManagedTensor* exported(const Tensor<Any>& x, const void* data);
-VersionedTensor* exported_versioned(const Tensor<Any>& x, const void* data);
+ManagedTensor* exported(const Value& x);
+VersionedTensor* exported_versioned(const Value& x);
 Tensor<Any> imported(ManagedTensor* managed);
 Tensor<Any> imported(VersionedTensor* managed);
 }  // namespace detail
@@ -67,17 +67,17 @@ Tensor<Any> imported(VersionedTensor* managed);
 }  // namespace dlpack
 
 /// The tensor's elements for another library, which calls the deleter when it is done. They are evaluated first, and it
-/// must not write to them. Of a variable, which later runs write in place, hand over `copy(x)`.
+/// must not write to them. Those of a variable are the ones that it has now.
 ///
 ///     dlpack::ManagedTensor* shared = to_dlpack(x);
 template <class M>
 dlpack::ManagedTensor* to_dlpack(const Tensor<M>& x) {
-  return dlpack::detail::exported(Tensor<Any>(x.value()), x.bytes().data());
+  return dlpack::detail::exported(x.value());
 }
 /// The same as version 1 of DLPack has it, with the flag that says so: the memory is only read.
 template <class M>
 dlpack::VersionedTensor* to_versioned_dlpack(const Tensor<M>& x) {
-  return dlpack::detail::exported_versioned(Tensor<Any>(x.value()), x.bytes().data());
+  return dlpack::detail::exported_versioned(x.value());
 }
 
 /// A tensor over another library's memory, whatever its strides, which stays as it is until the last tensor over it is

@@ -50,6 +50,10 @@ T to_tensor(const HostArray& array) {
 }
 
 namespace detail {
+/// `x`, which is about to be read once. What a state was asked to show it would hold on to, beside packed weights: in
+/// place of one stand its contents, in a value of their own.
+Value to_read(const Value& x);
+
 template <class M>
 HostArrayView view_of(const char* function, const Tensor<M>& x) {
   if (!x.defined()) throw GraphError(std::string(function) + ": given is an undefined tensor");

@@ -81,6 +81,11 @@ void write_safetensors_shards(const std::string& path, const NamedList<HostArray
                               std::uint64_t shard_bytes);
 
 template <class M>
+NamedList<Tensor<M>> to_read(NamedList<Tensor<M>> arrays) {
+  for (Named<Tensor<M>>& array : arrays) array.value = Tensor<M>(to_read(array.value.value()));
+  return arrays;
+}
+template <class M>
 NamedList<HostArrayView> views_of(const char* function, const NamedList<Tensor<M>>& arrays) {
   NamedList<HostArrayView> views;
   for (const Named<Tensor<M>>& array : arrays) views.push_back({array.name, view_of(function, array.value)});
@@ -113,7 +118,7 @@ T map_npy(const std::string& path) {
 /// Writes what numpy.load reads; bf16 as `<V2`, as the package ml_dtypes does.
 template <class M>
 void write_npy(const std::string& path, const Tensor<M>& x) {
-  detail::write_npy_file(path, detail::view_of("write_npy", x));
+  detail::write_npy_file(path, detail::view_of("write_npy", Tensor<M>(detail::to_read(x.value()))));
 }
 
 /// All arrays of an archive saved by numpy.savez or savez_compressed, in the order of its directory.
@@ -125,7 +130,7 @@ NamedList<T> read_npz(const std::string& path) {
 template <class M>
 void write_npz(const std::string& path, const NamedList<Tensor<M>>& arrays,
                Compression compression = Compression::stored) {
-  detail::write_npz_file(path, detail::views_of("write_npz", arrays), compression);
+  detail::write_npz_file(path, detail::views_of("write_npz", detail::to_read(arrays)), compression);
 }
 /// The same of tensors in braces: write_npz("both.npz", {{"x", x}, {"v", v}}).
 inline void write_npz(const std::string& path, std::initializer_list<NamedTensor> arrays,
@@ -144,7 +149,7 @@ T read_text(const std::string& path, const TextOptions& options = {}) {
 /// A number, a vector (a line each) or a matrix as text, each number with as many digits as give it back.
 template <class M>
 void write_text(const std::string& path, const Tensor<M>& x, const TextLayout& layout = {}) {
-  detail::write_text_file(path, detail::view_of("write_text", x), layout);
+  detail::write_text_file(path, detail::view_of("write_text", Tensor<M>(detail::to_read(x.value()))), layout);
 }
 
 /// All tensors of a safetensors file, in the order in which they lie in it; of all files that an index
@@ -156,7 +161,7 @@ NamedList<T> read_safetensors(const std::string& path) {
 /// Tensors under their names, as the package safetensors reads them.
 template <class M>
 void write_safetensors(const std::string& path, const NamedList<Tensor<M>>& arrays) {
-  detail::write_safetensors_file(path, detail::views_of("write_safetensors", arrays));
+  detail::write_safetensors_file(path, detail::views_of("write_safetensors", detail::to_read(arrays)));
 }
 /// The same of tensors in braces: write_safetensors("both.safetensors", {{"x", x}, {"v", v}}).
 inline void write_safetensors(const std::string& path, std::initializer_list<NamedTensor> arrays) {
@@ -167,7 +172,8 @@ inline void write_safetensors(const std::string& path, std::initializer_list<Nam
 /// NAME.safetensors.index.json.
 template <class M>
 void write_safetensors(const std::string& index_path, const NamedList<Tensor<M>>& arrays, std::uint64_t shard_bytes) {
-  detail::write_safetensors_shards(index_path, detail::views_of("write_safetensors", arrays), shard_bytes);
+  detail::write_safetensors_shards(index_path, detail::views_of("write_safetensors", detail::to_read(arrays)),
+                                   shard_bytes);
 }
 /// The same of tensors in braces.
 inline void write_safetensors(const std::string& index_path, std::initializer_list<NamedTensor> arrays,

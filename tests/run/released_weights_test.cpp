@@ -22,6 +22,7 @@
 #include "engine/graph/state.hpp"
 #include "engine/run/devices.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tyto/dlpack.hpp"
 #include "tyto/io.hpp"
 #include "tyto/nn.hpp"
 #include "tyto/tyto.hpp"
@@ -254,6 +255,28 @@ TEST_CASE("reading packed weights, again and again, leaves them packed alone") {
   CHECK(holds_contents(w) != released);
 }
 
+TEST_CASE("files and other libraries are given weights that stay packed alone") {
+  const std::vector<float> contents = numbers_of_all_kinds<float, std::uint32_t>({64, 48});
+  const Lazily w = Lazily::variable(Lazily::from(contents, {64, 48})), x = Lazily::ones({32, 64});
+  auto f = compile([&](Lazily input) { return matmul(input, w); });
+  f(x).data<float>();
+  const bool released = !holds_contents(w);
+  const testing::TemporaryFolder folder;
+  write_npy(folder / "w.npy", w);
+  write_npz(folder / "w.npz", {{"w", w}});
+  write_safetensors(folder / "w.safetensors", {{"w", w}});
+  write_text(folder / "w.txt", w);
+  dlpack::ManagedTensor* const shared = to_dlpack(w);
+  CHECK(holds_contents(w) != released);
+  CHECK(same_bits(read_npy<Lazily>(folder / "w.npy").to_vector<float>(), contents));
+  CHECK(same_bits(read_npz<Lazily>(folder / "w.npz")[0].value.to_vector<float>(), contents));
+  CHECK(same_bits(read_safetensors<Lazily>(folder / "w.safetensors")[0].value.to_vector<float>(), contents));
+  CHECK(read_text<Lazily>(folder / "w.txt").to_vector<float>()[8] == contents[8]);
+  assign(w, Lazily::zeros({64, 48}));
+  CHECK(w.bytes()[0] == std::byte{0});
+  CHECK(same_bits(from_dlpack<Lazily>(shared).to_vector<float>(), contents));
+}
+
 TEST_CASE("weights that are held packed alone are not read while a function is recorded") {
   const Lazily w = Lazily::variable(Lazily::ones({64, 48})), x = Lazily::ones({32, 64});
   compile([&](Lazily input) { return matmul(input, w); })(x).data<float>();
@@ -291,29 +314,6 @@ TEST_CASE("expressions recorded before weights were let go of read them as they 
   CHECK(same_bits(tripled.to_vector<float>(), want));
 }
 
-TEST_CASE("functions of two threads share weights") {
-  const nn::Linear layer({.in = 96, .out = 64});
-  const Lazily x = Lazily::ones({32, 96});
-  auto reference = compile([&](Lazily input) { return layer(input); });
-  const std::vector<float> want = reference(x).to_vector<float>();
-  std::vector<int> wrong(2, 0);
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 2; ++t) {
-    threads.emplace_back([&, t] {
-      for (int round = 0; round < 20; ++round) {
-        auto f = compile([&](Lazily input) { return layer(input); });
-        const Lazily own = Lazily::ones({32, 96});
-        if (!same_bits(f(own).to_vector<float>(), want)) ++wrong[t];
-        if (!same_bits(f(own).to_vector<float>(), want)) ++wrong[t];
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(wrong == std::vector<int>{0, 0});
-}
-
-TEST_CASE("initial weights are drawn when they are first read, the same numbers as at once") {
-  seed(11);
 TEST_CASE("values are computed while another thread lets go of the contents that they read") {
   constexpr std::size_t readers = 2;
   const Shape shape{64, 64};
@@ -366,6 +366,29 @@ TEST_CASE("values are computed while another thread lets go of the contents that
   CHECK(wrong == std::vector<int>(readers, 0));
 }
 
+TEST_CASE("functions of two threads share weights") {
+  const nn::Linear layer({.in = 96, .out = 64});
+  const Lazily x = Lazily::ones({32, 96});
+  auto reference = compile([&](Lazily input) { return layer(input); });
+  const std::vector<float> want = reference(x).to_vector<float>();
+  std::vector<int> wrong(2, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20; ++round) {
+        auto f = compile([&](Lazily input) { return layer(input); });
+        const Lazily own = Lazily::ones({32, 96});
+        if (!same_bits(f(own).to_vector<float>(), want)) ++wrong[t];
+        if (!same_bits(f(own).to_vector<float>(), want)) ++wrong[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>{0, 0});
+}
+
+TEST_CASE("initial weights are drawn when they are first read, the same numbers as at once") {
+  seed(11);
   const Tensor<Any> first = nn::glorot_uniform({30, 20}, {30, 20}, DType::f32);
   const Tensor<Any> second = nn::glorot_uniform({20, 10}, {20, 10}, DType::f32);
   seed(11);
