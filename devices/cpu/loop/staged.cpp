@@ -12,6 +12,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/element_source.hpp"
+#include "devices/cpu/loop/row_plan.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -26,15 +27,9 @@ using Value = core::LoopValue;
 /// Bytes of one operand's block: with a few of them about what the second-level cache holds.
 constexpr std::int64_t block_bytes = 3 * machine::second_level_cache / 8;
 
-/// Where an operand of a stage lies.
-struct Place {
-  enum class Kind : std::uint8_t { input, output, buffer } kind = Kind::input;
-  std::size_t at = 0;  // which input or output; the buffer's offset
-};
-
 struct StageKernel {
   KernelRef kernel;
-  std::vector<Place> inputs, outputs;
+  std::vector<ValueLocation> inputs, outputs;
 };
 
 /// The kernels of all stages of a loop over one block.
@@ -46,10 +41,10 @@ struct Stages {
   /// Addresses are those of the operands' first elements in the block.
   void launch(Addresses inputs, Addresses outputs, std::byte* memory) const {
     std::array<core::Address, most_operands> from, to;
-    const auto address = [&](const Place& place) {
+    const auto address = [&](const ValueLocation& place) {
       switch (place.kind) {
-        case Place::Kind::input: return inputs[place.at];
-        case Place::Kind::output: return outputs[place.at];
+        case ValueLocation::Kind::input: return inputs[place.at];
+        case ValueLocation::Kind::output: return outputs[place.at];
         default: return core::Address{memory, place.at};
       }
     };
@@ -96,13 +91,13 @@ class StageBuilder {
     stored_.assign(program_.values(), false);
     output_in_use_.assign(program_.outputs.size(), false);
     results_ = bound.outputs;
-    for (std::size_t i = 0; i < results_.size(); ++i) result_places_.push_back({Place::Kind::output, i});
+    for (std::size_t i = 0; i < results_.size(); ++i) result_places_.push_back({ValueLocation::Kind::output, i});
     for (std::size_t v = 0; v < program_.values(); ++v) {
       operands_[v] = {types[v], core::View::dense(whole_[v] ? bound.loop.shape : reduced_)};
       if (v >= program_.inputs) continue;
       operands_[v].view = bound.inputs[v].view;
       if (!whole_[v]) operands_[v].view.shape = reduced_;
-      places_[v] = {Place::Kind::input, v};
+      places_[v] = {ValueLocation::Kind::input, v};
     }
   }
 
@@ -120,12 +115,12 @@ class StageBuilder {
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const Value result = program_.outputs[i];
       if (whole_[result]) continue;
-      add_program(core::part_of(program_, {&result, 1}, stored_), {bound_.outputs[i]}, {{Place::Kind::output, i}},
-                  reduced_);
+      add_program(core::part_of(program_, {&result, 1}, stored_), {bound_.outputs[i]},
+                  {{ValueLocation::Kind::output, i}}, reduced_);
     }
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (result_places_[i].kind != Place::Kind::output)
-        add_copy(results_[i], result_places_[i], bound_.outputs[i], {Place::Kind::output, i});
+      if (result_places_[i].kind != ValueLocation::Kind::output)
+        add_copy(results_[i], result_places_[i], bound_.outputs[i], {ValueLocation::Kind::output, i});
     }
     std::size_t scratch = 0;
     for (const StageKernel& stage : stages_.kernels) scratch = std::max(scratch, stage.kernel->workspace());
@@ -140,12 +135,12 @@ class StageBuilder {
     places_[value] = buffer_for(operands_[value]);
   }
 
-  Place buffer_for(const core::Operand& operand) {
+  ValueLocation buffer_for(const core::Operand& operand) {
     const auto count = static_cast<std::size_t>(operand.view.count());
-    return {Place::Kind::buffer, layout_.reserve(count * size_of(operand.dtype))};
+    return {ValueLocation::Kind::buffer, layout_.reserve(count * size_of(operand.dtype))};
   }
 
-  void add_copy(const core::Operand& from, Place place, const core::Operand& to, Place target) {
+  void add_copy(const core::Operand& from, ValueLocation place, const core::Operand& to, ValueLocation target) {
     stages_.kernels.push_back({prepare_copy(from, to, choice_.threads), {place}, {target}});
   }
 
@@ -154,7 +149,7 @@ class StageBuilder {
       if (!whole_[v] || !lies_apart(operands_[v].view)) continue;
       const core::Operand from =
           std::exchange(operands_[v], {operands_[v].dtype, core::View::dense(bound_.loop.shape)});
-      const Place place = std::exchange(places_[v], buffer_for(operands_[v]));
+      const ValueLocation place = std::exchange(places_[v], buffer_for(operands_[v]));
       add_copy(from, place, operands_[v], places_[v]);
     }
   }
@@ -226,7 +221,7 @@ class StageBuilder {
     if (wanted.empty()) return;
     core::LoopPart part = core::part_of(program_, wanted, stored_);
     std::vector<core::Operand> results;
-    std::vector<Place> places;
+    std::vector<ValueLocation> places;
     for (const Value value : wanted) {
       if (!may_use_outputs || !store_in_output(value)) store(value);
       results.push_back(operands_[value]);
@@ -238,7 +233,7 @@ class StageBuilder {
   void add_whole_results() {
     std::vector<Value> wanted;
     std::vector<core::Operand> results;
-    std::vector<Place> places;
+    std::vector<ValueLocation> places;
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       if (!whole_[program_.outputs[i]]) continue;
       wanted.push_back(program_.outputs[i]);
@@ -249,7 +244,7 @@ class StageBuilder {
     add_program(core::part_of(program_, wanted, stored_), std::move(results), std::move(places), bound_.loop.shape);
   }
 
-  void add_program(core::LoopPart part, std::vector<core::Operand> results, std::vector<Place> places,
+  void add_program(core::LoopPart part, std::vector<core::Operand> results, std::vector<ValueLocation> places,
                    const Shape& shape) {
     Inputs inputs = inputs_of(part, shape);
     const core::BoundLoop loop = bound_loop(std::move(part.program), std::move(inputs.operands), std::move(results));
@@ -259,7 +254,7 @@ class StageBuilder {
   /// What a part reads.
   struct Inputs {
     std::vector<core::Operand> operands;
-    std::vector<Place> places;
+    std::vector<ValueLocation> places;
   };
   Inputs inputs_of(const core::LoopPart& part, const Shape& shape) const {
     Inputs inputs;
@@ -276,10 +271,10 @@ class StageBuilder {
   Shape reduced_;
   KernelChoice choice_;
   std::vector<core::Operand> operands_;  // by value, as all that follows
-  std::vector<Place> places_;
+  std::vector<ValueLocation> places_;
   std::vector<bool> whole_, stored_;
   std::vector<core::Operand> results_;  // where they are made: in buffers if their elements lie apart
-  std::vector<Place> result_places_;
+  std::vector<ValueLocation> result_places_;
   std::vector<bool> output_in_use_;  // by result
   std::vector<core::LoopLevel> levels_;
   WorkspaceLayout layout_;
