@@ -71,8 +71,9 @@ Value sum_to(const Value& value, const Shape& shape);
 /// The value as floating-point or complex number: itself, or cast to f32.
 Value as_floating(const Value& value);
 
-/// A constant of no mode, cached: the number 0-d in the given type.
-Value scalar_constant(const Scalar& value, DType dtype);
+/// A constant of no mode, cached: the number 0-d in the given type. Where `written`, which it is read from, is older than
+/// the function being traced, a new node that depends on it.
+Value scalar_constant(const Scalar& value, DType dtype, const Value& written = {});
 
 /// Throws GraphError naming the function when an operand is an undefined tensor.
 void require(std::string_view function, const Value& operand);

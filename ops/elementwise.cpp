@@ -105,7 +105,7 @@ Value cast_to(const Value& value, DType dtype) {
   const bool number = is_number(current);
   if (current.dtype() == dtype && !number) return current;
   if (number && current.node()->op() == OpId::fill) {
-    return scalar_constant(core::get<RangeAttributes>(attributes_of(current)).start, dtype);
+    return scalar_constant(core::get<RangeAttributes>(attributes_of(current)).start, dtype, current);
   }
   // A number that is an argument of a compiled function: what stands before its cast has all of its digits.
   if (number && current.node()->op() == OpId::cast && !current.node()->inputs().empty()) {

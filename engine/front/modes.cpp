@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The builders of the two modes: the lazy one records an operator, the eager one also runs it and releases its inputs.
+#include <algorithm>
 #include <utility>
 
 #include "core/graph/builder.hpp"
 #include "engine/front/eager_substitute.hpp"
 #include "engine/front/overwrite.hpp"
 #include "engine/graph/evaluate.hpp"
+#include "engine/graph/function_scope.hpp"
 #include "engine/graph/trace.hpp"
 #include "tyto/tensor.hpp"
 
@@ -23,6 +25,12 @@ bool track(Node& node) {
   if (tape == 0 || definition(node).gradient == nullptr) return false;
   node.set_tape(tape);
   return true;
+}
+
+// What a function being traced computes of numbers alone keeps them, so that `rate *= 0.5` is noticed.
+bool is_of_numbers_in_trace(const Node& node) {
+  const auto is_number = [](const Value& input) { return input.shape().empty(); };
+  return run::FunctionScope::innermost() != nullptr && std::ranges::all_of(node.inputs(), is_number);
 }
 
 thread_local constinit bool postpones_draws = false;
@@ -49,7 +57,8 @@ class EagerBuilder final : public Builder {
     Value value = record(op, mode_, std::move(attributes), inputs);
     if (postpones_draws && mode_ == Mode::neutral && definition(op).is(Traits::random)) return value;
     run::apply(*value.node());
-    if (!track(*value.node())) value.node()->drop_inputs();
+    const bool keeps = track(*value.node()) || (mode_ == Mode::neutral && is_of_numbers_in_trace(*value.node()));
+    if (!keeps) value.node()->drop_inputs();
     return value;
   }
   bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) override {

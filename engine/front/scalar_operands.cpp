@@ -7,6 +7,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/hash.hpp"
+#include "engine/graph/function_scope.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "ops/define.hpp"
@@ -18,6 +19,7 @@ namespace {
 struct Cached {
   Scalar number;
   DType dtype = DType::boolean;
+  std::uint64_t trace = 0;
   Value value;
 };
 
@@ -37,6 +39,15 @@ std::size_t slot_of(const Scalar& value, DType dtype) {
   return core::mixed_hash(static_cast<std::uint64_t>(dtype), bits);
 }
 
+Value filled_with(const Scalar& value, DType dtype) {
+  core::Array array = run::new_array(run::cpu_device(), dtype, {});
+  const Attributes fill = RangeAttributes{{}, dtype, value, 0};
+  const Operand result{dtype, array.view};
+  const Address target = run::address_of(array);
+  run::cpu_device().prepare({OpId::fill, &fill, {}, {&result, 1}})->launch({}, {&target, 1}, {});
+  return constant(Mode::neutral, std::move(array));
+}
+
 }  // namespace
 
 // The node is a new one each time, since a gradient may be taken of it; what it says is shared with earlier ones.
@@ -51,18 +62,21 @@ Value weak_scalar(const Scalar& value) {
   return Value(new Node(OpId::fill, Mode::neutral, slot.attributes, {}, {&type, 1}), 0);
 }
 
-Value scalar_constant(const Scalar& value, DType dtype) {
+// A function being traced has constants of its own, so that what is older was made outside.
+Value scalar_constant(const Scalar& value, DType dtype, const Value& written) {
+  const run::FunctionScope* const function = run::FunctionScope::innermost();
+  const std::uint64_t trace = function == nullptr ? 0 : function->since();
   thread_local const auto kept = std::make_unique<Recent<Cached>>();
   Recent<Cached>& recent = *kept;
   Cached& slot = recent[slot_of(value, dtype) % recent.size()];
-  if (slot.value && slot.dtype == dtype && is_same(slot.number, value)) return slot.value;
-  core::Array array = run::new_array(run::cpu_device(), dtype, {});
-  const Attributes fill = RangeAttributes{{}, dtype, value, 0};
-  const Operand result{dtype, array.view};
-  const Address target = run::address_of(array);
-  run::cpu_device().prepare({OpId::fill, &fill, {}, {&result, 1}})->launch({}, {&target, 1}, {});
-  slot = {value, dtype, constant(Mode::neutral, std::move(array))};
-  return slot.value;
+  const bool known = slot.value && slot.dtype == dtype && slot.trace == trace && is_same(slot.number, value);
+  if (!known) slot = {value, dtype, trace, filled_with(value, dtype)};
+  if (!written || written.node()->sequence() >= trace) return slot.value;
+  Value number = written;
+  auto* const cast = new Node(OpId::cast, Mode::neutral, std::make_shared<const Attributes>(CastAttributes{dtype}),
+                              {&number, 1}, {&result_of(slot.value).type, 1});
+  cast->result(0).array = result_of(slot.value).array;
+  return Value(cast, 0);
 }
 
 }  // namespace tyto::core

@@ -254,6 +254,13 @@ Tensor<M>::Tensor(std::initializer_list<NestedList> data) {
 // A function that is being traced must not leave a tensor from outside with a value that later calls would not see; see
 // docs/adr/0161.
 template <class M>
+Tensor<M>::Tensor(Tensor&& other) noexcept {
+  if (run::FunctionScope* const trace = run::FunctionScope::innermost())
+    trace->note_new_value(other.name_, &other, other.value_, Value());
+  value_ = std::move(other.value_);
+  if (other.is_unread()) name_.take(other.name_, this, &value_);
+}
+template <class M>
 Tensor<M>& Tensor<M>::operator=(Tensor&& other) & {
   if (run::FunctionScope* const trace = run::FunctionScope::innermost()) {
     trace->note_new_value(name_, this, value_, other.value_);

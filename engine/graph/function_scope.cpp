@@ -22,7 +22,10 @@ bool depends_on(const Value& value, const Value& other) {
     stack.pop_back();
     if (node == other.node()) return true;
     if (node->sequence() < other.node()->sequence() || !seen.insert(node).second) continue;
-    for (const Value& input : node->inputs()) stack.push_back(input.node());
+    // What is known while tracing is written into the same part at each call.
+    const bool repeats =
+        node->op() == core::OpId::set_slice && !node->symbolic() && node->inputs()[0].node() == other.node();
+    for (const Value& input : node->inputs().subspan(repeats ? 1 : 0)) stack.push_back(input.node());
   }
   return false;
 }
@@ -54,7 +57,7 @@ std::vector<StateUpdate> FunctionScope::updates() const {
 void FunctionScope::note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
   if (!before || before.node()->sequence() >= since_) return;
   if (!is_kept_state(before)) {
-    if (next && !is_of_trace(next)) return;
+    if (next && next.node()->sequence() < since_) return;
     if (before.node()->symbolic() || before.node()->op() == core::OpId::state) return;
   }
   const auto known = [&](const Rebinding& each) { return each.name->value == &before; };
@@ -67,12 +70,15 @@ std::vector<Rebinding> FunctionScope::rebound() {
     return each.name->value == nullptr || same_value(*each.name->value, each.before);
   });
   std::vector<Value> given_up;
-  for (const Rebinding& each : rebound_) given_up.push_back(each.before);
+  for (Rebinding& each : rebound_) {
+    given_up.push_back(each.before);
+    each.exchanged = each.exchanged && *each.name->value && each.name->value->node()->sequence() < since_;
+  }
   std::erase_if(rebound_, [&](const Rebinding& each) {
     const Value& now = *each.name->value;
     const auto is_now = [&](const Value& other) { return same_value(now, other); };
     // A name may step over states that keep their names.
-    return !now || (!each.moved && is_kept_state(now) && std::ranges::none_of(given_up, is_now));
+    return !now || (!each.exchanged && is_kept_state(now) && std::ranges::none_of(given_up, is_now));
   });
   return std::move(rebound_);
 }
@@ -87,11 +93,10 @@ void refuse_rebinding(std::span<const Rebinding> rebound) {
     const std::string code = name.find_first_of(" /.") == std::string::npos ? name : "w";
     core::throw_error<GraphError>(
         "compile: '", name, "' was rebound inside a compiled function, which leaves the state as it was; write ", code,
-        " -= ... or assign(", code, ", ...) instead of ", state->moved ? "std::swap" : code + " = ...");
+        " -= ... or assign(", code, ", ...) instead of ", state->exchanged ? "std::swap" : code + " = ...");
   }
   for (const Rebinding& each : rebound) {
-    const Value& now = *each.name->value;
-    if (!(each.moved && !now.node()->symbolic()) && !depends_on(now, each.before)) continue;
+    if (!each.exchanged && !depends_on(*each.name->value, each.before)) continue;
     core::throw_error<GraphError>(
         "compile: a tensor of shape ", each.before.shape(),
         " from outside was rebound inside a compiled function, whose later calls would not see its new value; make it "

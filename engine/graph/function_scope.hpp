@@ -21,7 +21,7 @@ namespace tyto::run {
 struct Rebinding {
   detail::NameReference name;
   Value before;
-  bool moved = false;
+  bool exchanged = false;  // moved from and, once the trace has ended, given what was there before
 };
 
 /// Made before the function is called: states read as inputs of the graph, and assignments are collected instead of
@@ -53,8 +53,6 @@ class FunctionScope {
     Value before;  // what stood in before
     Value symbol;  // what a read in the trace yields until the state is assigned to
   };
-
-  bool is_of_trace(const Value& value) const { return value.node()->symbolic() && value.node()->sequence() >= since_; }
 
   std::vector<std::pair<std::shared_ptr<core::State>, Saved>> touched_;
   std::unordered_set<const core::State*> seen_;  // those of touched_

@@ -294,14 +294,15 @@ std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since
     stack.pop_back();
     const Node& node = *value.node();
     // A number is a part of the region, unless a gradient with respect to it is taken.
-    const bool number = node.mode() == core::Mode::neutral && node.inputs().empty() && !node.tracked();
+    const bool number =
+        node.mode() == core::Mode::neutral && !node.tracked() && (node.inputs().empty() || node.evaluated());
     const bool stands_in = std::ranges::any_of(standing_in, [&](const Value& each) { return same_value(each, value); });
     if (stands_in || (node.sequence() < since && !number)) {
       const bool known = std::ranges::any_of(captured, [&](const Value& each) { return same_value(each, value); });
       if (!known) captured.push_back(value);
       continue;
     }
-    if (!seen.emplace(&node, true).second) continue;
+    if (number || !seen.emplace(&node, true).second) continue;
     for (auto input = node.inputs().rbegin(); input != node.inputs().rend(); ++input) stack.push_back(*input);
   }
   return captured;

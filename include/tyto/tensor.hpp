@@ -255,14 +255,12 @@ class Tensor : detail::BesideAny<Mode> {
   Tensor(Value value) : value_(std::move(value)) {}
   Tensor(const Tensor& other) : value_(other.value()) {}
   /// Where `other` is a part, this one no longer is, so that nothing writes through it to what may be gone.
-  Tensor(Tensor&& other) noexcept : value_(std::move(other.value_)) {
-    if (other.is_unread()) name_.take(other.name_, this, &value_);
-  }
+  Tensor(Tensor&& other) noexcept;
   /// A tensor of the other mode, or one that serves both, as one of this mode: written out, never by itself.
   template <class M>
   requires(!std::is_same_v<M, Mode>) explicit Tensor(const Tensor<M>& other) : Tensor(other.value()) {}
   template <class M>
-  Tensor(const Tensor<M>&) = delete;  // of another mode
+  Tensor(const Tensor<M>&) = delete;  // of another mode: write Tensor w(x)
   ~Tensor() = default;
   Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
   Tensor& operator=(Tensor&& other) &;
