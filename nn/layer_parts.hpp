@@ -4,6 +4,7 @@
 
 #include "core/graph/in_f32.hpp"
 #include "core/value/text.hpp"
+#include "tyto/graph.hpp"
 #include "tyto/nn/initial.hpp"
 #include "tyto/nn/layer.hpp"
 #include "tyto/shaping.hpp"
@@ -37,6 +38,10 @@ inline Tensor<Any> one_parameter(const char* name, const Shape& shape, DType dty
 
 /// Sums of many 16-bit numbers are lost in 16 bits, so statistics are taken and kept in f32.
 inline DType statistics_type(DType dtype) { return size_of(dtype) == 2 ? DType::f32 : dtype; }
+
+/// Whether states may take in what is made of x. A graph that is recorded from a placeholder has no batch yet: a state
+/// would hang on the placeholder for good.
+inline bool is_batch(const Tensor<Any>& x) { return tyto::detail::missing_input(x).empty(); }
 
 inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 

@@ -171,7 +171,7 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
       return distributed::all_reduce(own, distributed::Reduce::mean);
     });
     y = scaled(normalised(of, options.epsilon), weight, bias);
-    if (phase == training && options.track) {
+    if (phase == training && options.track && is_batch(x)) {
       if (sync) track(of.mean, of.variance, unbiased_over_processes(count, of.variance.dtype()));
       else track(of.mean, of.variance, unbiased(count));
     }
@@ -210,7 +210,7 @@ Tensor<Any> InstanceNorm::forward(const Tensor<Any>& x, Phase phase) const {
   const std::int64_t count = x.size() / (std::max<std::int64_t>(x.shape()[0], 1) * options.channels);
   if (count < 2) core::throw_error<ShapeError>("InstanceNorm: x ", x.shape(), " has one number a channel of a sample");
   const Moments of = moments(x, space);
-  if (phase == training && options.track) {
+  if (phase == training && options.track && is_batch(x)) {
     const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
     enter(running_mean, mean(reshape(of.mean, {-1, options.channels}), 0), options.momentum);
     enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased, options.momentum);

@@ -55,6 +55,41 @@ TEST_CASE("an explicit graph trains by descent.updates as a compiled step does")
   CHECK(by_graph.count() == 3);
 }
 
+BOTH_MODES("a training phase that is recorded from a placeholder leaves running statistics and the model whole") {
+  using T = Tensor<Mode>;
+  const auto same = nn::constant_weights(0.5);
+  const nn::Linear linear({.in = 2, .out = 3, .initial = same});
+  const nn::BatchNorm1d batch_norm({.channels = 3});
+  const nn::InstanceNorm instance_norm({.channels = 3, .track = true});
+  const nn::Embedding embedding({.count = 4, .features = 3, .max_norm = 0.1});
+  const Numbers rows = numbers(embedding.weight);
+  const auto loss = [&](const T& x) {
+    const T y = batch_norm(linear(x), nn::training);
+    const T z = instance_norm(y.reshape({1, 4, 3}), nn::training);
+    return sum(square(y + z(0) + embedding((0.0 * x(all, 0)).astype(DType::i64), nn::training)));
+  };
+  const auto batch = T{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}, {7.0, 8.0}};
+  if constexpr (std::is_same_v<Mode, Lazy>) {
+    const T x = T::placeholder({4, 2}, DType::f32, "x");
+    Graph graph{{.inputs = {x}, .outputs = {loss(x)}}};
+    graph.set(x, batch);
+    graph.run();
+    CHECK(graph.output(0).item<double>() > 0);
+  } else {
+    CHECK(batch_norm(linear(batch)).shape() == Shape{4, 3});
+  }
+  CHECK(numbers(batch_norm.running_mean) == Numbers{0, 0, 0});
+  CHECK(numbers(batch_norm.running_var) == Numbers{1, 1, 1});
+  CHECK(batch_norm.num_batches_tracked.item<int>() == 0);
+  CHECK(numbers(instance_norm.running_mean) == Numbers{0, 0, 0});
+  CHECK(numbers(embedding.weight) == rows);
+  // What is given a batch learns from it as ever: the mean of a line (1.5, 3.5, 5.5, 7.5) is 4.5.
+  compile(loss)(batch);
+  CHECK(numbers(T(batch_norm.running_mean) * 10.0) == Numbers{4.5, 4.5, 4.5});
+  CHECK(batch_norm.num_batches_tracked.item<int>() == 1);
+  CHECK(numbers(embedding.weight) != rows);
+}
+
 TEST_CASE("plan() and report() of a function that was called in eager mode only say so") {
   auto f = compile([](Tensor<Eager> x) { return x * 2.0; });
   for (int i = 0; i < 3; ++i) f(Tensor<Eager>(1.0));

@@ -23,7 +23,8 @@ struct BatchNormOptions {
   bool sync = false;
 };
 /// In training x (batch, spatial..., channels) is normalised by the mean and variance of its batch and space, which
-/// enter the running ones; in inference by the running ones (Ioffe, Szegedy 2015).
+/// enter the running ones; in inference by the running ones (Ioffe, Szegedy 2015). A graph that is recorded from a
+/// placeholder without a value leaves the running ones as they are: compile() the step that trains.
 struct TYTO_API BatchNorm : Layer {
   BatchNormOptions options;               ///< as given
   Tensor<Any> weight, bias;               ///< (channels,), or undefined tensors
