@@ -39,15 +39,15 @@ struct TYTO_API Convolution : Layer {
 };
 /// Convolution over one spatial axis.
 struct Conv1d : Convolution {
-  explicit Conv1d(const ConvolutionLayerOptions& given) : Convolution(1, given) {}
+  explicit Conv1d(const ConvolutionLayerOptions& given) : Convolution(1, given) {}  // .in, .out, .window, ...
 };
 /// Convolution over two spatial axes.
 struct Conv2d : Convolution {
-  explicit Conv2d(const ConvolutionLayerOptions& given) : Convolution(2, given) {}
+  explicit Conv2d(const ConvolutionLayerOptions& given) : Convolution(2, given) {}  // .in, .out, .window, ...
 };
 /// Convolution over three spatial axes.
 struct Conv3d : Convolution {
-  explicit Conv3d(const ConvolutionLayerOptions& given) : Convolution(3, given) {}
+  explicit Conv3d(const ConvolutionLayerOptions& given) : Convolution(3, given) {}  // .in, .out, .window, ...
 };
 
 /// Options of `TransposedConvolution`.

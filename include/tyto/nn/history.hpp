@@ -44,7 +44,7 @@ class TYTO_API TrainingHistory {
     Figures figures;         ///< metrics by name
   };
 
-  explicit TrainingHistory(HistoryOptions options = {});
+  explicit TrainingHistory(HistoryOptions options = {});  // without options: TrainingHistory history;
 
   /// All rows so far.
   const std::vector<Row>& rows() const { return rows_; }

@@ -1,0 +1,8 @@
+// The compiler must say: .in, .out, .window
+// In lines, at most: 19
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace nn = tyto::nn;
+
+nn::Conv2d f() { return nn::Conv2d({.in = 3, .out = 4, .kernel = 3}); }
