@@ -52,6 +52,26 @@ std::vector<std::int64_t> lengths() {
 }
 
 template <class K>
+void check_columns(const cpu::KeyLoops<K>& loops) {
+  std::mt19937_64 random(2);
+  REQUIRE(loops.short_line <= cpu::longest_short_line);
+  for (std::int64_t count = 1; count <= loops.short_line; ++count) {
+    std::vector<K> keys(static_cast<std::size_t>(count * cpu::lines_beside)), order(keys.size());
+    for (K& key : keys) key = random() % 9 == 0 ? cpu::greatest_key<K> : static_cast<K>(random() % 5) - 2;
+    loops.order_columns(keys.data(), order.data(), static_cast<int>(count));
+    for (std::int64_t lane = 0; lane < cpu::lines_beside; ++lane) {
+      const auto in_lane = [&](std::int64_t i) { return static_cast<std::size_t>(i * cpu::lines_beside + lane); };
+      std::vector<std::int64_t> expected(static_cast<std::size_t>(count)), got;
+      std::iota(expected.begin(), expected.end(), 0);
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](std::int64_t a, std::int64_t b) { return keys[in_lane(a)] < keys[in_lane(b)]; });
+      for (std::int64_t i = 0; i < count; ++i) got.push_back(order[in_lane(i)]);
+      CHECK(got == expected);
+    }
+  }
+}
+
+template <class K>
 void check_loops(const cpu::KeyLoops<K>& loops, const cpu::PartLoops<K>& part_loops) {
   std::mt19937_64 random(1);
   for (const std::int64_t count : lengths()) {
@@ -236,6 +256,14 @@ TEST_CASE("keys of 32 bits are sorted, selected and split by every instruction s
   for (const cpu::InstructionSet set : sets()) {
     CAPTURE(cpu::name_of(set));
     check_loops(cpu::sort_loops(set).narrow, cpu::sort_loops(set).narrow_parts(DType::i32));
+  }
+}
+
+TEST_CASE("columns of keys are in stable order, by every instruction set") {
+  for (const cpu::InstructionSet set : sets()) {
+    CAPTURE(cpu::name_of(set));
+    check_columns(cpu::sort_loops(set).narrow);
+    check_columns(cpu::sort_loops(set).wide);
   }
 }
 

@@ -121,6 +121,48 @@ TEST_CASE("long lines, which are sorted by digits, come out the same") {
   }
 }
 
+TEST_CASE("short lines of every length, type, layout and axis are in stable order, zeros with their signs") {
+  Dice dice(73);
+  for (const DType dtype : every_dtype) {
+    for (std::int64_t length = 1; length <= 17; ++length) {
+      for (const Layout layout : every_layout) {
+        // More lines than are sorted side by side at once, which follow one another along two axes.
+        const std::int64_t axis = dice.below(3);
+        Shape shape{5, 5, 5};
+        shape[static_cast<std::size_t>(axis)] = length;
+        Tensor x = random(dice, dtype, shape, layout, -3, 3);
+        if (is_floating(dtype)) {
+          const double special[] = {0.0, -0.0, not_a_number, infinity, -infinity, 1};
+          each_index(shape, [&](const IntList& index) {
+            if (dice.below(2) == 0) x.set(index, special[dice.below(6)]);
+          });
+        }
+        const bool descending = dice.below(2) == 0;
+        const std::int64_t k = dice.between(0, length);
+        Shape first = shape;
+        first[static_cast<std::size_t>(axis)] = k;
+        const auto top = run(cpu::sort_kernels(), OpId::topk, TopkAttributes{axis, k, descending}, {x},
+                             {{dtype, first}, {DType::i64, first}});
+        const Tensor values = tensor(dtype, shape, sorted(x, axis, descending)),
+                     places = tensor(DType::i64, shape, order_of(x, axis, descending));
+        bool equal = true;
+        each_index(shape, [&](const IntList& index) {
+          const auto place = index[static_cast<std::size_t>(axis)];
+          const std::vector<double> line = line_of(x, index, axis);
+          const std::size_t want = stable_order(line, descending)[static_cast<std::size_t>(place)];
+          const auto is_wanted = [&](double value, double at) {
+            return at == static_cast<double>(want) && same(value, line[want]) &&
+                   (line[want] != 0 || std::signbit(value) == std::signbit(line[want]));
+          };
+          equal &= is_wanted(values.at(index), places.at(index));
+          if (place < k) equal &= is_wanted(top[0].at(index), top[1].at(index));
+        });
+        if (!equal) FAIL(std::string(name_of(dtype)) << " " << to_string(shape) << " axis " << axis);
+      }
+    }
+  }
+}
+
 TEST_CASE("sorting nothing and single numbers") {
   CHECK(sorted(dense(DType::f32, {0}), 0, false).empty());
   CHECK(sorted(dense(DType::f32, {2, 0}), 1, false).empty());

@@ -86,6 +86,7 @@ std::int64_t* order_line(const LineKeys& keys_of, void* keys, std::int64_t* pack
 }
 
 KernelRef order_kernel(const core::Step& step, const Wanted& wish, int values, int indices) {
+  if (KernelRef kernel = order_short_lines(step, wish.axis, wish.descending, values, indices)) return kernel;
   const LinePairs pairs(step, wish.axis);
   const LineKeys keys_of(step.inputs[0].dtype, wish.descending);
   const std::int64_t count = pairs.count, wanted = wish.count < 0 ? count : wish.count;

@@ -60,6 +60,7 @@ class LineKeys {
   std::size_t element_size() const noexcept { return size_; }
   std::size_t size() const noexcept { return are_wide() ? 8 : 4; }
   const SortLoops& loops() const noexcept { return loops_; }
+  std::int64_t short_line() const noexcept { return are_wide() ? loops_.wide.short_line : loops_.narrow.short_line; }
 
   /// Whether a key is that of NaN, which is the greatest.
   bool is_nan(std::int64_t key) const noexcept { return floating_ && key == (INT64_MAX >> (64 - 8 * size_)); }

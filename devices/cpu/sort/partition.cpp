@@ -75,10 +75,11 @@ std::optional<MiddleKey<K>> bracketed_key(const KeyLoops<K>& loops, const PartLo
 
 KernelRef prepare_order_statistics(const core::Step& step) {
   const std::int64_t axis = step.inputs[0].view.rank() - 1;
+  const auto& list = std::get<core::ListAttributes>(*step.attributes).list;
+  if (KernelRef kernel = order_short_lines(step, axis, false, 0, -1, list)) return kernel;
   LinePairs pairs(step, axis);
   const ColumnLines columns(step, axis, pairs);
   const LineKeys keys_of(step.inputs[0].dtype, false);
-  const auto& list = std::get<core::ListAttributes>(*step.attributes).list;
   const std::vector<std::int64_t> ranks(list.begin(), list.end());
   const auto wanted = static_cast<int>(ranks.size());
   const auto select_line = [=](const std::byte* line, std::byte* found, std::byte* keys, std::byte* others) {

@@ -28,6 +28,7 @@ void sort_by_counting(K* keys, K* counts, std::int64_t count, std::size_t elemen
 
 KernelRef prepare_sort(const core::Step& step) {
   const auto& attributes = std::get<core::SortAttributes>(*step.attributes);
+  if (KernelRef kernel = order_short_lines(step, attributes.axis, attributes.descending, 0, -1)) return kernel;
   LinePairs pairs(step, attributes.axis);
   const ColumnLines columns(step, attributes.axis, pairs);
   const LineKeys keys_of(step.inputs[0].dtype, attributes.descending);

@@ -10,6 +10,9 @@
 
 namespace tyto::cpu {
 
+/// Short lines are sorted side by side, so many at a time, and none is longer than this.
+inline constexpr std::int64_t lines_beside = 64, longest_short_line = 15;
+
 /// Loops over keys of type K. Each is given two arrays of `count` keys, and leaves anything in what is not its result.
 template <class K>
 struct KeyLoops {
@@ -27,6 +30,10 @@ struct KeyLoops {
   /// Keys and their indices as numbers that order by key, then index; the index is in the low `index_bits`. Returns
   /// how many low bits of the keys found no room: 0 unless 64-bit keys span more than the 63 - index_bits left.
   int (*pack)(const K* keys, std::int64_t count, int index_bits, std::int64_t* packed);
+  /// The order of each column of `count` rows of lines_beside keys, which is faster than `sort` up to `short_line`
+  /// rows.
+  void (*order_columns)(const K* keys, K* order, int count);
+  std::int64_t short_line;
 };
 
 /// Room for elements, by their bits.

@@ -241,6 +241,34 @@ int pack(const K* keys, std::int64_t count, int index_bits, std::int64_t* packed
   return lost;
 }
 
+/// Each key goes down past the greater ones before it, so equal ones keep their order.
+template <class K>
+void order_columns(const K* keys, K* order, int count) {
+  using L = Lanes<K>;
+  using Vector = typename L::Vector;
+  for (int lane = 0; lane < lines_beside; lane += L::count) {
+    Vector key[longest_short_line], place[longest_short_line];
+    for (int i = 0; i < count; ++i) {
+      Vector last = L::load(keys + i * lines_beside + lane), at = L::all(static_cast<K>(i));
+      for (int j = i; j > 0; --j) {
+        const Vector other = key[j - 1], other_at = place[j - 1];
+        const auto before = last < other;
+        key[j] = before ? other : last;
+        place[j] = before ? other_at : at;
+        last = before ? last : other;
+        at = before ? at : other_at;
+      }
+      key[0] = last;
+      place[0] = at;
+    }
+    for (int i = 0; i < count; ++i) L::store(order + i * lines_beside + lane, place[i]);
+  }
+}
+
+/// The exchanges of a column grow with its length squared, by as many keys as a vector has at once.
+template <class K>
+constexpr std::int64_t short_line = 2 * Lanes<K>::count < longest_short_line ? 2 * Lanes<K>::count : longest_short_line;
+
 template <class T>
 constexpr ElementLoops element_loops = {encode<T>, decode<T>};
 
@@ -262,7 +290,8 @@ ElementLoops elements(DType dtype) {
 }
 
 template <class K>
-constexpr KeyLoops<K> key_loops = {sort_keys<K>, select_keys<K>, split<K>, count_from<K>, search<K>, pack<K>};
+constexpr KeyLoops<K> key_loops = {sort_keys<K>, select_keys<K>, split<K>,         count_from<K>,
+                                   search<K>,    pack<K>,        order_columns<K>, short_line<K>};
 
 template <class T>
 constexpr PartLoops<SortedKey<T>> part_loops = {keep<T, SortedKey<T>>, bracket<T, SortedKey<T>>,
