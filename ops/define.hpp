@@ -110,6 +110,10 @@ Value arange_like(const Value& value, std::int64_t count, DType dtype = DType::i
                   std::int64_t step = 1);
 Value full_like(const Value& value, const Shape& shape, const Scalar& number, DType dtype);
 
+/// Whether the lines along an axis have one element each, so that there is nothing to order; not of complex numbers,
+/// which have no order.
+bool has_single_lines(const Value& x, int axis);
+
 /// `count` elements from `start` along one axis, all of the others.
 Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count);
 

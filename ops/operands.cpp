@@ -25,6 +25,10 @@ Value full_like(const Value& value, const Shape& shape, const Scalar& number, DT
   return emit(mode_like(value), OpId::fill, RangeAttributes{shape, dtype, number, 0});
 }
 
+bool has_single_lines(const Value& x, int axis) {
+  return x.shape()[static_cast<std::size_t>(axis)] == 1 && !is_complex(x.dtype());
+}
+
 Value part_along(const Value& x, std::size_t axis, std::int64_t start, std::int64_t count) {
   if (const Array* array = contents_now(x)) {
     View view = array->view;

@@ -312,7 +312,11 @@ T deviation_by_sums(const T& x, const Axes& axes, bool keepdims, std::int64_t dd
 }
 
 Value position(OpId id, const Value& x, std::optional<std::int64_t> axis, bool keepdims) {
-  if (axis) return emit(id, ArgAttributes{normalise_axis(definition(id).name, *axis, x.ndim()), keepdims}, {x});
+  if (axis) {
+    const int along = normalise_axis(definition(id).name, *axis, x.ndim());
+    if (has_single_lines(x, along)) return full_like(x, reduced_shape(x.shape(), {along}, keepdims), 0, DType::i64);
+    return emit(id, ArgAttributes{along, keepdims}, {x});
+  }
   const T found = emit(id, ArgAttributes{0, false}, {reshape(T(x), {-1})});
   return keepdims ? reshape(found, Shape(x.shape().size(), 1)) : found;
 }

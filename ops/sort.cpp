@@ -228,13 +228,17 @@ using core::OpId;
 template <class M>
 Tensor<M> sort(const Tensor<M>& x, std::int64_t axis, bool descending) {
   core::require("sort", x);
-  return emit(OpId::sort, core::SortAttributes{core::normalise_axis("sort", axis, x.ndim()), descending}, {x});
+  const int along = core::normalise_axis("sort", axis, x.ndim());
+  if (core::has_single_lines(x, along)) return core::resolve(x);
+  return emit(OpId::sort, core::SortAttributes{along, descending}, {x});
 }
 
 template <class M>
 Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis, bool descending) {
   core::require("argsort", x);
-  return emit(OpId::argsort, core::SortAttributes{core::normalise_axis("argsort", axis, x.ndim()), descending}, {x});
+  const int along = core::normalise_axis("argsort", axis, x.ndim());
+  if (core::has_single_lines(x, along)) return core::full_like(x, x.shape(), 0, DType::i64);
+  return emit(OpId::argsort, core::SortAttributes{along, descending}, {x});
 }
 
 template <class M>
@@ -242,6 +246,9 @@ TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis, bool largest
   TYTO_ONCE(topk, x, k, axis, largest);
   core::require("topk", x);
   const core::TopkAttributes attributes{core::normalise_axis("topk", axis, x.ndim()), k, largest};
+  if (k == 1 && core::has_single_lines(x, static_cast<int>(attributes.axis))) {
+    return {core::resolve(x), core::full_like(x, x.shape(), 0, DType::i64)};
+  }
   const Value values = emit(OpId::topk, attributes, {x});
   return {values, core::result(values, 1)};
 }

@@ -105,6 +105,41 @@ TEST_CASE_TEMPLATE("the gradient of sorted values goes back to where they stood"
   CHECK(weighted_gradient(x, [](auto& v) { return topk(v, 2).values; }) == Numbers{1, 0, 2});
 }
 
+TEST_CASE_TEMPLATE("lines of one element are in order, and their first one stands at 0", M, Eager, Lazy) {
+  const Numbers given{3, -0.0, std::nan(""), -1};
+  for (const DType type : {DType::f16, DType::f64, DType::i32}) {
+    const Tensor<M> x = Tensor<M>::from(is_floating(type) ? given : Numbers{3, 0, 7, -1}, {2, 1, 2}).astype(type);
+    const Numbers numbers = x.astype(DType::f64).template to_vector<double>();
+    const auto check_same = [&](const Tensor<M>& result) {
+      CHECK(result.dtype() == type);
+      CHECK(result.shape() == x.shape());
+      const Numbers got = result.astype(DType::f64).template to_vector<double>();
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        CHECK((got[i] == numbers[i] || std::isnan(numbers[i])));
+        CHECK(std::isnan(got[i]) == std::isnan(numbers[i]));
+        CHECK(std::signbit(got[i]) == std::signbit(numbers[i]));
+      }
+    };
+    const auto check_zeros = [&](const Tensor<M>& result, const Shape& shape) {
+      CHECK(result.shape() == shape);
+      CHECK(result.template to_vector<std::int64_t>() == Places(4, 0));
+    };
+    check_same(sort(x, 1, true));
+    check_same(topk(x, 1, -2).values);
+    check_zeros(argsort(x, 1), x.shape());
+    check_zeros(topk(x, 1, 1, false).indices, x.shape());
+    check_zeros(argmax(x, 1, true), x.shape());
+    check_zeros(argmin(x, -2), {2, 2});
+  }
+  const Tensor<M> x = Tensor<M>::from(Numbers{3, 1}, {2, 1});
+  CHECK(weighted_gradient(x, [](auto& v) { return sort(v, 1); }) == Numbers{1, 2});
+  CHECK(weighted_gradient(x, [](auto& v) { return topk(v, 1, 1).values; }) == Numbers{1, 2});
+  CHECK(topk(x, 0, 1).values.shape() == Shape{2, 0});
+  CHECK_THROWS_AS(topk(x, 2, 1), ValueError);
+  CHECK_THROWS_AS(sort(x.astype(DType::c64), 1), TypeError);
+  CHECK_THROWS_AS(argmax(x.astype(DType::c64), 1), TypeError);
+}
+
 TEST_CASE_TEMPLATE("searchsorted finds the place before equals or behind them", M, Eager, Lazy) {
   const Tensor<M> edges{1, 2, 2, 3}, values{{0, 2}, {3, 9}};
   CHECK(searchsorted(edges, values).template to_vector<std::int64_t>() == Places{0, 1, 3, 4});
