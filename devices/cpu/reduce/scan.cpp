@@ -24,6 +24,10 @@ constexpr std::int64_t scan_columns = 1024;
 /// when lines are a power of two long.
 constexpr std::int64_t lines_together = 4;
 
+/// Lines so short are all scanned step by step, as columns are: to begin with a few would take longer than to scan
+/// them.
+constexpr std::int64_t shortest_line = 8;
+
 template <class T>
 constexpr bool is_float = std::is_floating_point_v<Compute<T>>;
 
@@ -267,7 +271,8 @@ KernelRef prepare_scan(const core::Step& step) {
     loop.out_stride = take_axis(views[1], last);
   }
   const StridedIterator<2> outer(views);
-  const std::int64_t chunk = loop.out_step == 1 || loop.out_step == -1 ? lines_together : scan_columns;
+  const bool are_lines = loop.count > shortest_line && (loop.out_step == 1 || loop.out_step == -1);
+  const std::int64_t chunk = are_lines ? lines_together : scan_columns;
   const std::int64_t chunks = (width + chunk - 1) / chunk;
   const int team_size = threads_for(static_cast<double>(total) * 1.0);
   const auto in_size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
