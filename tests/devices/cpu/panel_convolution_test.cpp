@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Convolutions that products with packed weights serve: one tap, several blocks, runs of few channels.
+#include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "tests/devices/cpu/convolution_testing.hpp"
 
 namespace tyto::cpu {
@@ -41,6 +42,39 @@ TEST_CASE("a convolution deep enough for several blocks is right on every code p
        {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
     p.pass = pass;
     for (const Path& path : all_paths(3)) check_where_taken<float>(p, path, draw);
+  }
+}
+
+TEST_CASE("convolutions of few channels are right over many lines, cut lines, planes and wide padding") {
+  const WindowAxis wide{.input = 37, .kernel = 5, .pad_before = 2, .pad_after = 2},
+      high{.input = 20, .kernel = 3, .stride = 2, .dilation = 2, .pad_before = 1},
+      cut{.input = 2100, .kernel = 4, .pad_before = 9, .pad_after = 1},
+      strided{.input = 1400, .kernel = 7, .stride = 2, .dilation = 3, .pad_after = 30},
+      far{.input = 640, .kernel = 2, .dilation = 300, .pad_before = 310, .pad_after = 310},
+      deep{.input = 3, .kernel = 2, .pad_before = 1}, small{.input = 7, .kernel = 3, .pad_before = 1, .pad_after = 1};
+  const std::vector<WindowAxis> geometries[] = {{high, wide}, {wide, high}, {small, small},     {cut},
+                                                {strided},    {far},        {deep, high, wide}, {deep, deep, small}};
+  Draw draw(72);
+  ConvolutionProblem p;
+  for (const std::vector<WindowAxis>& axes : geometries) {
+    p.axes = axes;
+    for (const std::int64_t channels : {3, 16, 40}) {
+      p.in_channels = p.out_channels = p.groups = p.batch = 1;
+      if (Geometry(p).output_elements() < 100) p.batch = 25;
+      p.groups = 1 + draw.below(2);
+      p.in_channels = p.groups * channels;
+      p.out_channels = p.groups * draw.of({5, 16, 20, 32});
+      for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::backward_input}) {
+        p.pass = pass;
+        CAPTURE(channels);
+        CAPTURE(static_cast<int>(pass));
+        const std::vector<Path> paths = own_paths(static_cast<int>(1 + draw.below(4)));
+        p.dtype = DType::f32;
+        for (const Path& path : paths) check_where_taken<float>(p, path, draw);
+        p.dtype = DType::f64;
+        check_where_taken<double>(p, paths[static_cast<std::size_t>(channels) % (paths.size() - 1)], draw);
+      }
+    }
   }
 }
 

@@ -128,9 +128,11 @@ bool is_ahead_on_avx512(const ConvolutionProblem& problem) {
                      (problem.groups == 1 && Geometry(problem).taps() == 1));
 }
 
-// oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap; and forward, it loses elsewhere
-// what it wins by the pass over its results that an epilogue takes (docs/performance/convolutions.md).
+// oneDNN's code for AVX2 is behind our tile wherever a kernel has more than one tap, but gradients by it that have few
+// filters; and forward, it loses elsewhere what it wins by the pass over its results that an epilogue takes
+// (docs/performance/convolutions.md).
 bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) {
+  constexpr std::int64_t few_filters = 16;
   if (choice.implementation != Implementation::automatic || problem.dtype != DType::f32) return false;
   const bool forward = problem.pass == ConvolutionPass::forward;
   if (choice.set() == InstructionSet::avx512) return is_ahead_on_avx512(problem);
@@ -138,7 +140,7 @@ bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) 
   if (problem.groups != 1) return is_depthwise(problem) && forward;
   if (forward) return true;
   return Geometry(problem).taps() > 1 &&
-         (problem.pass == ConvolutionPass::backward_input || problem.in_channels >= machine::short_run);
+         (problem.pass == ConvolutionPass::backward_input || problem.out_channels >= few_filters);
 }
 
 // oneDNN is far ahead in training networks of few channels on AVX-512 (docs/adr/0160).

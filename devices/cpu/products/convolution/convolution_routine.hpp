@@ -2,6 +2,7 @@
 // The interface between convolution's front and its implementations, and the geometry they share.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -28,6 +29,22 @@ struct Geometry {
   std::int64_t output_elements() const noexcept { return batch * product_of(output) * out_channels; }
   std::int64_t kernel_elements() const noexcept { return taps() * group_in() * out_channels; }
 };
+
+/// Copies `count` pixels of a line of `extent`, from `first` on; zeros where there is none, or no line (null).
+template <class T>
+void copy_padded(const T* line, std::int64_t extent, std::int64_t line_pitch, std::int64_t first, std::int64_t count,
+                 std::int64_t channels, T* copy) noexcept {
+  const std::int64_t end = first + count, from = line == nullptr ? end : std::clamp<std::int64_t>(0, first, end);
+  const std::int64_t stop = std::clamp(extent, from, end);
+  std::fill(copy, copy + (from - first) * channels, T(0));
+  if (line_pitch == channels) {
+    std::copy_n(line + from * channels, (stop - from) * channels, copy + (from - first) * channels);
+  } else {
+    for (std::int64_t i = from; i < stop; ++i)
+      std::copy_n(line + i * line_pitch, channels, copy + (i - first) * channels);
+  }
+  std::fill(copy + (stop - first) * channels, copy + count * channels, T(0));
+}
 
 /// Depthwise convolutions of few channels repeat their weights until they fill the longest vectors, as long as those
 /// take a part of the second-level cache beside the pixels.

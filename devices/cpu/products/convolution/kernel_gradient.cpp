@@ -3,7 +3,7 @@
 //
 // Rows of the product are (tap, input channel), its inner dimension runs over pixels. Members take disjoint blocks of
 // rows and copy the pixels of just those rows, so that nobody waits and the result does not depend on the team: padded
-// lines, which the taps of a kernel line share, or what lies under each tap.
+// lines, which all taps share, or what lies under each tap.
 #include <algorithm>
 
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
@@ -14,11 +14,11 @@ namespace tyto::cpu {
 
 namespace {
 
-constexpr std::int64_t most_rows = 384;           // of a block: its sums and pixels lie in L2
-constexpr std::int64_t most_pixels = 256;         // of a block
-constexpr std::int64_t least_pixels = 64;         // of a block of lines: sums are read and written once a block
-constexpr std::int64_t least_width = 8;           // pixels of a line that take longer than the addresses of its rows
-constexpr std::int64_t most_tiles_in_place = 12;  // that read gradients where they lie faster than a copy is made
+constexpr std::int64_t most_rows = 384;          // of a block: its sums and pixels lie in L2
+constexpr std::int64_t most_pixels = 256;        // of a block
+constexpr std::int64_t least_pixels = 64;        // of a block of lines: sums are read and written once a block
+constexpr std::int64_t least_width = 8;          // pixels of a line that take longer than the addresses of its rows
+constexpr std::int64_t most_rows_in_place = 72;  // that read gradients where they lie faster than a copy is made
 
 std::int64_t parts_of(std::int64_t whole, std::int64_t part) noexcept { return (whole + part - 1) / part; }
 
@@ -37,7 +37,8 @@ class KernelGradient final : public ConvolutionRoutine {
     const auto members = static_cast<std::size_t>(threads_);
     const std::int64_t patch = by_lines_ ? lines_ * line_elements() : block_rows_ * block_pixels_;
     patches_ = space_.reserve_each(members, static_cast<std::size_t>(patch) * sizeof(T), patches_stride_);
-    tables_ = space_.reserve_each(members, static_cast<std::size_t>(block_rows_ * lines_) * sizeof(T*), tables_stride_);
+    tables_ = space_.reserve_each(members, static_cast<std::size_t>(block_rows_) * sizeof(T*), tables_stride_);
+    shifts_ = space_.reserve_each(members, static_cast<std::size_t>(lines_) * sizeof(std::int64_t), shifts_stride_);
     panels_ = space_.reserve_each(members, static_cast<std::size_t>(layout_.width * block_pixels_) * sizeof(T),
                                   panels_stride_);
   }
@@ -51,7 +52,8 @@ class KernelGradient final : public ConvolutionRoutine {
         const Range rows = share(rows_, job % blocks_, blocks_, tile_rows);
         multiply(arguments, job / blocks_, rows, at<T>(arguments.workspace, patches_ + member * patches_stride_),
                  at<T>(arguments.workspace, panels_ + member * panels_stride_),
-                 at<const T*>(arguments.workspace, tables_ + member * tables_stride_));
+                 at<const T*>(arguments.workspace, tables_ + member * tables_stride_),
+                 at<std::int64_t>(arguments.workspace, shifts_ + member * shifts_stride_));
       }
     });
   }
@@ -94,24 +96,17 @@ class KernelGradient final : public ConvolutionRoutine {
   std::int64_t line_elements() const noexcept { return kernel_lines_ * reach_ * g_.in_channels; }
 
   void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches, T* packed,
-                const T** table) const noexcept {
+                const T** table, std::int64_t* shifts) const noexcept {
     if (rows.size() == 0) return;
     const T* input = static_cast<const T*>(arguments.input);
     const T* gradient = static_cast<const T*>(arguments.output_gradient) + group * g_.group_out();
     T* result = static_cast<T*>(arguments.result) + group * g_.group_out();
     const TileSet<T>& set = tiles<T>(set_);
-    const std::int64_t row_tiles = parts_of(rows.size(), tile_rows);
-    // Tiles of nearly one size: few rows take as long as more.
-    for (std::int64_t tile = 0; tile < row_tiles; ++tile) {
-      const Range of = share(rows.size(), tile, row_tiles);
-      for (std::int64_t row = of.begin; row < of.end; ++row) {
-        const std::int64_t tap = (rows.begin + row) / g_.group_in(), channel = (rows.begin + row) % g_.group_in();
-        const std::int64_t pixel =
-            (tap / g_.kernel[2] - rows.begin / line_rows()) * reach_ + tap % g_.kernel[2] * g_.dilation[2];
-        const T* address = patches + (by_lines_ ? pixel * g_.in_channels + group * g_.group_in() + channel : row);
-        for (std::int64_t line = 0; line < lines_; ++line, address += line_elements())
-          table[(tile * lines_ + line) * tile_rows + row - of.begin] = address;
-      }
+    for (std::int64_t row = 0; row < rows.size(); ++row) {
+      const std::int64_t tap = (rows.begin + row) / g_.group_in(), channel = (rows.begin + row) % g_.group_in();
+      const std::int64_t pixel =
+          (tap / g_.kernel[2] - rows.begin / line_rows()) * reach_ + tap % g_.kernel[2] * g_.dilation[2];
+      table[row] = patches + (by_lines_ ? pixel * g_.in_channels + group * g_.group_in() + channel : row);
     }
     const std::int64_t lines = by_lines_ ? pixels_ / g_.output[2] : 0;
     const std::int64_t steps =
@@ -122,7 +117,9 @@ class KernelGradient final : public ConvolutionRoutine {
       if (by_lines_) {
         const Range these = share(lines, step / line_parts_, steps / line_parts_);
         const Range along = share(g_.output[2], step % line_parts_, line_parts_);
-        copy_lines(input, {rows.begin / line_rows(), (rows.end - 1) / line_rows() + 1}, these, along.begin, patches);
+        copy_lines(input, {rows.begin / line_rows(), (rows.end - 1) / line_rows() + 1}, these, along.begin, patches,
+                   shifts);
+        t.shifts = shifts;
         pixels.begin = these.begin * g_.output[2] + along.begin;
         pixels.end = pixels.begin + these.size() * along.size();
         t.segments = these.size();
@@ -140,7 +137,7 @@ class KernelGradient final : public ConvolutionRoutine {
         t.b_step = g_.out_channels;
         // Where gradients lie, the rows of a panel are as far apart as pixels, at a power of two for most networks, and
         // push one another out of the first-level cache: what many tiles read is worth a copy.
-        if (pitch != columns || (pitch != g_.out_channels && row_tiles > most_tiles_in_place)) {
+        if (pitch != columns || (pitch != g_.out_channels && rows.size() > most_rows_in_place)) {
           const PanelSource<T> source{gradient + pixels.begin * g_.out_channels, nullptr, g_.out_channels, 1};
           pack_panel(layout_, {0, 1, 0, pixels.size(), 0}, panel, source, packed);
           t.b = packed;
@@ -149,34 +146,39 @@ class KernelGradient final : public ConvolutionRoutine {
         t.c = result + panel * layout_.width;
         t.columns = static_cast<int>(columns);
         t.accumulate = step > 0;
-        for (std::int64_t tile = 0; tile < row_tiles; ++tile) {
-          const Range of = share(rows.size(), tile, row_tiles);
-          std::int64_t offsets[tile_rows];
-          for (std::int64_t r = 0; r < of.size(); ++r) offsets[r] = (rows.begin + of.begin + r) * g_.out_channels;
-          t.rows = table + tile * lines_ * tile_rows;
+        const std::int64_t vectors = pitch / layout_.lanes;
+        int count = 0;
+        for (std::int64_t row = 0; row < rows.size(); row += count) {
+          count = set.rows_of_tile(rows.size() - row, vectors);
+          std::int64_t offsets[most_tile_rows];
+          for (int r = 0; r < count; ++r) offsets[r] = (rows.begin + row + r) * g_.out_channels;
+          t.rows = table + row;
           t.c_offsets = offsets;
-          set.tile[of.size() - 1][pitch / layout_.lanes - 1](t);
+          set.multiply(t, count, vectors);
         }
       }
     }
   }
 
-  // lines[output line][kernel line][pixel][channel], zeros outside the input; pixels begin under output pixel x.
-  void copy_lines(const T* input, Range kernel_lines, Range lines, std::int64_t x, T* copies) const noexcept {
-    const std::int64_t left = x * g_.stride[2] - g_.before[2], channels = g_.in_channels;
-    const std::int64_t from = std::clamp<std::int64_t>(0, left, left + reach_);
-    const std::int64_t end = std::clamp(g_.input[2], from, left + reach_);
-    for (std::int64_t line = lines.begin; line < lines.end; ++line, copies += line_elements()) {
+  // copies[line][pixel][channel] of the input under lines of the output, zeros outside; pixels begin under output pixel
+  // x. Lines of a picture share what lies under several of them; shifts say where the copies for each begin.
+  void copy_lines(const T* input, Range kernel_lines, Range lines, std::int64_t x, T* copies,
+                  std::int64_t* shifts) const noexcept {
+    const std::int64_t left = x * g_.stride[2] - g_.before[2], elements = reach_ * g_.in_channels;
+    const bool shares = g_.kernel[0] == 1 && g_.dilation[1] == 1 && g_.stride[1] < kernel_lines.size();
+    std::int64_t copied = 0;
+    for (std::int64_t line = lines.begin; line < lines.end; ++line) {
       const std::int64_t y = line % g_.output[1] * g_.stride[1] - g_.before[1], rest = line / g_.output[1];
       const std::int64_t z = rest % g_.output[0] * g_.stride[0] - g_.before[0], image = rest / g_.output[0];
-      for (std::int64_t at = kernel_lines.begin; at < kernel_lines.end; ++at) {
+      const bool goes_on = shares && line != lines.begin && line % g_.output[1] != 0;
+      const std::int64_t shared = goes_on ? kernel_lines.size() - g_.stride[1] : 0;
+      shifts[line - lines.begin] = (copied - shared) * elements;
+      for (std::int64_t at = kernel_lines.begin + shared; at < kernel_lines.end; ++at) {
         const std::int64_t iz = z + at / g_.kernel[1] * g_.dilation[0], iy = y + at % g_.kernel[1] * g_.dilation[1];
         const bool there = iz >= 0 && iz < g_.input[0] && iy >= 0 && iy < g_.input[1];
-        T* const copy = copies + (at - kernel_lines.begin) * reach_ * channels;
-        std::fill_n(copy, reach_ * channels, T(0));
-        if (!there) continue;
-        const T* const source = input + ((image * g_.input[0] + iz) * g_.input[1] + iy) * g_.input[2] * channels;
-        std::copy(source + from * channels, source + end * channels, copy + (from - left) * channels);
+        const std::int64_t source = ((image * g_.input[0] + iz) * g_.input[1] + iy) * g_.input[2];
+        copy_padded(there ? input + source * g_.in_channels : nullptr, g_.input[2], g_.in_channels, left, reach_,
+                    g_.in_channels, copies + copied++ * elements);
       }
     }
   }
@@ -224,7 +226,8 @@ class KernelGradient final : public ConvolutionRoutine {
   std::int64_t lines_ = 1, line_parts_ = 1;  // of the output: most in a block, and parts of each
   std::int64_t width_ = 0, reach_ = 0;       // pixels of a part, and of the input under it
   PanelLayout layout_;
-  std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0, tables_ = 0, tables_stride_ = 0;
+  std::size_t patches_ = 0, patches_stride_ = 0, panels_ = 0, panels_stride_ = 0, tables_ = 0, tables_stride_ = 0,
+              shifts_ = 0, shifts_stride_ = 0;
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Convolutions in f32 and f64, forward and by the input, as products of addressed pixels with packed weights.
 //
-// The register tile takes the addresses of the pixels under each tap, and of a row of zeros for padding; patches are
-// copied only where padding stands within a run of neighbouring pixels of few channels. By the input, pixels are taken
-// by their remainder modulo the stride, so that each remainder (a phase) meets just the taps that reach it.
+// The register tile takes the addresses of the pixels under each tap, and of a row of zeros for padding; where pixels
+// have few channels, lines are copied with their padding, in which a tap is a shift that all pixels share. By the
+// input, pixels are taken by their remainder modulo the stride, so that each remainder (a phase) meets just the taps
+// that reach it.
 #include <algorithm>
 
 #include "devices/cpu/device/workspace.hpp"
@@ -27,6 +28,9 @@ struct Phase {
   std::vector<Tap> taps;
   std::vector<std::int64_t> kernel_offsets;  // of each tap in the dense kernel
   Extents least_shift{}, greatest_shift{};
+  bool copies = false;               // lines of the source, with padding
+  std::int64_t line_pixels = 0;      // of a copied line
+  std::vector<std::int64_t> shifts;  // of each tap within the copies
   PanelProduct<T> product;
   std::int64_t packed_before = 0;  // elements of the phases before it
 };
@@ -55,14 +59,10 @@ class PanelConvolution final : public ConvolutionRoutine {
     }
     zeros_.assign(static_cast<std::size_t>(std::max<std::int64_t>(run_length(), 1)), T(0));
 
-    std::size_t table_bytes = 0, patch_bytes = 0;
+    std::size_t table_bytes = 0, copy_bytes = 0;
     for (const Phase<T>& phase : phases_) {
       table_bytes = std::max(table_bytes, phase.product.table_bytes());
-      if (copies_) {
-        patch_bytes = std::max(
-            patch_bytes,
-            static_cast<std::size_t>(phase.product.chunk_rows * phase.product.taps * run_length()) * sizeof(T));
-      }
+      if (phase.copies) copy_bytes = std::max(copy_bytes, bytes_of_copies(phase));
     }
     const auto members = static_cast<std::size_t>(threads_);
     // Phases have about as many rows each: panels are packed on the fly in all of them or in none.
@@ -76,7 +76,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     packed_ = space_.reserve(problem.packed_kernel || on_the_fly_ ? 0 : packed_size());
     scratch_ = space_.reserve_each(members, static_cast<std::size_t>(scratch) * sizeof(T), scratch_stride_);
     tables_ = space_.reserve_each(members, table_bytes, tables_stride_);
-    patches_ = space_.reserve_each(members, patch_bytes, patches_stride_);
+    copies_ = space_.reserve_each(members, copy_bytes, copies_stride_);
     if (problem.packed_kernel) packed_space_.reserve(packed_size());
   }
 
@@ -109,7 +109,7 @@ class PanelConvolution final : public ConvolutionRoutine {
       team.barrier();
     }
     const auto member = static_cast<std::size_t>(team.member);
-    T* patches = at<T>(arguments.workspace, patches_ + member * patches_stride_);
+    T* copies = at<T>(arguments.workspace, copies_ + member * copies_stride_);
     for (std::int64_t group = 0; group < g_.groups; ++group) {
       const std::int64_t first_in = group * source_channels_ / g_.groups,
                          first_out = group * target_channels_ / g_.groups;
@@ -124,8 +124,12 @@ class PanelConvolution final : public ConvolutionRoutine {
             problem_.residual && arguments.residual == arguments.result && phase.product.blocks.size() > 1;
         epilogue.residual =
             problem_.residual && !epilogue.accumulate ? static_cast<const T*>(arguments.residual) + first_out : nullptr;
-        const auto tables =
+        auto tables =
             RowTables<T>::in(at<std::byte>(arguments.workspace, tables_ + member * tables_stride_), phase.product);
+        if (phase.copies) {
+          tables.rows_step = 0;
+          tables.shifts = phase.shifts.data();
+        }
         const PanelSource<T> dense = source_of(phase, kernel, group);
         PanelOperand<T> weights;
         if (on_the_fly_) {
@@ -136,8 +140,8 @@ class PanelConvolution final : public ConvolutionRoutine {
         }
         multiply_panels(phase.product, member_share(phase.product, team), weights, target + first_out, epilogue, tables,
                         [&](std::int64_t first, std::int64_t count, const RowTables<T>& to) {
-                          if (copies_) {
-                            address_runs(phase, source, first, count, to, patches);
+                          if (phase.copies) {
+                            copy_lines(phase, source + first_in, first, count, to, copies);
                           } else {
                             address_pixels(phase, source + first_in, first, count, to);
                           }
@@ -147,20 +151,19 @@ class PanelConvolution final : public ConvolutionRoutine {
   }
 
   std::int64_t batch_and_target() const noexcept { return g_.batch * product_of(target_) * target_channels_; }
-  std::int64_t run_length() const noexcept {
-    return joined_ ? g_.kernel[2] * g_.in_channels : source_channels_ / g_.groups;
-  }
+  std::int64_t pixel_elements() const noexcept { return source_channels_ / g_.groups; }
+  std::int64_t run_length() const noexcept { return (joined_ ? g_.kernel[2] : 1) * pixel_elements(); }
   std::size_t packed_size() const noexcept { return static_cast<std::size_t>(packed_group_ * g_.groups) * sizeof(T); }
 
   void plan_forward() {
     // Short runs of channels are joined with their neighbours along the last axis.
-    joined_ = g_.groups == 1 && g_.dilation[2] == 1 && g_.kernel[2] > 1 && g_.in_channels < machine::short_run;
-    copies_ = joined_ && (g_.before[2] > 0 || g_.axes[2].pad_after > 0);
+    joined_ = g_.groups == 1 && g_.dilation == Extents{1, 1, 1} && g_.kernel[2] > 1 && g_.taps() > 0 &&
+              g_.in_channels < machine::short_run;
     Phase<T> phase;
     phase.count = g_.output;
     phase.target_step = {1, 1, 1};
     phase.source_step = g_.stride;
-    const std::int64_t last_taps = joined_ ? std::min<std::int64_t>(g_.kernel[2], 1) : g_.kernel[2];
+    const std::int64_t last_taps = joined_ ? 1 : g_.kernel[2];
     for (std::int64_t z = 0; z < g_.kernel[0]; ++z) {
       for (std::int64_t y = 0; y < g_.kernel[1]; ++y) {
         for (std::int64_t x = 0; x < last_taps; ++x) {
@@ -171,6 +174,7 @@ class PanelConvolution final : public ConvolutionRoutine {
         }
       }
     }
+    if (joined_) phase.greatest_shift[2] += g_.kernel[2] - 1;
     add_phase(std::move(phase));
   }
 
@@ -216,10 +220,23 @@ class PanelConvolution final : public ConvolutionRoutine {
   void add_phase(Phase<T>&& phase) {
     const auto taps = static_cast<std::int64_t>(phase.taps.size());
     const auto element = static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t row_bytes = copies_ ? taps * run_length() * element
-                                           : product_of(phase.source_step) * source_channels_ / g_.groups * element;
+    // Copies take less time than addresses as long as they are no more than a line of the cache for each tap.
+    const std::int64_t line_pixels = phase.count[1] * phase.count[2];
+    const std::int64_t copied = reach(phase, 0, 1) * reach(phase, 1, phase.count[1]) * reach(phase, 2, phase.count[2]) *
+                                pixel_elements() * element;
+    phase.copies = joined_ || (taps > 1 && copied <= machine::cache_line * taps * line_pixels);
+    const std::int64_t row_bytes =
+        phase.copies ? copied / line_pixels : product_of(phase.source_step) * pixel_elements() * element;
     phase.product = plan_panel_product<T>(set_, g_.batch * product_of(phase.count), target_channels_ / g_.groups, taps,
                                           run_length(), 1, row_bytes, problem_.packed_kernel, threads_);
+    if (phase.copies) {
+      phase.line_pixels = reach(phase, 2, std::min(phase.count[2], phase.product.chunk_rows));
+      for (const Tap& tap : phase.taps) {
+        const auto further = [&](std::size_t axis) { return tap.shift[axis] - phase.least_shift[axis]; };
+        const std::int64_t line = further(1) * reach(phase, 0, 1) + further(0);
+        phase.shifts.push_back((line * phase.line_pixels + further(2)) * pixel_elements());
+      }
+    }
     phase.packed_before = packed_group_;
     packed_group_ += phase.product.packed_elements();
     phases_.push_back(std::move(phase));
@@ -252,10 +269,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     rest /= phase.count[1];
     std::int64_t z = rest % phase.count[0], image = rest / phase.count[0];
     for (std::int64_t row = 0; row < count; ++row) {
-      const std::int64_t tz = phase.target_origin[0] + z * phase.target_step[0];
-      const std::int64_t ty = phase.target_origin[1] + y * phase.target_step[1];
-      const std::int64_t tx = phase.target_origin[2] + x * phase.target_step[2];
-      const std::int64_t offset = (((image * target_[0] + tz) * target_[1] + ty) * target_[2] + tx) * target_pitch_;
+      const std::int64_t offset = target_offset(phase, image, {z, y, x});
       pixel(row, image, Extents{z * phase.source_step[0], y * phase.source_step[1], x * phase.source_step[2]}, offset);
       if (++x == phase.count[2]) {
         x = 0;
@@ -267,12 +281,60 @@ class PanelConvolution final : public ConvolutionRoutine {
     }
   }
 
-  std::int64_t source_offset(std::int64_t image, const Extents& at) const noexcept {
-    return (((image * source_[0] + at[0]) * source_[1] + at[1]) * source_[2] + at[2]) * source_channels_;
+  // By the gaps between output pixels and by the window, how many pixels of a source axis lie under so many.
+  static std::int64_t reach(const Phase<T>& phase, std::size_t axis, std::int64_t count) noexcept {
+    return (count - 1) * phase.source_step[axis] + phase.greatest_shift[axis] - phase.least_shift[axis] + 1;
   }
 
-  static const T** place_of(const RowTables<T>& to, std::int64_t row, std::int64_t taps) noexcept {
-    return to.rows + row / tile_rows * tile_rows * taps + row % tile_rows;
+  std::size_t bytes_of_copies(const Phase<T>& phase) const noexcept {
+    const std::int64_t rows = phase.product.chunk_rows, width = phase.count[2], lines = rows / width + 2;
+    const std::int64_t pieces = rows / (width * phase.count[1]) + 4;
+    const std::int64_t copied = lines * phase.source_step[1] + pieces * reach(phase, 1, 1);
+    return static_cast<std::size_t>(copied * reach(phase, 0, 1) * phase.line_pixels * pixel_elements()) * sizeof(T);
+  }
+
+  // copies[line][plane][pixel][channel] of what lies under a chunk, zeros outside: of a part of a line of the target,
+  // or of whole lines of one image, at a time.
+  void copy_lines(const Phase<T>& phase, const T* source, std::int64_t first, std::int64_t count,
+                  const RowTables<T>& to, T* copies) const noexcept {
+    const std::int64_t channels = pixel_elements(), planes = reach(phase, 0, 1);
+    const std::int64_t elements = phase.line_pixels * channels;
+    for (std::int64_t row = 0, lines = 0, pixels = 0; row < count;) {
+      const std::int64_t x = (first + row) % phase.count[2], line = (first + row) / phase.count[2];
+      const std::int64_t y = line % phase.count[1], plane = line / phase.count[1];
+      const std::int64_t z = plane % phase.count[0], image = plane / phase.count[0];
+      pixels = std::min(phase.count[2] - x, count - row);
+      lines = pixels < phase.count[2] ? 1 : std::min(phase.count[1] - y, (count - row) / pixels);
+      for (std::int64_t each = 0; each < lines; ++each) {
+        const T* address = copies + each * phase.source_step[1] * planes * elements;
+        std::int64_t offset = target_offset(phase, image, {z, y + each, x});
+        for (const std::int64_t end = row + pixels; row < end; ++row) {
+          to.rows[row] = address;
+          to.c_offsets[row] = offset;
+          address += phase.source_step[2] * channels;
+          offset += phase.target_step[2] * target_pitch_;
+        }
+      }
+      const std::int64_t left = x * phase.source_step[2] + phase.least_shift[2];
+      for (std::int64_t at = 0; at < reach(phase, 1, lines) * planes; ++at, copies += elements) {
+        const std::int64_t iy = y * phase.source_step[1] + phase.least_shift[1] + at / planes;
+        const std::int64_t iz = z * phase.source_step[0] + phase.least_shift[0] + at % planes;
+        const bool there = iy >= 0 && iy < source_[1] && iz >= 0 && iz < source_[0];
+        copy_padded(there ? source + source_offset(image, {iz, iy, 0}) : nullptr, source_[2], source_channels_, left,
+                    reach(phase, 2, pixels), channels, copies);
+      }
+    }
+  }
+
+  std::int64_t target_offset(const Phase<T>& phase, std::int64_t image, const Extents& at) const noexcept {
+    std::int64_t offset = image;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      offset = offset * target_[axis] + phase.target_origin[axis] + at[axis] * phase.target_step[axis];
+    return offset * target_pitch_;
+  }
+
+  std::int64_t source_offset(std::int64_t image, const Extents& at) const noexcept {
+    return (((image * source_[0] + at[0]) * source_[1] + at[1]) * source_[2] + at[2]) * source_channels_;
   }
 
   void address_pixels(const Phase<T>& phase, const T* source, std::int64_t first, std::int64_t count,
@@ -280,7 +342,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     const std::int64_t taps = phase.product.taps;
     if (one_to_one_) {
       for (std::int64_t row = 0; row < count; ++row) {
-        *place_of(to, row, 1) = source + (first + row) * source_channels_;
+        to.rows[row] = source + (first + row) * source_channels_;
         to.c_offsets[row] = (first + row) * target_pitch_;
       }
       return;
@@ -288,7 +350,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     for_each_pixel(phase, first, count,
                    [&](std::int64_t row, std::int64_t image, const Extents& at, std::int64_t offset) {
                      to.c_offsets[row] = offset;
-                     const T** place = place_of(to, row, taps);
+                     const T** place = to.rows + row;
                      bool inside = true;
                      for (std::size_t axis = 0; axis < 3; ++axis) {
                        inside = inside && at[axis] + phase.least_shift[axis] >= 0 &&
@@ -305,38 +367,7 @@ class PanelConvolution final : public ConvolutionRoutine {
                            there = there && coordinate >= 0 && coordinate < source_[axis];
                          }
                        }
-                       place[tap * tile_rows] = there ? source + (base + under.delta) : zeros_.data();
-                     }
-                   });
-  }
-
-  // Each tap stands for a run of pixels along the last axis: read in place where whole, else put together in `patches`.
-  void address_runs(const Phase<T>& phase, const T* source, std::int64_t first, std::int64_t count,
-                    const RowTables<T>& to, T* patches) const noexcept {
-    const std::int64_t taps = phase.product.taps, width = g_.kernel[2], channels = g_.in_channels;
-    for_each_pixel(phase, first, count,
-                   [&](std::int64_t row, std::int64_t image, const Extents& at, std::int64_t offset) {
-                     to.c_offsets[row] = offset;
-                     const T** place = place_of(to, row, taps);
-                     for (std::int64_t tap = 0; tap < taps; ++tap) {
-                       const Extents& shift = phase.taps[static_cast<std::size_t>(tap)].shift;
-                       const std::int64_t z = at[0] + shift[0], y = at[1] + shift[1], x = at[2] + shift[2];
-                       const T*& address = place[tap * tile_rows];
-                       if (z < 0 || z >= source_[0] || y < 0 || y >= source_[1] || x + width <= 0 || x >= source_[2]) {
-                         address = zeros_.data();
-                         continue;
-                       }
-                       const T* line = source + source_offset(image, {z, y, 0});
-                       if (x >= 0 && x + width <= source_[2]) {
-                         address = line + x * channels;
-                         continue;
-                       }
-                       const std::int64_t from = std::max<std::int64_t>(x, 0), end = std::min(x + width, source_[2]);
-                       std::fill_n(patches, (from - x) * channels, T(0));
-                       std::copy(line + from * channels, line + end * channels, patches + (from - x) * channels);
-                       std::fill(patches + (end - x) * channels, patches + width * channels, T(0));
-                       address = patches;
-                       patches += width * channels;
+                       place[tap * to.rows_step] = there ? source + (base + under.delta) : zeros_.data();
                      }
                    });
   }
@@ -347,7 +378,6 @@ class PanelConvolution final : public ConvolutionRoutine {
   int threads_;
   bool forward_;
   bool joined_ = false;      // taps along the last axis are joined into runs
-  bool copies_ = false;      // which are copied, for padding is part of them
   bool one_to_one_ = false;  // row i of the target is made of row i of the source alone
   Extents source_{}, target_{};
   std::int64_t source_channels_ = 0, target_channels_ = 0;
@@ -357,7 +387,7 @@ class PanelConvolution final : public ConvolutionRoutine {
   std::vector<T> zeros_;
   bool on_the_fly_ = false;
   std::size_t packed_ = 0, scratch_ = 0, scratch_stride_ = 0;
-  std::size_t tables_ = 0, tables_stride_ = 0, patches_ = 0, patches_stride_ = 0;
+  std::size_t tables_ = 0, tables_stride_ = 0, copies_ = 0, copies_stride_ = 0;
 };
 
 }  // namespace

@@ -89,8 +89,8 @@ PanelProduct<T> plan_panel_product(InstructionSet set, std::int64_t rows, std::i
   const std::int64_t by_table =
       most_table_bytes / static_cast<std::int64_t>(sizeof(T*)) / std::max<std::int64_t>(taps, 1);
   const std::int64_t wanted = std::min({by_cache, by_table, most_chunk_rows, rows});
-  product.chunk_rows = rounded_up(std::max<std::int64_t>(wanted, 8 * tile_rows), tile_rows);
-  product.chunk_rows = std::min(product.chunk_rows, rounded_up(std::max<std::int64_t>(rows, 1), tile_rows));
+  product.chunk_rows = rounded_up(std::max<std::int64_t>(wanted, 2 * most_tile_rows), most_tile_rows);
+  product.chunk_rows = std::min(product.chunk_rows, rounded_up(std::max<std::int64_t>(rows, 1), most_tile_rows));
   product.packs_on_the_fly =
       !packed_before && rows <= product.chunk_rows && (threads == 1 || product.layout.count() >= 2 * threads);
   return product;
@@ -185,9 +185,9 @@ MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
 
 // The rows of a later tile, whose addresses begin so many behind this one's.
 template <class T>
-void prefetch_rows(const TileArguments<T>& t, std::int64_t later) noexcept {
+void prefetch_rows(const TileArguments<T>& t, std::int64_t later, int rows) noexcept {
   constexpr std::int64_t line_elements = machine::cache_line / static_cast<std::int64_t>(sizeof(T));
-  for (int r = 0; r < tile_rows; ++r) {
+  for (int r = 0; r < rows; ++r) {
     const T* row = t.rows[later + r] + t.first;
     for (std::int64_t i = 0; i < t.steps; i += line_elements) __builtin_prefetch(row + i);
   }
@@ -220,6 +220,8 @@ void multiply_chunk(const PanelProduct<T>& product, Range of_result, Range panel
     const std::int64_t first_column = panel * layout.width;
     const T* next_panel = nullptr;
     TileArguments<T> t;
+    t.rows_step = tables.rows_step;
+    t.shifts = tables.shifts != nullptr ? tables.shifts + block.first_tap : nullptr;
     t.segments = block.taps;
     t.first = block.first * product.row_step;
     t.steps = block.steps;
@@ -256,15 +258,17 @@ void multiply_chunk(const PanelProduct<T>& product, Range of_result, Range panel
     t.ahead_step = next_panel == nullptr ? 0 : (pitch + row_tiles - 1) / row_tiles;
     // Short rows of one tap come too late otherwise. Long ones hardware prefetches, and further taps read rows again.
     const bool in_time = block.taps != 1 || block.steps > longest_short_row || product.row_step != 1;
-    const std::int64_t soon = in_time ? chunk_rows : block.steps * vectors > short_tile ? tile_rows : 2 * tile_rows;
+    const std::int64_t tiles_before = in_time ? chunk_rows : block.steps * vectors > short_tile ? 1 : 2;
     const bool loops = is_last && epilogue.loop;
     std::int64_t looped = 0;
-    for (std::int64_t row = 0; row < chunk_rows; row += tile_rows) {
-      const std::int64_t rows = std::min<std::int64_t>(tile_rows, chunk_rows - row);
-      t.rows = tables.rows + row * product.taps + block.first_tap * tile_rows;
+    int rows = 0;
+    for (std::int64_t row = 0; row < chunk_rows; row += rows) {
+      rows = product.tiles->rows_of_tile(chunk_rows - row, vectors);
+      t.rows = tables.rows + row + block.first_tap * tables.rows_step;
       t.c_offsets = tables.c_offsets + row;
-      if (panel == panels.begin && row + soon + tile_rows <= chunk_rows) prefetch_rows(t, soon * product.taps);
-      product.tiles->tile[rows - 1][vectors - 1](t);
+      const std::int64_t soon = tiles_before * rows;
+      if (panel == panels.begin && row + soon + rows <= chunk_rows) prefetch_rows(t, soon, rows);
+      product.tiles->multiply(t, rows, vectors);
       t.ahead += t.ahead_step * block.depth();
       if (!loops || ((row + rows) % rows_of_a_loop != 0 && row + rows != chunk_rows)) continue;
       epilogue.loop({of_result.begin + looped, of_result.begin + row + rows}, {first_column, first_column + columns});

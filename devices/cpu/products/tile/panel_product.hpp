@@ -108,13 +108,16 @@ MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept;
 /// The address tables of a chunk, in the member's part of the workspace.
 template <class T>
 struct RowTables {
-  const T** rows = nullptr;           ///< [tile][tap][tile_rows]
-  std::int64_t* c_offsets = nullptr;  ///< [tile][tile_rows]
+  const T** rows = nullptr;              ///< [tap][row], or [row] where there are shifts
+  std::int64_t rows_step = 0;            ///< rows of a chunk, or 0
+  const std::int64_t* shifts = nullptr;  ///< elements from the address of a row to what lies under each tap
+  std::int64_t* c_offsets = nullptr;     ///< [row]
 
   static RowTables in(std::byte* place, const PanelProduct<T>& product) noexcept {
     RowTables tables;
     tables.c_offsets = reinterpret_cast<std::int64_t*>(place);
     tables.rows = reinterpret_cast<const T**>(tables.c_offsets + product.chunk_rows);
+    tables.rows_step = product.chunk_rows;
     return tables;
   }
 };
@@ -145,7 +148,7 @@ void multiply_panels(const PanelProduct<T>& product, const MemberShare& mine, co
   if (mine.rows.size() == 0 || mine.panels.size() == 0) return;
   const std::int64_t chunks = (mine.rows.size() + product.chunk_rows - 1) / product.chunk_rows;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    const Range part = share(mine.rows.size(), chunk, chunks, tile_rows);
+    const Range part = share(mine.rows.size(), chunk, chunks, most_tile_rows);
     if (part.size() == 0) continue;
     const Range rows{mine.rows.begin + part.begin, mine.rows.begin + part.end};
     fill(rows.begin, rows.size(), tables);

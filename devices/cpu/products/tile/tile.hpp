@@ -10,16 +10,22 @@
 
 namespace tyto::cpu {
 
-/// Rows of the largest tile, whatever the type and the instruction set.
+/// Rows of the tiles that there are for any width, whatever the type and the instruction set.
 inline constexpr int tile_rows = 6;
 
-/// One tile of work: c[r][j] = sum over segments s and steps i of rows[s][r][first + i * row_step] * b[s][i][j].
+/// Rows of the largest tile: a multiple of tile_rows.
+inline constexpr int most_tile_rows = 24;
+
+/// One tile of work: c[r][j] = sum over segments s and steps i of
+/// rows[s * rows_step + r][first + shifts[s] + i * row_step] * b[s][i][j].
 ///
-/// Rows are addresses, not a matrix: a convolution points them at input pixels (at zeros for padding), a product at
-/// rows of its left operand, and neither copies anything.
+/// Rows are addresses, not a matrix: a convolution points them at pixels (at zeros for padding), a product at rows of
+/// its left operand.
 template <class T>
 struct TileArguments {
-  const T* const* rows = nullptr;  ///< segments x tile_rows addresses
+  const T* const* rows = nullptr;
+  std::int64_t rows_step = 0;            ///< addresses between those of segments; 0: all have the same
+  const std::int64_t* shifts = nullptr;  ///< elements by which each segment lies further on; null: by none
   std::int64_t segments = 0;
   std::int64_t first = 0;       ///< elements to skip in each row
   std::int64_t steps = 0;       ///< elements of each row that take part
@@ -136,6 +142,17 @@ struct TileSet {
   int lanes = 0;                            ///< elements of a vector
   int max_vectors = 0;                      ///< vectors of the widest tile row
   TileFunction<T> tile[tile_rows][4] = {};  ///< by rows - 1 and vectors - 1
+  TileFunction<T> tall_tile[2] = {};        ///< by vectors - 1: of most_tile_rows / vectors rows; null: there is none
+
+  /// Rows of the tile that takes the next of so many rows.
+  int rows_of_tile(std::int64_t rows, std::int64_t vectors) const noexcept {
+    const std::int64_t tall = most_tile_rows / vectors;
+    if (vectors <= 2 && rows >= tall && tall_tile[vectors - 1] != nullptr) return static_cast<int>(tall);
+    return static_cast<int>(rows < tile_rows ? rows : tile_rows);
+  }
+  void multiply(const TileArguments<T>& t, int rows, std::int64_t vectors) const noexcept {
+    (rows > tile_rows ? tall_tile[vectors - 1] : tile[rows - 1][vectors - 1])(t);
+  }
 
   /// Columns of the widest tile.
   int width() const noexcept { return lanes * max_vectors; }

@@ -10,8 +10,10 @@
 
 #if defined(__clang__)
 #define TYTO_UNROLL _Pragma("unroll")
+#define TYTO_UNROLL_ROWS _Pragma("unroll")
 #else
 #define TYTO_UNROLL _Pragma("GCC unroll 8")
+#define TYTO_UNROLL_ROWS _Pragma("GCC unroll 24")
 #endif
 
 namespace tyto::cpu::TYTO_ISA {
@@ -131,26 +133,57 @@ void tile(const TileArguments<T>& t) noexcept {
   Vector sum[Rows][VectorCount] = {};
 
   // The result's lines come in while products are summed; a residual's do too.
-  TYTO_UNROLL
-  for (int r = 0; r < Rows; ++r) {
-    prefetch(t.c + t.c_offsets[r]);
-    if (t.residual != nullptr) prefetch(t.residual + t.c_offsets[r]);
+  TYTO_UNROLL_ROWS
+  for (int r = 0; r < Rows; ++r) prefetch(t.c + t.c_offsets[r]);
+  if (t.residual != nullptr) {
+    TYTO_UNROLL_ROWS
+    for (int r = 0; r < Rows; ++r) prefetch(t.residual + t.c_offsets[r]);
   }
 
   const T* b = t.b;
   const T* ahead = t.ahead_step == 0 ? t.b : t.ahead;  // what is not mapped is slow to prefetch
-  for (std::int64_t s = 0; s < t.segments; ++s) {
+  const T* const* rows = t.rows;
+  for (std::int64_t s = 0; s < t.segments; ++s, rows += t.rows_step) {
+    std::int64_t at = t.first + (t.shifts != nullptr ? t.shifts[s] : 0), i = 0;
+    if constexpr (Rows > tile_rows) {
+      // More rows than registers for their addresses: each is read for several steps.
+      constexpr int together = 4 / VectorCount, group = 3;
+      for (; i + together <= t.steps; i += together) {
+        asm("" : "+r"(rows));  // the compiler would copy the addresses to the stack, for each segment
+        Vector w[together][VectorCount];
+        TYTO_UNROLL
+        for (int step = 0; step < together; ++step, b += t.b_step) {
+          TYTO_UNROLL
+          for (int v = 0; v < VectorCount; ++v) w[step][v] = V::load(b + v * V::lanes);
+        }
+        TYTO_UNROLL_ROWS
+        for (int r = 0; r < Rows; r += group) {
+          TYTO_UNROLL
+          for (int step = 0; step < together; ++step) {
+            TYTO_UNROLL
+            for (int row = r; row < r + group; ++row) {
+              const Vector x = V::all(rows[row][at + step * t.row_step]);
+              TYTO_UNROLL
+              for (int v = 0; v < VectorCount; ++v) sum[row][v] += x * w[step][v];
+            }
+          }
+        }
+        at += together * t.row_step;
+      }
+    }
     const T* row[Rows];
-    TYTO_UNROLL
-    for (int r = 0; r < Rows; ++r) row[r] = t.rows[s * tile_rows + r] + t.first;
-    std::int64_t at = 0;
-    for (std::int64_t i = 0; i < t.steps; ++i) {
+    if constexpr (Rows <= tile_rows) {
+      TYTO_UNROLL_ROWS
+      for (int r = 0; r < Rows; ++r) row[r] = rows[r];
+    }
+    for (; i < t.steps; ++i) {
+      if constexpr (Rows > tile_rows) asm("" : "+r"(rows));
       Vector w[VectorCount];
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) w[v] = V::load(b + v * V::lanes);
-      TYTO_UNROLL
+      TYTO_UNROLL_ROWS
       for (int r = 0; r < Rows; ++r) {
-        const Vector x = V::all(row[r][at]);
+        const Vector x = V::all((Rows <= tile_rows ? row : rows)[r][at]);
         TYTO_UNROLL
         for (int v = 0; v < VectorCount; ++v) sum[r][v] += x * w[v];
       }
@@ -163,7 +196,7 @@ void tile(const TileArguments<T>& t) noexcept {
 
   if (t.columns < VectorCount * V::lanes) {
     alignas(64) T sums[Rows * VectorCount * V::lanes];
-    TYTO_UNROLL
+    TYTO_UNROLL_ROWS
     for (int r = 0; r < Rows; ++r) {
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) V::store(sums + (r * VectorCount + v) * V::lanes, sum[r][v]);
@@ -173,41 +206,41 @@ void tile(const TileArguments<T>& t) noexcept {
   }
   // Step by step over the whole tile, which stays in registers: each question is asked once.
   if (t.scale != nullptr) {
-    TYTO_UNROLL
+    TYTO_UNROLL_ROWS
     for (int r = 0; r < Rows; ++r) {
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) sum[r][v] *= V::load(t.scale + v * V::lanes);
     }
   }
   if (t.accumulate) {
-    TYTO_UNROLL
+    TYTO_UNROLL_ROWS
     for (int r = 0; r < Rows; ++r) {
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) sum[r][v] += V::load(t.c + t.c_offsets[r] + v * V::lanes);
     }
   }
   if (t.bias != nullptr) {
-    TYTO_UNROLL
+    TYTO_UNROLL_ROWS
     for (int r = 0; r < Rows; ++r) {
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) sum[r][v] += V::load(t.bias + v * V::lanes);
     }
   }
   if (t.residual != nullptr) {
-    TYTO_UNROLL
+    TYTO_UNROLL_ROWS
     for (int r = 0; r < Rows; ++r) {
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) sum[r][v] += V::load(t.residual + t.c_offsets[r] + v * V::lanes);
     }
   }
   if (t.limits.any()) {
-    TYTO_UNROLL
+    TYTO_UNROLL_ROWS
     for (int r = 0; r < Rows; ++r) {
       TYTO_UNROLL
       for (int v = 0; v < VectorCount; ++v) sum[r][v] = t.limits(sum[r][v]);
     }
   }
-  TYTO_UNROLL
+  TYTO_UNROLL_ROWS
   for (int r = 0; r < Rows; ++r) {
     TYTO_UNROLL
     for (int v = 0; v < VectorCount; ++v) V::store(t.c + t.c_offsets[r] + v * V::lanes, sum[r][v]);
@@ -545,6 +578,10 @@ TileSet<T> make_set() noexcept {
     fill_column<T, 3>(set);
     fill_column<T, 4>(set);
   }
+  if constexpr (TYTO_VECTOR_BYTES == 64) {
+    set.tall_tile[0] = tile<T, most_tile_rows, 1>;
+    set.tall_tile[1] = tile<T, most_tile_rows / 2, 2>;
+  }
   return set;
 }
 
@@ -561,3 +598,4 @@ template const TileSet<double>& tiles() noexcept;
 }  // namespace tyto::cpu::TYTO_ISA
 
 #undef TYTO_UNROLL
+#undef TYTO_UNROLL_ROWS
