@@ -234,6 +234,7 @@ Value detail::to_read(const Value& x) {
   std::shared_ptr<core::State> state = core::holder_of(*x.node());
   // While a function is recorded nobody reads states: what they hold then is known to later runs alone.
   if (run::is_kept_state(x) && !run::trace_in_progress()) state = run::state_behind(x, "data");
+  if (state == nullptr && x.node()->is_version()) return core::constant(x.node()->mode(), core::contents_of(x));
   if (state == nullptr) return x;
   const core::Array lent = run::PackedWeights::unpacked_contents(*state);
   return core::constant(x.node()->mode(), lent ? lent : run::contents(x));

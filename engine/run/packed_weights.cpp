@@ -140,6 +140,7 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   // Kernels for other sizes may read the same layout; then these numbers lie in it in the same way.
   contents_ = std::make_shared<Contents>(Contents{path_, shared_array(core::result_of(value).array)});
   revision_ = revision;
+  *unpacked_ = true;  // also of contents that somebody else holds until a later run
 }
 
 void PackedWeights::release_plain() {

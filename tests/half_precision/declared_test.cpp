@@ -66,7 +66,8 @@ const Excuse excuses[] = {
     {"no arithmetic",
      "in_any_mode loss_of to_dlpack to_versioned_dlpack restore kind_of_mode KindOfArgument as_lazy lay_out as_value "
      "known delay find_nan metric_value Batches IsNamedList NamedTensor view_of "
-     "views_of write_npy write_npz write_text write_safetensors write_png write_jpeg write_wav modeless clipped "
+     "views_of to_read write_npy write_npz write_text write_safetensors write_png write_jpeg write_wav modeless "
+     "clipped "
      "with_mode call eval result_type "
      "scan fold"},
 };

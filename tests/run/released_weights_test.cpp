@@ -277,6 +277,23 @@ TEST_CASE("files and other libraries are given weights that stay packed alone") 
   CHECK(same_bits(from_dlpack<Lazily>(shared).to_vector<float>(), contents));
 }
 
+TEST_CASE("weights that a tensor held at the first run are packed alone once it is gone") {
+  const Lazily w = Lazily::variable(Lazily::ones({64, 48})), x = Lazily::ones({32, 64});
+  auto f = compile([&](Lazily input) { return matmul(input, w); });
+  f(x).data<float>();
+  const bool released = !holds_contents(w);
+  {
+    Lazily best = Lazily::full({64, 48}, 2.0F);
+    best.data<float>();
+    assign(w, best);
+    f(x).data<float>();
+    CHECK(best.to_vector<float>()[7] == 2);
+  }
+  for (int run = 0; run < 100; ++run) f(x).data<float>();
+  CHECK(holds_contents(w) != released);
+  CHECK(f(x).to_vector<float>()[0] == 128);
+}
+
 TEST_CASE("weights that are held packed alone are not read while a function is recorded") {
   const Lazily w = Lazily::variable(Lazily::ones({64, 48})), x = Lazily::ones({32, 64});
   compile([&](Lazily input) { return matmul(input, w); })(x).data<float>();
