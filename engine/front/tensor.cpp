@@ -14,6 +14,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/held_constant.hpp"
+#include "core/graph/released_versions.hpp"
 #include "core/value/copy_bytes.hpp"
 #include "core/value/text.hpp"
 #include "engine/front/element_conversion.hpp"

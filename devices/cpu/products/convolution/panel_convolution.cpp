@@ -224,7 +224,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     const std::int64_t line_pixels = phase.count[1] * phase.count[2];
     const std::int64_t copied = reach(phase, 0, 1) * reach(phase, 1, phase.count[1]) * reach(phase, 2, phase.count[2]) *
                                 pixel_elements() * element;
-    phase.copies = joined_ || (taps > 1 && copied <= machine::cache_line * taps * line_pixels);
+    phase.copies = copied > 0 && (joined_ || (taps > 1 && copied <= machine::cache_line * taps * line_pixels));
     const std::int64_t row_bytes =
         phase.copies ? copied / line_pixels : product_of(phase.source_step) * pixel_elements() * element;
     phase.product = plan_panel_product<T>(set_, g_.batch * product_of(phase.count), target_channels_ / g_.groups, taps,
