@@ -71,8 +71,8 @@ Value sum_to(const Value& value, const Shape& shape);
 /// The value as floating-point or complex number: itself, or cast to f32.
 Value as_floating(const Value& value);
 
-/// A constant of no mode, cached: the number 0-d in the given type. Where `written`, which it is read from, is older than
-/// the function being traced, a new node that depends on it.
+/// A constant of no mode, cached: the number 0-d in the given type. Where `written`, what it is read from, is older
+/// than the function being traced: a new node that depends on it.
 Value scalar_constant(const Scalar& value, DType dtype, const Value& written = {});
 
 /// Throws GraphError naming the function when an operand is an undefined tensor.

@@ -207,9 +207,10 @@ std::string missing_input(const Value& x) {
     const core::Node* node = stack.back();
     stack.pop_back();
     if (!node->symbolic() || !seen.insert(node).second) continue;
-    if (node->op() == core::OpId::read && node->inputs().empty()) {
+    // The user's own have names; what vmap gives its function has none.
+    if (node->op() == core::OpId::read && node->inputs().empty() && node->label() != nullptr) {
       const auto state = std::get<core::VersionAttributes>(node->attributes()).state.lock();
-      if (state != nullptr && !state->assigned()) return state->name();
+      if (state == nullptr || !state->assigned()) return *node->label();
     }
     for (const Value& input : node->inputs()) stack.push_back(input.node());
   }
