@@ -11,6 +11,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "core/value/shape.hpp"
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"

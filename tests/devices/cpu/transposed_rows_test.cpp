@@ -7,7 +7,7 @@
 
 #include "core/device/device.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/loop/bound_loop.hpp"
+#include "core/loop/operator_loop.hpp"
 #include "core/loop/loop_program.hpp"
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/element_source.hpp"
