@@ -28,6 +28,23 @@ TEST_CASE("kernels of one tap are right where strides leave the end of an axis o
   }
 }
 
+TEST_CASE("kernel gradients are right with strides and dilations behind wide padding") {
+  Draw draw(6);
+  ConvolutionProblem p;
+  p.pass = ConvolutionPass::backward_kernel;
+  p.batch = 3;
+  for (const std::int64_t filters : {8, 32}) {
+    p.in_channels = 32;
+    p.out_channels = filters;
+    for (const std::int64_t padding : {14, 15, 18, 25}) {
+      p.axes = {{.input = 50, .kernel = 4, .stride = 2, .dilation = 8, .pad_before = padding, .pad_after = padding}};
+      for (const Path& path : all_paths(2)) check_where_taken<float>(p, path, draw);
+      p.axes.insert(p.axes.begin(), {.input = 3, .kernel = 2});
+      for (const Path& path : all_paths(2)) check_where_taken<float>(p, path, draw);
+    }
+  }
+}
+
 TEST_CASE("a convolution deep enough for several blocks is right on every code path") {
   ConvolutionProblem p = image_problem(7, 300, 3, 130);
   p.scale = p.bias = p.residual = true;
@@ -51,9 +68,11 @@ TEST_CASE("convolutions of no or few channels are right over many lines, cut lin
       cut{.input = 2100, .kernel = 4, .pad_before = 9, .pad_after = 1},
       strided{.input = 1400, .kernel = 7, .stride = 2, .dilation = 3, .pad_after = 30},
       far{.input = 640, .kernel = 2, .dilation = 300, .pad_before = 310, .pad_after = 310},
-      deep{.input = 3, .kernel = 2, .pad_before = 1}, small{.input = 7, .kernel = 3, .pad_before = 1, .pad_after = 1};
-  const std::vector<WindowAxis> geometries[] = {{high, wide}, {wide, high}, {small, small},     {cut},
-                                                {strided},    {far},        {deep, high, wide}, {deep, deep, small}};
+      deep{.input = 3, .kernel = 2, .pad_before = 1}, small{.input = 7, .kernel = 3, .pad_before = 1, .pad_after = 1},
+      single{.input = 64, .kernel = 1};
+  const std::vector<WindowAxis> geometries[] = {{high, wide},    {wide, high}, {small, small},     {cut},
+                                                {strided},       {far},        {deep, high, wide}, {deep, deep, small},
+                                                {single, single}};
   Draw draw(72);
   ConvolutionProblem p;
   for (const std::vector<WindowAxis>& axes : geometries) {

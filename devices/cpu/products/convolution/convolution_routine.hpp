@@ -37,6 +37,7 @@ void copy_padded(const T* line, std::int64_t extent, std::int64_t line_pitch, st
   const std::int64_t end = first + count, from = line == nullptr ? end : std::clamp<std::int64_t>(0, first, end);
   const std::int64_t stop = std::clamp(extent, from, end);
   std::fill(copy, copy + (from - first) * channels, T(0));
+  if (line == nullptr) return;
   if (line_pitch == channels) {
     std::copy_n(line + from * channels, (stop - from) * channels, copy + (from - first) * channels);
   } else {

@@ -49,7 +49,8 @@ class PanelConvolution final : public ConvolutionRoutine {
     source_channels_ = forward_ ? g_.in_channels : g_.out_channels;
     target_channels_ = forward_ ? g_.out_channels : g_.in_channels;
     target_pitch_ = forward_ ? g_.result_pitch : g_.in_channels;
-    one_to_one_ = g_.taps() == 1 && g_.stride == Extents{1, 1, 1} && g_.input == g_.output && g_.before == Extents{};
+    one_to_one_ = g_.taps() == 1 && g_.stride == Extents{1, 1, 1} && g_.input == g_.output && g_.before == Extents{} &&
+                  g_.kernel_elements() > 0;
     if (batch_and_target() > 0) {
       if (forward_) {
         plan_forward();
