@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <clocale>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #if __has_include(<xlocale.h>)
@@ -38,7 +39,8 @@ std::from_chars_result double_from(std::string_view text, double& number) {
   const double read = strtod_l(copy.c_str(), &end, c_locale);
   if (end == copy.c_str()) return {text.data(), std::errc::invalid_argument};
   const char* const stop = text.data() + (end - copy.c_str());
-  if (errno == ERANGE) return {stop, std::errc::result_out_of_range};
+  // Of subnormal numbers, which it reads, it says ERANGE too.
+  if (errno == ERANGE && (read == 0 || std::isinf(read))) return {stop, std::errc::result_out_of_range};
   number = read;
   return {stop, std::errc()};
 }
