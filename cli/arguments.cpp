@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "cli/suggestion.hpp"
 
@@ -18,10 +19,9 @@ std::vector<std::string> option_names(std::span<const OptionRow> known) {
   return names;
 }
 
-/// A number and what stands behind it, or nothing where it begins with none.
-template <class T>
-std::optional<std::pair<T, std::string_view>> leading_number(std::string_view text) {
-  T number = 0;
+/// An integer and what stands behind it, or nothing where it begins with none.
+std::optional<std::pair<std::int64_t, std::string_view>> leading_number(std::string_view text) {
+  std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{}) return std::nullopt;
   return std::pair(number, std::string_view(stop, static_cast<std::size_t>(text.data() + text.size() - stop)));
@@ -91,7 +91,7 @@ NamedList<std::string> Arguments::named(std::string_view name, std::string_view 
 std::optional<std::int64_t> Arguments::number(std::string_view name, std::int64_t least, std::int64_t most) const {
   const std::optional<std::string> value = text(name);
   if (!value) return std::nullopt;
-  const auto number = leading_number<std::int64_t>(*value);
+  const auto number = leading_number(*value);
   if (!number || !number->second.empty() || number->first < least || number->first > most) {
     const bool open = most == std::numeric_limits<std::int64_t>::max();
     refuse(name,
@@ -113,7 +113,7 @@ std::optional<double> Arguments::real(std::string_view name) const {
 std::optional<std::int64_t> Arguments::bytes(std::string_view name) const {
   const std::optional<std::string> value = text(name);
   if (!value) return std::nullopt;
-  const auto number = leading_number<std::int64_t>(*value);
+  const auto number = leading_number(*value);
   constexpr std::string_view units = "KMG";
   int shift = 0;
   if (number && number->second.size() == 1 && units.find(number->second[0]) != std::string_view::npos) {
@@ -132,9 +132,11 @@ const std::string& Arguments::only_operand(std::string_view takes) const {
 }
 
 std::optional<double> finite_number(std::string_view text) {
-  const auto number = leading_number<double>(text);
-  if (!number || !number->second.empty() || !std::isfinite(number->first)) return std::nullopt;
-  return number->first;
+  // libc++ before 20 has no std::from_chars of floating point.
+  std::istringstream stream{std::string(text)};
+  double number = 0;
+  if (!(stream >> std::noskipws >> number) || !stream.eof() || !std::isfinite(number)) return std::nullopt;
+  return number;
 }
 
 Named<std::string> name_and_value(const std::string& word, std::string_view option, std::string_view what) {

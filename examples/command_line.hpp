@@ -9,6 +9,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -48,9 +49,10 @@ class CommandLine {
     add(name, std::is_integral_v<T> ? "N" : "R", meaning, preset,
         [&value, least, name = std::string(name)](const std::string& given) {
           T read{};
-          const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), read);
-          // Written so that what is no number is refused too.
-          if (error != std::errc() || end != given.data() + given.size() || !(read >= least)) {
+          std::istringstream stream(given);
+          // A stream takes -1 for the largest unsigned number; and what is no number is refused too.
+          const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');
+          if (wraps || !(stream >> std::noskipws >> read) || !stream.eof() || !(read >= least)) {
             throw std::invalid_argument(name + ": '" + given + "' is no number from " + in_short(least) + " on");
           }
           value = read;
