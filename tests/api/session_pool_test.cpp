@@ -301,13 +301,13 @@ TEST_CASE("callers that wait get sessions in the order in which they asked") {
       return x;
     });
     SessionPool pool(f, {.sessions = 1});
-    std::vector<std::jthread> threads;
+    std::vector<std::thread> threads;
     for (int caller = 0; caller < callers; ++caller) {
       threads.emplace_back([&pool, caller] { (void)pool(Tensor(caller)); });
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
     all_wait = true;
-    threads.clear();
+    for (std::thread& each : threads) each.join();
     if (std::ranges::is_sorted(order)) ++in_order;
   }
   CHECK(in_order >= 4);
@@ -359,7 +359,7 @@ BOTH_MODES("a limit of threads is its thread's own, and numbers are the same wit
     CHECK(tyto::threads() == 1);
     CHECK(computed() == free);
     int elsewhere = 0;
-    std::jthread([&] { elsewhere = tyto::threads(); }).join();
+    std::thread([&] { elsewhere = tyto::threads(); }).join();
     CHECK(elsewhere == given);
   }
   CHECK(tyto::threads() == given);

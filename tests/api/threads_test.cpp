@@ -15,6 +15,7 @@
 #include <tyto/tyto.hpp>
 
 #include "tests/support/both_modes.hpp"
+#include "tests/support/clients.hpp"
 #include "tests/support/numbers.hpp"
 
 using tyto::DType;
@@ -23,23 +24,9 @@ using tyto_test::numbers;
 
 namespace {
 
-// Runs work(0) to work(3) each on a thread of its own; says which of them went wrong.
 template <class F>
 std::string at_once(F work) {
-  std::vector<std::string> faults(4);
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 4; ++i) {
-      threads.emplace_back([&, i] {
-        try {
-          if (!work(i)) faults[static_cast<std::size_t>(i)] = "wrong numbers; ";
-        } catch (const std::exception& error) {
-          faults[static_cast<std::size_t>(i)] = error.what();
-        }
-      });
-    }
-  }
-  return faults[0] + faults[1] + faults[2] + faults[3];
+  return tyto_test::by_clients(work, 4);
 }
 
 }  // namespace

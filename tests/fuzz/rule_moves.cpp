@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Moves that spell out the left side of a rewrite rule over whatever tensors there are, read from the rule itself.
-#include <charconv>
 #include <map>
 #include <string_view>
 
 #include "core/graph/op_ids.hpp"
+#include "core/system/number_text.hpp"
 #include "ops/define.hpp"
 #include "optimiser/passes/families.hpp"
 #include "tests/fuzz/drawing.hpp"
@@ -121,7 +121,7 @@ class Speller {
       return letters_.emplace(word, word == "c" ? cast(x, DType::boolean) : x).first->second;
     }
     double value = 0;
-    std::from_chars(word.data(), word.data() + word.size(), value);
+    (void)core::number_from(word, value);
     return number(value);
   }
 

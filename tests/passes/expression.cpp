@@ -2,10 +2,11 @@
 // Reading expressions into graphs.
 #include "tests/passes/expression.hpp"
 
-#include <charconv>
 #include <map>
 #include <stdexcept>
 #include <string>
+
+#include "core/system/number_text.hpp"
 
 namespace tyto::testing {
 
@@ -35,7 +36,7 @@ class ExpressionParser {
     if (skip("bool ")) dtype = DType::boolean;
     if (rest_.front() == '-' || (rest_.front() >= '0' && rest_.front() <= '9')) {
       double value = 0;
-      const auto end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value).ptr;
+      const auto end = core::number_from(rest_, value).ptr;
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       return sketch_.number(value, dtype);
     }

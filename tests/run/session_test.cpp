@@ -5,13 +5,13 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <thread>
 
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
+#include "tests/support/clients.hpp"
 #include "tyto/tyto.hpp"
 
 namespace session_test {
@@ -39,24 +39,17 @@ TEST_CASE("threads run one executable with a session each") {
   Tensor h = x;
   for (int i = 0; i < 10; ++i) h = matmul(h, Tensor::eye(32)) + concat(split(h, 2, 1), 1) * 0.0;
   const auto executable = executable_of(x, {h, h.sum() * 0.0 + h});
-  std::vector<std::string> faults(4);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t thread = 0; thread < faults.size(); ++thread) {
-      threads.emplace_back([&, thread] {
-        run::Session session(executable);
-        for (int i = 0; i < 50; ++i) {
-          const auto value = static_cast<float>(100 * thread) + static_cast<float>(i);
-          session.bind(0, run::contents(tyto::Tensor<tyto::Eager>::full({32, 32}, value)));
-          session.run();
-          if (first_element(session.output(0)) != value || first_element(session.output(1)) != value) {
-            faults[thread] = "wrong number";
+  CHECK(tyto_test::by_clients([&](int thread) {
+          run::Session session(executable);
+          bool right = true;
+          for (int i = 0; i < 50; ++i) {
+            const auto value = static_cast<float>(100 * thread + i);
+            session.bind(0, run::contents(tyto::Tensor<tyto::Eager>::full({32, 32}, value)));
+            session.run();
+            right = right && first_element(session.output(0)) == value && first_element(session.output(1)) == value;
           }
-        }
-      });
-    }
-  }
-  CHECK(faults[0] + faults[1] + faults[2] + faults[3] == "");
+          return right;
+        }) == "");
 }
 
 TEST_CASE("eight threads run one executable with loops and branches, each in a session of its own") {
@@ -79,20 +72,15 @@ TEST_CASE("eight threads run one executable with loops and branches, each in a s
   std::vector<std::pair<float, float>> expected;
   run::Session alone(executable);
   for (int i = 0; i < 20; ++i) expected.push_back(computed(alone, static_cast<float>(i) * 0.125F));
-  std::vector<int> wrong(8, 0);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t thread = 0; thread < wrong.size(); ++thread) {
-      threads.emplace_back([&, thread] {
-        run::Session session(executable);
-        for (std::size_t i = 0; i < 100; ++i) {
-          const std::size_t at = (i * 7 + thread) % expected.size();
-          if (computed(session, static_cast<float>(at) * 0.125F) != expected[at]) ++wrong[thread];
-        }
-      });
-    }
-  }
-  CHECK(wrong == std::vector<int>(8, 0));
+  CHECK(tyto_test::by_clients([&](int thread) {
+          run::Session session(executable);
+          bool right = true;
+          for (int i = 0; i < 100; ++i) {
+            const auto at = static_cast<std::size_t>(i * 7 + thread) % expected.size();
+            right = right && computed(session, static_cast<float>(at) * 0.125F) == expected[at];
+          }
+          return right;
+        }) == "");
 }
 
 TEST_CASE("a session allocates nothing from the second run on, unless its outputs are held") {
