@@ -148,7 +148,7 @@ TEST_CASE_TEMPLATE("a scale stops growing before it is infinite, as PyTorch's", 
 
 TEST_CASE("mixed precision refuses types and scales that make no sense") {
   using T = Tensor<Eager>;
-  CHECK_THROWS_WITH_AS(Autocast(DType::i32), "Autocast: i32 is no type to multiply in; a floating type is expected",
+  CHECK_THROWS_WITH_AS(Autocast{DType::i32}, "Autocast: i32 is no type to multiply in; a floating type is expected",
                        TypeError);
   CHECK_THROWS_WITH_AS(
       LossScale({.backoff = 1}),
