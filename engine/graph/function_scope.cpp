@@ -30,6 +30,19 @@ bool depends_on(const Value& value, const Value& other) {
   return false;
 }
 
+/// Whether the value is the other one in another type or shape, which it is again however often that is done.
+bool is_prepared(Value value, const Value& other) {
+  while (!same_value(value, other)) {
+    const core::Node& node = *value.node();
+    const bool prepares = node.op() == core::OpId::cast || node.op() == core::OpId::copy ||
+                          node.op() == core::OpId::alias || node.op() == core::OpId::reshape ||
+                          node.op() == core::OpId::broadcast_to;
+    if (!prepares || node.symbolic() || node.inputs().empty()) return false;
+    value = Value(node.inputs()[0]);
+  }
+  return true;
+}
+
 }  // namespace
 
 FunctionScope::FunctionScope() : since_(core::next_sequence()) { observation_.emplace(*this); }
@@ -53,16 +66,16 @@ std::vector<StateUpdate> FunctionScope::updates() const {
   return list;
 }
 
-// What a plain name is given from outside, as `last = start`, each call gives it again.
+// What a plain name is given from outside, as `total = zero`, each call gives it again: what it had before is what
+// later values must not be computed from. Where that is the same, nobody can tell.
 void FunctionScope::note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
   if (!before || before.node()->sequence() >= since_) return;
-  if (!is_kept_state(before)) {
-    if (next && next.node()->sequence() < since_) return;
-    if (before.node()->symbolic() || before.node()->op() == core::OpId::state) return;
-  }
+  const bool is_state = is_kept_state(before);
+  if (!is_state && (before.node()->symbolic() || before.node()->op() == core::OpId::state)) return;
   const auto known = [&](const Rebinding& each) { return each.name->value == &before; };
   if (name.get() != nullptr && std::ranges::any_of(rebound_, known)) return;
-  rebound_.push_back({detail::NameReference(name.made(tensor, &before)), before, !next});
+  rebound_.push_back({detail::NameReference(name.made(tensor, &before)), before, !next,
+                      !is_state && next && same_value(before, next)});
 }
 
 std::vector<Rebinding> FunctionScope::rebound() {
@@ -76,6 +89,8 @@ std::vector<Rebinding> FunctionScope::rebound() {
   }
   std::erase_if(rebound_, [&](const Rebinding& each) {
     const Value& now = *each.name->value;
+    const bool from_outside = now && !each.exchanged && now.node()->sequence() < since_;
+    if (each.begins_anew || (from_outside && !is_kept_state(each.before))) return true;
     const auto is_now = [&](const Value& other) { return same_value(now, other); };
     // A name may step over states that keep their names.
     return !now || (!each.exchanged && is_kept_state(now) && std::ranges::none_of(given_up, is_now));
@@ -96,11 +111,13 @@ void refuse_rebinding(std::span<const Rebinding> rebound) {
         " -= ... or assign(", code, ", ...) instead of ", state->exchanged ? "std::swap" : code + " = ...");
   }
   for (const Rebinding& each : rebound) {
-    if (!each.exchanged && !depends_on(*each.name->value, each.before)) continue;
+    const Value& now = *each.name->value;
+    if (!each.exchanged && (!depends_on(now, each.before) || is_prepared(now, each.before))) continue;
     core::throw_error<GraphError>(
         "compile: a tensor of shape ", each.before.shape(),
         " from outside was rebound inside a compiled function, whose later calls would not see its new value; make it "
-        "a Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), or return the value");
+        "a Tensor::variable or Tensor::persistent and write x += ... or assign(x, ...), return the value, or compute "
+        "it before the first call");
   }
 }
 

@@ -21,7 +21,8 @@ namespace tyto::run {
 struct Rebinding {
   detail::NameReference name;
   Value before;
-  bool exchanged = false;  // moved from and, once the trace has ended, given what was there before
+  bool exchanged = false;    // moved from and, once the trace has ended, given what was there before
+  bool begins_anew = false;  // given, from outside, what it had
 };
 
 /// Made before the function is called: states read as inputs of the graph, and assignments are collected instead of

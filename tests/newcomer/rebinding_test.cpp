@@ -128,7 +128,7 @@ BOTH_MODES(
         add_up(T::ones(2)),
         "compile: a tensor of shape (2,) from outside was rebound inside a compiled function, whose "
         "later calls would not see its new value; make it a Tensor::variable or Tensor::persistent and "
-        "write x += ... or assign(x, ...), or return the value",
+        "write x += ... or assign(x, ...), return the value, or compute it before the first call",
         GraphError);
   } else {
     CHECK(numbers(add_up(T::ones(2))) == Numbers{1, 1});
@@ -401,6 +401,34 @@ BOTH_MODES("an object that the function makes may begin with a state, and be loo
   });
   CHECK(numbers(f(T(3.0))) == Numbers{7});
   CHECK(numbers(w) == Numbers{2});
+}
+
+BOTH_MODES("a name that a compiled function sets from outside first begins anew in each call") {
+  using T = Tensor<Mode>;
+  const T zero(0.0), other = T{1.0, 2.0};
+  T total = zero, of_two = other, last(7.0);
+  auto f = compile([&](T x) {
+    total = zero;
+    total += sum(x);
+    of_two = other;
+    of_two = of_two * x;
+    last = zero;
+    last = last + total;
+    return total + sum(of_two) + last;
+  });
+  for (int call = 0; call < 3; ++call) CHECK(f(T{1.0, 1.0}).template item<float>() == 7);
+}
+
+BOTH_MODES("a tensor from outside may be given the type and shape that a compiled function needs") {
+  using T = Tensor<Mode>;
+  T table = T{1.0, 2.0};
+  auto f = compile([&](T x) {
+    if (table.dtype() != x.dtype()) table = table.astype(x.dtype());
+    table = table.reshape({2, 1});
+    return sum(table * x);
+  });
+  const T x = T::ones({3}, DType::f64);
+  for (int call = 0; call < 3; ++call) CHECK(f(x).template item<double>() == 9);
 }
 
 TEST_CASE("what a trace leaves in a name says so when it is read") {
