@@ -49,7 +49,7 @@ struct StepReport {
 };
 
 /// When training ends before its time: once a metric was no better than its best for `patience` rows of the history,
-/// at once where those of the checkpoint that a run goes on from say so.
+/// at once where those of the checkpoint that a run goes on from say so (processes agree on it after a step).
 struct EarlyStop {
   std::string figure = "loss";    ///< the metric that is watched
   std::int64_t patience = 5;      ///< rows without a better value
