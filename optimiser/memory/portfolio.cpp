@@ -73,7 +73,6 @@ Portfolio::Portfolio(const Problem& problem, Bytes capacity, const Effort& effor
 }
 
 void Portfolio::reshuffle() {
-  for (std::size_t m = lasting_; m < members_.size(); ++m) nodes_of_the_gone_ += members_[m]->search->nodes();
   members_.resize(lasting_);
   RandomBits random(effort_.seed + core::splitmix_step * (static_cast<std::uint64_t>(capacity_) + ++runs_));
   for (const PortfolioEntry& entry : shaken_entries) {
@@ -87,13 +86,16 @@ void Portfolio::reshuffle() {
 FitSearch::Outcome Portfolio::run(std::int64_t nodes) {
   if (runs_ > 0 || lasting_ < members_.size()) reshuffle();
   else ++runs_;
+  for (const auto& member : members_) member->nodes_before = member->search->nodes();
   std::atomic<std::size_t> next{0};
   std::vector<std::thread> helpers;
   const auto threads = std::min(static_cast<std::size_t>(std::max(effort_.threads, 1)), members_.size());
   for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back([&] { work_through(next, nodes); });
   work_through(next, nodes);
   for (std::thread& helper : helpers) helper.join();
+  nodes_of_run_ = 0;
   for (std::size_t m = 0; m < members_.size(); ++m) {
+    nodes_of_run_ += members_[m]->search->nodes() - members_[m]->nodes_before;
     if (members_[m]->outcome == FitSearch::Outcome::paused) continue;
     winner_ = m;
     return members_[m]->outcome;
@@ -125,12 +127,6 @@ Placement Portfolio::placement() const {
   return placement;
 }
 
-std::int64_t Portfolio::nodes() const {
-  std::int64_t nodes = nodes_of_the_gone_;
-  for (const auto& member : members_) nodes += member->search->nodes();
-  return nodes;
-}
-
 // At the bound itself a capacity prunes best and is often attainable; a fifth above it nearly every search succeeds at
 // once; right below the best plan is where a proof of optimality ends. So every round spends its nodes half way up, at
 // the bound, half way up again, and one step below the best plan. A portfolio goes on where it stopped for as long as
@@ -156,9 +152,8 @@ Placement search_between(const Problem& p, const Effort& effort, Placement best,
         spent += copies;
         portfolio = std::make_unique<Portfolio>(p, capacity, effort);
       }
-      const std::int64_t before = portfolio->nodes();
       const FitSearch::Outcome outcome = portfolio->run(nodes);
-      spent += (portfolio->nodes() - before) * work_per_node;
+      spent += portfolio->nodes_of_run() * work_per_node;
       if (outcome == FitSearch::Outcome::found) {
         Placement found = squeeze(p, portfolio->placement());
         best.offsets = std::move(found.offsets);

@@ -22,14 +22,16 @@ class Portfolio {
   Bytes capacity() const { return capacity_; }
   /// The plan, after `found`.
   Placement placement() const;
-  /// Nodes visited by all searches so far.
-  std::int64_t nodes() const;
+  /// Nodes that the last run took: of the search that answered and of those before it. How far those behind it came,
+  /// when they were stopped, is up to the threads.
+  std::int64_t nodes_of_run() const { return nodes_of_run_; }
 
  private:
   struct Member {
     std::unique_ptr<FitSearch> search;
     std::atomic<bool> stop{false};
     FitSearch::Outcome outcome = FitSearch::Outcome::paused;
+    std::int64_t nodes_before = 0;  // of the search when this run began
   };
 
   void reshuffle();
@@ -42,7 +44,7 @@ class Portfolio {
   std::vector<std::unique_ptr<Member>> members_;
   std::size_t lasting_ = 0;  // members that keep their search from run to run; the others start afresh
   std::uint64_t runs_ = 0;
-  std::int64_t nodes_of_the_gone_ = 0;
+  std::int64_t nodes_of_run_ = 0;
   std::size_t winner_ = 0;
 };
 

@@ -183,6 +183,21 @@ TEST_CASE("the same request gives the same plan, whatever the number of threads"
   }
 }
 
+TEST_CASE("how far a search came that another one's answer stopped does not change the plan") {
+  for (const std::uint64_t seed : {29, 44, 45, 60}) {
+    std::mt19937_64 random(seed);
+    const std::vector<Block> blocks =
+        memory_tests::random_blocks(random, {.most_blocks = 160, .steps = 50, .largest = 1000});
+    PlanOptions options{.strategy = "exact", .work = 3'000'000, .threads = 1};
+    const MemoryPlan alone = plan_memory(blocks, options);
+    for (int round = 0; round < 21; ++round) {
+      options.threads = 2 + round % 7;
+      CAPTURE(options.threads);
+      CHECK((plan_memory(blocks, options).offsets == alone.offsets));
+    }
+  }
+}
+
 TEST_CASE("the seed changes what is drawn, not what is valid") {
   const std::vector<Block> blocks = three_hard();
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
