@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options and operands of one subcommand, read off the command line against a table of what it knows.
+// Parses the options and operands of one subcommand by a table of the options that it takes.
 #pragma once
 
 #include <cstdint>

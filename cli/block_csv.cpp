@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A strict reader: what it does not understand it refuses, with the place where it stands.
+// A strict CSV reader: what it does not understand it refuses, naming line and column.
 #include "cli/block_csv.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far what a model gives is from what is expected of it.
+// Tolerances and errors of a model's outputs against expected ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto completion: writes what makes a shell complete commands, options and files.
+// tyto completion: prints the script by which a shell completes commands, options and files.
 #include <algorithm>
 #include <iostream>
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What makes shells complete commands, options and files, from the table of commands.
+// Completion scripts for shells, generated from the table of commands.
 #pragma once
 
 #include <iosfwd>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto devices: what there is to compute on, what it lacks, and how fast it moves and multiplies numbers here.
+// tyto devices: lists devices, what each lacks, and the memory bandwidth and arithmetic that it reaches here.
 #include <algorithm>
 #include <chrono>
 #include <iomanip>

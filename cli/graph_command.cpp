@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto graph: reads a saved graph and shows what is asked for: its nodes, a picture, its plan, or figures.
+// tyto graph: prints nodes, plan or figures of a saved graph, or draws it.
 #include <iostream>
 #include <map>
 #include <sstream>

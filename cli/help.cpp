@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The texts of help.
+// Writes the texts of `--help`.
 #include "cli/help.hpp"
 
 #include <algorithm>

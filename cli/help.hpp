@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `--help` prints, from the table of commands; the manual page and the completions of a shell come from it too.
+// What `--help` prints, from the table of commands; the manual page and the completions of a shell are made of it too.
 #pragma once
 
 #include <iosfwd>

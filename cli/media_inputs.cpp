@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where channels and lengths stand in an input, and what a file must become to fit.
+// Finds the axes of channels and length of an input, and converts pictures and recordings to fit.
 #include "cli/media_inputs.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures and recordings as the tensors that models take.
+// Converts picture and sound files to the tensors that models take.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which inputs a model is given, in which shapes, with which values.
+// Chooses names, shapes and values of the inputs that a model is run with.
 #include "cli/model_inputs.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the command line says of a model's inputs: shapes, values and files by name.
+// Options for the inputs of a model: shapes, values and files by name.
 #pragma once
 
 #include <string>

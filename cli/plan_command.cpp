@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto plan: reads blocks from a CSV file, plans them, and says or writes what came out.
+// tyto plan: reads blocks from a CSV file, plans their memory, and prints or writes the plan.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tyto run: runs a model on files or made-up numbers, and says what it gives, whether that is right, how long it takes,
-// and in what memory.
+// tyto run: runs a model on files or random numbers, and prints its outputs, their errors, the time taken and the
+// memory planned.
 #include <algorithm>
 #include <chrono>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `tyto run` tells of a run: as lines, or as one JSON object.
+// The report of `tyto run`: as lines, or as one JSON object.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto scale: what a step takes on more processes, by a model of the messages that its report lists.
+// tyto scale: estimates the time of a training step on more processes by a model of the messages that its report lists.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto show: says what a model takes and gives, what it is made of, and what it costs in memory and arithmetic.
+// tyto show: prints inputs, outputs, operators and parameters of a model, and its memory and arithmetic.
 #include <algorithm>
 #include <iostream>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Output that is lost must not look like success.
+// Detects output that was lost, so that a command whose output went nowhere fails.
 #pragma once
 
 namespace tyto::cli {

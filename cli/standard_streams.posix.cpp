@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Closed streams are given a file that cannot be used for what they are for.
+// Opens /dev/null in the place of closed standard streams, so that no file opened later takes their numbers.
 #include "cli/standard_streams.hpp"
 
 #include <fcntl.h>

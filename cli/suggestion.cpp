@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names are near when few letters were added, left out, changed, or exchanged with their neighbour.
+// Finds near names by edit distance: letters added, left out, changed, or exchanged with their neighbour.
 #include "cli/suggestion.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What somebody may have meant who wrote a name that there is not.
+// Suggests the known name that is nearest to an unknown one.
 #pragma once
 
 #include <filesystem>

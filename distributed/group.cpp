@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joining the group that a launcher started, and leaving it.
+// Joins the group of processes that a launcher started, and leaves it.
 #include <cxxabi.h>
 
 #include <algorithm>

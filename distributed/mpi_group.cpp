@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages in pieces, and the comparison of what processes are about to do.
+// Sends messages in pieces, and compares the collective calls that processes are about to make.
 #include "distributed/mpi_group.hpp"
 
 #include <algorithm>

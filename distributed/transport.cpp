@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finding and loading the library for an MPI, beside the library or program that asks for it.
+// Finds and loads the library for an MPI, next to the library or program that asks for it.
 #include "distributed/transport.hpp"
 
 #include <cstdio>

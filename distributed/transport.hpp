@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which MPI a launcher started this process with, and Tyto's library for it.
+// Detects the MPI whose launcher started this process, and loads Tyto's library for it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waiting is watched from outside: a call of MPI that waits returns to nobody.
+// Watches waiting calls from a thread of its own, since a call of MPI that waits does not return.
 #include "distributed/watchdog.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing beside, flushing, renaming.
+// Writes to a temporary file, flushes it and renames it.
 #include "io/atomic_file.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file that appears under its name when it is complete, and not at all when writing it is broken off.
+// Atomic writing of files: a file appears under its name when it is complete, and not at all when writing it fails.
 #pragma once
 
 #include <cstddef>

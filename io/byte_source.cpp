@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files and memory, read by position.
+// Reads files and memory by position.
 #include "io/byte_source.hpp"
 
 #include <algorithm>

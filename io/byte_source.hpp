@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A byte source with random access: a file, or memory that stands for one in tests.
+// Byte sources with random access: a file, or memory that stands for one in tests.
 #pragma once
 
 #include <cstddef>

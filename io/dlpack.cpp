@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DLPack's structs filled from tensors, and tensors over them.
+// Converts tensors to DLPack's structs and back.
 #include "tyto/dlpack.hpp"
 #include "core/value/text.hpp"
 

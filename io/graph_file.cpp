@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files of graphs: the bytes that a graph makes of itself, written whole or not at all.
+// Saves and loads graphs as files, written whole or not at all.
 #include "io/atomic_file.hpp"
 #include "io/stream.hpp"
 #include "tyto/io.hpp"

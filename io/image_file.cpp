@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Picture files told apart, their channels turned into those that are asked for, and folders of them.
+// Detects the format of picture files, converts their channels to those asked for, and lists folders of them.
 #include "io/image_file.hpp"
 #include "core/value/text.hpp"
 

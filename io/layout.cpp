@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sizes, byte order and axis order of arrays in files.
+// Computes sizes and converts byte order and axis order of arrays in files.
 #include "io/layout.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many bytes an array of a stated shape has, and the ways in which files lay elements out otherwise than we do.
+// Byte counts of arrays in files, and conversions of their byte order, axis order and booleans.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A parser for just the Python that .npy headers are made of: one dictionary of strings, booleans and a tuple.
+// A parser for the subset of Python that .npy headers use: one dictionary of strings, booleans and a tuple.
 #include "io/npy_header.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files of many arrays: all that a list of what they hold gives.
+// Files of many arrays as a list of names with arrays that are read on demand.
 #pragma once
 
 #include <memory>

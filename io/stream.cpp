@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranges and inflated ranges as streams.
+// Streams over ranges of bytes and over deflated ranges.
 #include "io/stream.hpp"
 
 #include <zlib.h>

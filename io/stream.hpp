@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bytes read in order, with a bound on how many can still come, so that memory is asked for only when it can be filled.
+// Streams: bytes read in order, and a bound on how many still come, so that memory is allocated only if it can be
+// filled.
 #pragma once
 
 #include <cstddef>

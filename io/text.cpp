@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers in text files: lines split into fields, fields parsed in the elements' own type.
+// Reads numbers in text files: lines split into fields, fields parsed in the elements' own type.
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors of a checkpoint: the pickle says how they look at stored memory. Everything else in it is passed over, but
-// for objects of unknown classes, which may hold tensors and could only be made by running their code.
+// Reads tensors of a checkpoint, which a pickle describes as views of stored memory. Everything else is skipped, but
+// objects of unknown classes are refused: they may hold tensors, and could only be made by running their code.
 #include "io/torch.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Multi-head attention: projections, heads, and what comes out of them.
+// Multi-head attention: projections, heads and output.
 #include "tyto/nn/attention.hpp"
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What functions of boxes and of masks share: the check of shapes, and the quotient that overlap is.
+// Checks of the shapes of boxes and masks, and intersection over union.
 #pragma once
 
 #include "core/graph/in_f32.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Convolution layers: the shapes of their kernels, and what they compute.
+// Convolution layers: shapes of kernels, and forward.
 #include "tyto/nn/convolution.hpp"
 
 #include "nn/layer_parts.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies of modules with states of their own: what members() lists of the copy is replaced, place by place.
+// Deep copies of modules: replaces the states that members() of the copy lists, one by one.
 #include "tyto/nn/copies.hpp"
 
 #include "core/value/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One page of curves: a drawing for each figure of a history, and all rows as a table.
+// One page of curves: a drawing for each metric of a history, and all rows as a table.
 #pragma once
 
 #include <string>

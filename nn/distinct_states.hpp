@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists of states in which one that several modules share stands once.
+// A set of states: one that several modules share is listed once.
 #pragma once
 
 #include <cstdint>

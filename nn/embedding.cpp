@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows looked up by index, one at a place or several in a bag.
+// Embedding layers: look rows up by index, one at a place or several in a bag.
 #include "tyto/nn/embedding.hpp"
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Event files of TensorBoard: figures of a training run as protocol buffers in checked records, one appended at a time.
+// Event files of TensorBoard: metrics of a run as protocol buffers in checked records, appended one at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// States, then the input, then what each layer yields.
+// Searches states, then the input, then the results of each layer for NaN.
 #include "tyto/nn/find_nan.hpp"
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows of figures: kept, compared, and as text.
+// Stores, compares and prints rows of metrics.
 #include "tyto/nn/history.hpp"
 
 #include <charconv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls of modules: their phase, who is told of them, and whether the first one runs through modules or variables that
-// members() lacks.
+// Calls of modules: sets their phase, notifies observers, and checks in the first call whether it runs modules or
+// variables that members() lacks.
 #include "tyto/nn/layer.hpp"
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What layers are made of inside: zero and constant parameters, running statistics, and checks of what they are given.
+// Parts of layers: zero and constant parameters, running statistics, and checks of sizes and types.
 #pragma once
 
 #include "core/graph/in_f32.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What losses share: the check of two shapes, and what is made of all losses.
+// Parts of losses: the check of two shapes, and the reduction of all losses.
 #pragma once
 
 #include "core/graph/in_f32.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Masks of objects: their boxes, their overlap, masks pasted into pictures; and how precise what was found is.
+// Masks of objects: their boxes, their overlap, masks pasted into pictures; and average precision of detections.
 #include <algorithm>
 #include <limits>
 

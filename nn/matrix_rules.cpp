@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules of descent that look at a parameter as a matrix: Adafactor and Muon.
+// Rules of descent that treat a parameter as a matrix: Adafactor and Muon.
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that disturb what passes through them in training.
+// Dropout and other noise layers.
 #include "tyto/nn/noise.hpp"
 
 #include <cmath>

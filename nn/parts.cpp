@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cutting tensors into a part for each process, and joining them.
+// Splits tensors into a part for each process, and joins them.
 #include "nn/parts.hpp"
 
 #include <algorithm>

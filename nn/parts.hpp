@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What processes keep a part of: flat, in parts of one length, the last ones filled up with zeros.
+// States sharded over processes: flat, in parts of one length, the last ones padded with zeros.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures picked out, transformed and put side by side.
+// Picks pictures, transforms them and stacks them to a batch.
 #include "tyto/nn/pictures.hpp"
 
 #include <algorithm>

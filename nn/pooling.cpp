@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that change the size of space without weights.
+// Layers that change the size of the spatial axes without weights.
 #include "tyto/nn/pooling.hpp"
 
 #include <cmath>

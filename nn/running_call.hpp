@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The calls of layers that run on this thread: whose phase inner calls have, and whether members() lists what they
-// call.
+// The running calls of layers on this thread: the phase that inner calls inherit, and whether members() lists the
+// modules that they call.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model looked at from outside: its calls are observed while it is recorded, its plan and its steps tell the rest.
+// Summarises a model: observes its calls while it is recorded, and reads memory and arithmetic from its plan and steps.
 #include "tyto/nn/summary.hpp"
 
 #include <algorithm>

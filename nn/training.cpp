@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The course of a training run: what is counted, shown and decided between the steps.
+// The training loop: counts, reports and decides between the steps.
 #include "tyto/nn/training.hpp"
 
 #include <algorithm>

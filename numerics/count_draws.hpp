@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Draws of counts: by a table for each set of parameters where many are drawn of each, else by running sums of few
-// probabilities, or by rejection. Which of them draws an element depends on shapes and parameters alone; eager mode,
-// which sees the parameters, leaves out what draws none.
+// Samples counts: by a table for each set of parameters where many are drawn of each, else by running sums of few
+// probabilities, or by rejection. Shapes and parameters alone decide; eager mode, which sees the parameters, leaves out
+// what draws none.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draws of binomial, Poisson and hypergeometric counts: their laws, as draws by tables, sums and rejection need them.
+// Laws of binomial, Poisson and hypergeometric counts, for draws by tables, by sums and by rejection.
 #pragma once
 
 #include "numerics/count_draws.hpp"

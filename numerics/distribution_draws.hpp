@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draws that distributions are made of, for parameters that are tensors: rejection in a fixed number of rounds, so that
+// Sampling for tensors of parameters, which distributions are made of: rejection in a fixed number of rounds, so that
 // graphs have one shape and no loop.
 #pragma once
 

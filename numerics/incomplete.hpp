@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The incomplete gamma and beta functions as distributions ask for them: either tail, of numbers whose complement is
-// given, which 1 - x would have lost.
+// The incomplete gamma and beta functions for distributions: either tail, of numbers given with their complements, in
+// which 1 - x would lose digits.
 #pragma once
 
 #include "ops/define.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of vectors and what statistics makes of them: trace, cross, vander, cov, corrcoef.
+// Products of vectors, and functions made of them: trace, cross, vander, cov, corrcoef.
 #include "ops/linalg.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/reduce.hpp"

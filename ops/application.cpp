@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records a sample in lazy mode and looks for the operator among the nodes.
+// Records a sample in lazy mode and finds the operator among the nodes.
 #include "ops/application.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What shape rules ask of attributes before they trust them: a graph file may hold any numbers.
+// Checks of attributes for shape rules: a graph file may hold any numbers.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Integers held to a range, with an error that names the function that was given them.
+// check_bounds: checks that integers lie in a range, with an error that names the function that was given them.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"

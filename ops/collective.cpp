@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What processes do together: elements combined, gathered, scattered and handed out, each with its gradient.
+// Operators of collective calls: reduce, gather, scatter, broadcast, send and receive, each with its gradient.
 #include <string>
 #include <tuple>
 

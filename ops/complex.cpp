@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Complex numbers seen as their parts and back, and the functions made of these views.
+// Views complex numbers as their parts and back, and defines functions by these views.
 #include "tyto/complex.hpp"
 #include "ops/samples.hpp"
 

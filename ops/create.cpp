@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors from nothing or from class numbers: fill, arange, eye, one_hot; and the change of element type.
+// Operators without tensor operands (fill, arange, eye), one_hot, and casts.
 #include "core/graph/op_ids.hpp"
 #include "ops/define.hpp"
 #include "ops/samples.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the families' files share: operand conversion, dense little helpers for rules, and the instantiation line.
+// Shared by the operators' families: operand conversion, attributes and shapes for rules, and the instantiation line.
 #pragma once
 
 #include <initializer_list>

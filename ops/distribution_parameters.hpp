@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What distributions ask of their parameters before they draw: refused where they are known, marked where they are not.
+// Checks the parameters of distributions: throws where they are known, and makes NaN of draws where they are not.
 #pragma once
 
 #include <cmath>

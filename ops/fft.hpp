@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of Fourier transforms share: a transform along one axis or several, and resizing an axis for it.
+// Shared by the Fourier transforms: a transform along one axis or several, and resizing an axis for it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conditions that eager mode has computed already, on which functions choose what to record.
+// Conditions whose value eager mode knows, by which functions choose what to record.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of linear algebra share: checks of stacks of matrices, their shapes, and short forms for gradient
-// rules.
+// Shared by linear algebra: checks of stacks of matrices, their shapes, and short forms for gradient rules.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every operator asks of its operands: that they are there, as they are now, and parts of them.
+// Checks of operands for every operator: that they are defined, and the current version of states.
 #include "core/graph/op_ids.hpp"
 #include "core/graph/view_now.hpp"
 #include "ops/define.hpp"

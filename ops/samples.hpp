@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the samples of the operator table apply operators to: small operands of any type, in lazy mode, where nothing is
-// computed.
+// Small operands of any type for the samples of the operator table, in lazy mode, where nothing is computed.
 #pragma once
 
 #include "tyto/autodiff.hpp"

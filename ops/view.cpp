@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that change how a tensor is looked at, not its elements: reshape, transpose, broadcast, slice, flip.
+// View operators, which change how a tensor is read, not its elements: reshape, transpose, broadcast, slice, flip.
 #include "core/graph/op_ids.hpp"
 #include "core/graph/view_now.hpp"
 #include "ops/define.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where windows stand and how many fit: padding, stride and dilation resolved to plain numbers for each axis.
+// Resolves padding, stride and dilation of windows to numbers for each axis, and counts how many windows fit.
 #include "ops/window.hpp"
 
 namespace tyto::core {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What processes compare besides their calls: the largest of their numbers, the group that compared, and the error
-// where they differ.
+// Checks that all processes of a group are about to make the same collective calls, throws DifferentCalls where they
+// are not, and finds the largest of a number over a group.
 #pragma once
 
 #include <cstdint>

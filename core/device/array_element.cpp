@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes of an element, copied from where they are, as a number.
+// Reads the bytes of an element from its device and converts them to a number.
 #include "core/device/array_element.hpp"
 
 #include <algorithm>

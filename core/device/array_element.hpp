@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single elements of arrays as numbers, and the first ones as text.
+// Reads single elements of arrays as numbers, and formats the first ones as text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The group of one process, and which group there is.
+// The group of one process, and the registry of groups by number.
 #include "core/device/process_group.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The processes that work together, as kernels see them: what a transport has to offer. One process is a group too.
+// ProcessGroup: what a transport between processes implements, and kernels call. One process is a group too.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operator knows beyond its inputs: a closed set of plain structs, each listing its fields once.
+// Attributes of operators, their arguments besides tensors: a closed set of plain structs that list their fields once.
 #pragma once
 
 #include <cstdint>

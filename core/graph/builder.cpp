@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a call to a node: operands resolved, mode chosen, shape rule applied.
+// Makes a node of an operator call: resolves its operands, chooses the mode and applies the shape rule.
 #include "core/graph/builder.hpp"
 
 #include <array>

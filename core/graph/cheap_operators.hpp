@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which operators cost less to compute again than their results cost to store and load.
+// Operators that cost less to compute again than their results cost to store and load.
 #pragma once
 
 #include <cstdint>

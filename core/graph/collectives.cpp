@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A call in words: operator, reduction, type, shape and the label of the layer. Operators around it in words: element
-// type and label, but no views, shapes and numbers, which may be a process's own.
+// Describes a collective call as text: operator, reduction, type, shape and the label of the layer. Operators around it
+// are described by element type and label, without views, shapes and numbers, in which processes may differ.
 #include "core/graph/collectives.hpp"
 
 #include <algorithm>

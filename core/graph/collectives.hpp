@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a graph does together with other processes, in words that all of them can compare.
+// Describes the collective calls of a graph as text, which processes compare before they run it.
 #pragma once
 
 #include <span>

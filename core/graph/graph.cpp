@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Building flat graphs, and writing them down.
+// Builds flat graphs, compares and hashes their structure, and prints them.
 #include "core/graph/graph.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types of results are taken over: no shape rule runs again.
+// Copies nodes with the types of their results: no shape rule runs again.
 #include "core/graph/graph_copy.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies a graph node by node into a builder; between two nodes its user adds what the new graph has instead.
+// Copies a graph node by node into a builder; between two nodes the caller adds what replaces others.
 #pragma once
 
 #include <memory>

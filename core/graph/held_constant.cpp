@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Large constants held by a state of their own, which only their node refers to.
+// Makes large constants whose contents are held by a State that only their node refers to.
 #include "core/graph/held_constant.hpp"
 
 #include "core/device/array_element.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Constants whose contents a state holds, which nobody assigns to: so they are let go of and come back as weights do.
+// Constants whose contents a state holds that nobody assigns to: they can be released and restored as weights are.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types and casts of functions that are computed in f32.
+// Chooses the types of functions that are computed in f32, and casts their operands and results.
 #include "core/graph/in_f32.hpp"
 
 #include "core/graph/builder.hpp"

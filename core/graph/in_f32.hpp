@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions made of several operators take f16 and bf16 as f32: from the first operator to the last, rounded once.
+// Computes functions made of several operators in f32 where operands are f16 or bf16, and rounds once, at the end.
 #pragma once
 
 #include <concepts>

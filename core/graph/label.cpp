@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scopes of a thread, and errors given a label.
+// The stack of label scopes of a thread; rethrows errors with the label appended.
 #include "core/graph/label.hpp"
 
 #include <typeinfo>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Labels: which layer or NameScope recorded a node and made an error, "encoder.linear5".
+// Labels name the layer or NameScope that recorded a node or raised an error, such as "encoder.linear5".
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operator is: its name, shape rule, algebra, gradient. One constant table holds them all.
+// OpDef: name, shape rule, traits and gradient of an operator. One constant table holds them all.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions made of operators, called in eager mode: recorded, planned and run as one where that pays.
+// Runs functions made of operators by one compiled plan in eager mode, where that pays.
 #pragma once
 
 #include <cstdint>

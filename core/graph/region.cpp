@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Regions compared and hashed by what their graphs are, not by which object holds them.
+// Compares and hashes regions by the structure of their graphs, not by identity.
 #include "core/graph/region.hpp"
 
 #include "core/graph/graph.hpp"

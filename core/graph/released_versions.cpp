@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A table beside the nodes, since hardly any node ever stands in it.
+// A table of released contents by node: hardly any node has an entry, so nodes have no field for it.
 #include "core/graph/released_versions.hpp"
 
 #include <unordered_map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Contents of evaluated values, also of versions of states that let go of theirs, which recorded expressions still
-// read.
+// Contents of evaluated values; those of versions of states that released theirs are restored for recorded expressions
+// that still read them.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draws that a function does without once it has seen elements, so that both modes go on at the same random numbers.
+// Advances the random sequence by the draws that eager mode leaves out, so that both modes go on with the same numbers.
 #pragma once
 
 #include <cstdint>

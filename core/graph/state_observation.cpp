@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The stack of observers of states of a thread.
+// The stack of state observers of a thread.
 #include "core/graph/state_observation.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who is told of the states that are read or assigned to on a thread: the innermost observer alone, which may pass it
-// on.
+// Observers of states: the innermost one on a thread is called for every state that is read or assigned to, and may
+// forward the call to the one outside of it.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Life cycle of nodes: creation, counting, and release without recursion.
+// Creates and counts nodes, and releases chains of them without recursion.
 #include "core/graph/symbol.hpp"
 
 #include <unordered_map>

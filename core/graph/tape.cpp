@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tapes of a thread: seldom more than three, so a list that is searched.
+// The open tapes of a thread: seldom more than three, so a list that is searched.
 #include "core/graph/tape.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which gradients are being taken on this thread, so that a node knows whether its inputs are still needed for one.
+// Gradient tapes open on this thread; eager nodes keep their inputs while a tape may differentiate them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Eager views: made at once, without attributes or a shape rule, where nothing will ask how a view was made.
+// Makes eager views at once, without attributes or a shape rule, where no tape needs to know how a view was made.
 #include "core/graph/view_now.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values become pairs of values; what has no complex operand stays as it is.
+// Lowers each complex value to two real ones; instructions without complex operands stay as they are.
 #include "core/loop/complex_loop.hpp"
 
 #include <algorithm>

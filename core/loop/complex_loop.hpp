@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops over complex numbers as loops over their parts: what every device runs in their place.
+// Lowers loops over complex numbers to loops over their real and imaginary parts, which every device runs instead.
 #pragma once
 
 #include "core/loop/bound_loop.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Constants come before steps in a program, wherever they were written.
+// Numbers constants before instructions, in whatever order they were added.
 #include "core/loop/loop_builder.hpp"
 
 #include <algorithm>

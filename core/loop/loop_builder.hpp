@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing loop programs: values in any order, numbered as LoopProgram asks for when all are there.
+// LoopBuilder writes loop programs: values are added in any order, and numbered as LoopProgram asks when it finishes.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps are sorted by how many reductions come before them.
+// Sorts the instructions of a loop by the number of reductions before them.
 #include "core/loop/loop_levels.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The levels of a loop with reductions: a traversal of each row for each number of reductions before it. One plan
-// for every device; where values lie in between is a device's own business.
+// Splits a loop with reductions into levels: a traversal of each row for each number of reductions before it. One plan
+// for every device; each device chooses where it stores the values in between.
 #pragma once
 
 #include <cstdint>

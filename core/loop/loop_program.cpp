@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, hashing and printing of loop programs.
+// Reads, hashes and prints loop programs.
 #include "core/loop/loop_program.hpp"
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A loop over the elements of one shape as a flat program: what single operators over elements and rows, and the groups
-// of them that the optimiser fuses, are to every device.
+// LoopProgram: a loop over the elements of one shape as a flat list of instructions, in which every device runs single
+// operators over elements and rows and the groups of them that the optimiser fuses.
 #pragma once
 
 #include <array>

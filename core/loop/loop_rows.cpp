@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which values of a loop program are one element a row: reductions, and what is computed from them alone.
+// Finds the values of a loop program that have one element a row: reductions, and what is computed from them alone.
 #include "core/loop/loop_rows.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a fused group with reductions means: which of its values are whole and which are one element a row.
+// Semantics of loops with reductions: which values are whole and which have one element a row.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops of single operators; reductions of several stages are spelt out, never squaring or exponentiating in 16 bits.
+// Makes loops of single operators; reductions of several stages are spelt out, with squares and exponentials in f32.
 #include "core/loop/operator_loop.hpp"
 
 #include <algorithm>

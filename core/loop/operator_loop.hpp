@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operator applications as loops: the one place that says how operators over elements and rows read as loop programs.
+// Translates operators over elements and rows into loop programs; nothing else does, on any device.
 #pragma once
 
 #include <optional>

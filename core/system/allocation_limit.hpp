@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A limit of the bytes that a thread may allocate, asked before any memory is taken: for work that strangers describe.
+// AllocationLimit limits the bytes that a thread may allocate, checked before memory is taken: for untrusted models.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The calls that led here, and their names.
+// Return addresses of the functions that called, and their symbol names.
 #pragma once
 
 #include <span>

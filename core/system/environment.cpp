@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of environment variables, and the check of what the environment says.
+// The table of environment variables, and the validation of their values.
 #include "core/system/environment.hpp"
 
 #if defined(__APPLE__)

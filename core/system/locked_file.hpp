@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file that one writer at a time writes, and that takes another's place when it is complete.
+// A file that has one writer at a time, and atomically replaces another when it is complete.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Locks by flock, which the system lets go when the writer is killed.
+// Locks by flock, which the system releases when the writer is killed.
 #include "core/system/locked_file.hpp"
 
 #include <fcntl.h>

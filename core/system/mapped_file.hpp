@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file in memory without reading it: the pages come when they are looked at, and go when memory is short.
+// Memory-mapped files: pages are read when they are accessed, and dropped when memory is short.
 #pragma once
 
 #include <cstddef>

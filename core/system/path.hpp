@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of files: UTF-8 in Tyto, whatever the system keeps them in.
+// Names of files: UTF-8 in Tyto, converted to the encoding of the system.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A shared library that is loaded when it is first needed: a process that never needs it has none of its pages.
+// A shared library that is loaded at its first use: a process that never uses it has none of its pages.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the sources for Windows in this folder share; nothing else includes it.
+// Declarations that the sources for Windows in this folder share; nothing else includes it.
 #pragma once
 
 #define WIN32_LEAN_AND_MEAN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From an element type known at run time to the C++ type of such elements.
+// Dispatches from an element type known at run time to the C++ type of such elements.
 #pragma once
 
 #include <complex>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers that floating element types hold, from the widths of their mantissas and exponents.
+// Limits of floating-point element types, computed from the widths of their mantissas and exponents.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One way to hash: a value mixed into the hash of those before it, and bytes as every process hashes them.
+// Hashing: mixes a value into the hash of those before it, and hashes bytes alike in every process.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers in memory against limits.
+// Checks the elements of arrays against limits.
 #include "core/value/limits.hpp"
 
 #include <type_traits>

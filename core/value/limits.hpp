@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What draws of random numbers ask of a parameter: the table for options, for distributions and for devices. What pairs
-// of bounds ask of the elements' type stands where they are drawn.
+// Limits of the parameters of random draws: one table for options, distributions and devices. Conditions on pairs of
+// bounds are checked where they are drawn.
 #pragma once
 
 #include <cmath>

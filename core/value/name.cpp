@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of tensors: counted, and outliving the tensor for those who ask whether it is still there.
+// Reference-counted names of tensors, which outlive the tensor and tell whether it still exists.
 #include "tyto/name.hpp"
 
 namespace tyto TYTO_API {

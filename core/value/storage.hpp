@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that tensors live in: a counted buffer of one device, and a tensor's place in it.
+// Memory of tensors: a reference-counted buffer of one device, and the part of it that a tensor occupies.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts of a message, printed one after the other.
+// Prints the parts of a message one after the other.
 #include "core/value/text.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a tensor lies in its storage: a value type of shape, strides and offset with pure functions on it.
+// View: the shape, strides and offset of a tensor in its storage, a value type with pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory, and the way from steps through launch plans to compiled kernels.
+// Manages memory of an OpenCL device, and makes compiled kernels of steps through launch plans.
 #include "devices/opencl/opencl_device.hpp"
 
 #include <algorithm>

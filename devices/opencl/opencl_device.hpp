@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One OpenCL device behind the device interface.
+// An OpenCL device as core::Device.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What Tyto asks of an MPI, as a table of C functions: a small library for each MPI fills it, and is loaded when a
-// program starts its group.
+// The functions of MPI that Tyto uses, as a table: a small library for each MPI fills it, and is loaded when a program
+// starts its group.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attributes of the engine as those that users see: each field of a struct under its name.
+// Converts operators' attributes to those of the public interface: each field of a struct by its name.
 #pragma once
 
 #include "core/graph/attributes.hpp"

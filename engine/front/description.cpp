@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Descriptions of tensors: views not computed yet are followed to contents that are there.
+// Describes tensors: pending views are followed to the contents that they show.
 #include "tyto/description.hpp"
 
 #include <exception>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Other builders in the place of those that compute at once, as tests have that draw rounding errors.
+// Substitutes the builder of eager mode, for tests that draw rounding errors.
 #pragma once
 
 #include "core/graph/builder.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every pair of element types through one number that holds all elements of the first: i64, u64, double, or two of
-// them.
+// Converts between every pair of element types through a number that holds all elements of the first: i64, u64, double,
+// or two of them.
 #include "engine/front/element_conversion.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements read on the host as another type: only where it holds them.
+// Converts elements on the host to another type, and throws where it does not hold them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements of eager tensors read on the host, by functions that no operator computes.
+// Reads elements of eager tensors on the host, for functions that no operator computes.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading nested braces; see the header.
+// Flattens nested braces.
 #include "engine/front/literal.hpp"
 
 #include <algorithm>

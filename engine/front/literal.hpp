@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers written in nested braces, as a dense tensor holds them.
+// Nested braces of numbers, flattened to a dense tensor.
 #pragma once
 
 #include <cstddef>

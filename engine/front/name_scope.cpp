@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names given by the user to what is recorded in a stretch of code.
+// NameScope: labels what is recorded in a stretch of code.
 #include "core/graph/label.hpp"
 #include "tyto/graph.hpp"
 

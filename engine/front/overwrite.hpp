@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Eager `x(i) = v`: the part written into x's memory when nobody else can see it.
+// Eager `x(i) = v` in place: writes the part into x's memory when nobody else can see it.
 #pragma once
 
 #include <span>

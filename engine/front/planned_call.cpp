@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans of functions made of operators, thread by thread: an executable for each function, numbers and operand types,
-// made once the calls have worked through as many elements as pay for it.
+// Caches plans of functions made of operators, thread by thread: an executable for each function, numbers and operand
+// types, compiled once the calls have processed enough elements to pay for it.
 #include "core/graph/planned_call.hpp"
 
 #include <algorithm>

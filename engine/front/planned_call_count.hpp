@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How often functions made of operators went by their plans, for tests.
+// Counts the plans of functions made of operators and their runs, for tests.
 #pragma once
 
 #include <cstdint>

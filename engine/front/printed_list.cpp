@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Printed lists of tensors, such as gradients: what is not computed yet is evaluated as one graph.
+// Prints lists of tensors, such as gradients: pending ones are evaluated as one graph.
 #include <algorithm>
 #include <iterator>
 #include <ostream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Replays a recorded function on many examples: a rule for each family of operators puts the examples' axis first; what
-// has no rule is applied to one example after the other.
+// Replays a recorded function on a batch of examples: a rule for each family of operators puts the examples' axis
+// first; operators without a rule are applied to one example after the other.
 #include "tyto/vmap.hpp"
 
 #include <algorithm>

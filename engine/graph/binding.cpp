@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// States around a run. A state is written in place when nobody else holds its contents; else on a copy of its own.
+// Binds states before a run and updates them after it: in place when nobody else holds their contents, else on a copy.
 #include "engine/graph/binding.hpp"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Getting contents: eager application of one operator, and evaluation of what lazy values still need.
+// Evaluates values: one operator at once in eager mode, and what lazy values depend on.
 #pragma once
 
 #include <span>

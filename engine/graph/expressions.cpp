@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recorded nodes are visited oldest first and emitted again: with other operands, or as the passes leave them.
+// Re-emits recorded nodes, oldest first: with other operands, or as the passes leave them.
 #include "tyto/expressions.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// States stand for themselves while a function is traced; `w = w - g`, which would train nothing, is refused.
+// Collects states while a function is traced; `w = w - g`, which would train nothing, is refused.
 #include "engine/graph/function_scope.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// While a compiled function is traced: the states that it reads or assigns to, and names from outside that it rebinds.
+// Scope of tracing a compiled function: states that it reads or assigns to, and names from outside that it rebinds.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which part to run, what it is given and what it leaves behind; docs/memory.md tells why this is exact.
+// Chooses the part to run, its inputs and the values that are kept; docs/memory.md explains why this is exact.
 #include "engine/graph/incremental.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Regions are recorded like compiled functions, from parameters to results; states stand for themselves outside.
+// Records regions like compiled functions, from parameters to results; states read inside of them stand for themselves.
 #include "engine/graph/region_scope.hpp"
 
 #include "core/graph/builder.hpp"

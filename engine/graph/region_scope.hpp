@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// While the body of a loop or an arm of a branch is recorded: its parameters, and the states that it reads or assigns
-// to.
+// The scope of recording the body of a loop or an arm of a branch: its parameters, and the states that it reads or
+// assigns to.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pools of sessions. A caller that finds no group of calls to join opens one, waits for a session and runs it for all:
-// there are no threads beside the callers'.
+// Session pools: a caller that finds no group of calls to join opens one, waits for a session and runs it for all.
+// There are no threads besides the callers'.
 #include "tyto/sessions.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks and preparations before sessions run at the same time.
+// Checks graphs and evaluates states before sessions run at the same time.
 #include "engine/graph/sharing.hpp"
 
 #include "core/graph/symbol.hpp"

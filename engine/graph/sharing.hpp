@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What sessions that run at the same time ask of each other: one call a session, states that nobody writes.
+// Checks for sessions that run at the same time: one call a session, and no state that a run writes.
 #pragma once
 
 #include <atomic>

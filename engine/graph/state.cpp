@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Placeholders, persistent tensors and variables: made, read by version, assigned.
+// Creates placeholders, persistent tensors and variables, reads their versions, and assigns to them.
 #include <utility>
 
 #include "core/device/device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From recorded values to a flat graph: what the values depend on, back to what is known or given.
+// Traces recorded values to a flat graph: what they depend on, back to contents that are known or given.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of a build, device by device.
+// Lists the parts of a build, device by device.
 #include "tyto/build_info.hpp"
 
 #include "devices/cpu/device/built_in.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run without numbers: each value is a number of its own, and memory says which bytes of which value lie where.
-// What is read is held against the graph, which says what is meant. Lifetimes, orders and what made the plan are not
-// looked at.
+// Runs a plan symbolically: each value is a number, and memory holds which bytes of which value lie where. What a step
+// reads is compared with the graph. Lifetimes, orders and what made the plan are not consulted.
 #include "engine/prepare/contents_check.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The judge of what plans do to values: every step must find the values that it is meant to read.
+// Checks a plan by the contents of memory: every step must find the values that it is meant to read.
 #pragma once
 
 #include <string>

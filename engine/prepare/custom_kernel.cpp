@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calling user functions: operands by pointer, errors named after the function.
+// Calls user functions with their operands by pointer, and names them in errors.
 #include "engine/prepare/custom_kernel.hpp"
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks the device about types; regions and users' operators are no matter of its kernel table.
+// Asks the device about element types; regions and users' operators are not in its kernel table.
 #include "engine/prepare/device_support.hpp"
 
 #include <algorithm>

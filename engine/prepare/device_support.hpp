@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which nodes a device runs itself.
+// Decides which nodes a device runs itself.
 #pragma once
 
 #include "core/device/device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From nodes to steps; see the header. One forward pass, with counts of consumers still to come.
+// Makes steps of nodes in one forward pass, with counts of consumers still to come.
 #include "engine/prepare/executable_builder.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Concat-like nodes (concat, padding with a constant, set_slice): which parts are computed in place.
+// Decides which parts of concat-like nodes (concat, padding with a constant, set_slice) are computed in place.
 #include "core/graph/op_ids.hpp"
 #include "engine/prepare/executable_builder.hpp"
 

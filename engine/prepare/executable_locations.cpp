@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where results lie: in an output's own buffer, in place of a state or of an input at its last use, in their part of a
+// Locates results: in an output's own buffer, in place of a state or of an input at its last use, in their part of a
 // whole, or in a new storage.
 #include "engine/prepare/executable_builder.hpp"
 #include "optimiser/storage/storages.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The last step of building: every storage gets its place in an arena.
+// The last step of building: gives every storage its offset in an arena.
 #include <algorithm>
 #include <iterator>
 #include <optional>

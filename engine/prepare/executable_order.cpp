@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In which order the steps are made: as the graph's storages ask for, and once more where the workspace of kernels
+// Orders the steps by the sizes of the graph's storages, and once more with the workspace of kernels where that
 // matters.
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which steps run at the same time, and what that means for the memory that they use.
+// Chooses sections of steps that run at the same time, and keeps what one of them uses for the whole section.
 #include <algorithm>
 #include <optional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structure is compared node by node; the plan goes through MemoryOrder, which is valid for any sizes.
+// Compares structure node by node; the plan goes through MemoryOrder, which is valid for any sizes.
 #include "engine/prepare/executable_sizes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One program at several sizes (a smaller last batch, sequences of other lengths): the second plan follows the first.
+// Plans one program at several sizes (a smaller last batch, other lengths): the second plan follows the first.
 #pragma once
 
 #include <memory>

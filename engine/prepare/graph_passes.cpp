@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the passes need from above: their switches, and constants computed.
+// Runs the passes with their switches and on regions, and computes constants for them.
 #include "engine/prepare/graph_passes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lowerings are recorded on placeholders, node by node, and copied into the graph in the operator's place.
+// Records lowerings on placeholders, node by node, and copies them into the graph in the operator's place.
 #include "engine/prepare/lowering.hpp"
 
 #include <unordered_map>

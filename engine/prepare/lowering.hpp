@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that a device has no kernel for, or a file format no name, made of operators that it has.
+// Replaces operators that a device has no kernel for, or a file format no name, by operators that it has.
 #pragma once
 
 #include <functional>

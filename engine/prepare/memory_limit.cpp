@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keeping within a memory limit: the graph is rewritten with recomputation until the finished plan fits.
+// Fits a plan into a memory limit: the graph is rewritten with recomputation until the finished plan fits.
 #include <algorithm>
 #include <optional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Packed weights of states and constants as inputs of the graph, so that all who read them read the same.
+// Makes packed weights of states and constants inputs of the graph, so that all their consumers share one packed copy.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>

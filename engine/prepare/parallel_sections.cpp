@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From each step on, branches are grown over the steps that follow; the stretch that saves most is a section.
+// Grows branches over the steps that follow each step; the run of steps that saves most becomes a section.
 #include "engine/prepare/parallel_sections.hpp"
 
 #include <algorithm>

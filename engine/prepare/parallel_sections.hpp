@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps of an order that may run at the same time: runs of it that fall into branches without anything between them.
+// Finds steps of an order that may run at the same time: runs of steps that fall into independent branches.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Read off an executable and the kernels of its regions.
+// Lists the steps and storages of an executable and of the kernels of its regions.
 #include "engine/prepare/planned_program.hpp"
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A plan as plain data: what steps read and write where, in regions, too. The checker of contents takes it, and tests
+// A plan as plain data: what steps read and write where, regions included. The checker of contents takes it, and tests
 // plant faults in it.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pass over the uses of each storage; a region's layout says when it needs its operands and results.
+// Visits the uses of each storage; a region's layout says when it needs its operands and results.
 #include "engine/prepare/storage_lifetimes.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When the contents of a program's storages are needed: lifetimes with holes, where regions need them for a part of the
-// time.
+// Lifetimes of a program's storages, with holes where regions need their contents for a part of the time only: the
+// steps between may use the memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moving whole arrays.
+// Copies whole arrays.
 #include "engine/run/arrays.hpp"
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which devices there are, and which one new work goes to.
+// Lists the devices, and chooses the one that new work runs on.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The environment says what all threads are watched for, a compiled function's options what its calls are.
+// Checks results in eager mode, as the environment asks for all threads and options of compiled functions for theirs.
 #include "engine/run/eager_watch.hpp"
 
 #include <vector>

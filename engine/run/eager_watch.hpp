@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operators in eager mode are watched for beside computing: one byte a thread, which is zero where it is nothing.
+// Checks of eager operators that are switched on: one byte a thread, zero where there are none.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that eager mode prepared lately, thread by thread: the same operator on the same layouts needs no second one.
+// Caches the kernels that eager mode prepared last, thread by thread: the same operator on the same layouts reuses one.
 #pragma once
 
 #include <cstdint>

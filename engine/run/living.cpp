@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A list of weak references: what is freed drops out when the list is read or has doubled.
+// Keeps a list of weak references to buffers; freed ones are removed when the list is read or has doubled.
 #include "engine/run/living.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tensors that are alive, where TYTO_TRACE=1 has them noted: what made each, and where.
+// Records the tensors that are alive where TYTO_TRACE=1 is set: what made each, and where.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers are told by their bits: every floating-point format has an exponent of ones for both kinds.
+// Detects NaN and infinities by their bits: every floating-point format has an exponent of ones for both.
 #include "engine/run/number_check.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results looked at for NaN and infinities, so that an error names the operator that made the first one.
+// Checks results for NaN and infinities, so that an error names the operator that made the first one.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Packing when a state has changed, one layout in memory for all who ask for it, and plain contents let go of.
+// Packs weights when their state has changed, once for all who read that layout, and releases plain contents.
 #include "engine/run/packed_weights.hpp"
 
 #include <algorithm>

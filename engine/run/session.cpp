@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running an executable: addresses resolved once, only those of inputs and outputs looked up anew each run.
+// Runs an executable: addresses are resolved once, only those of inputs and outputs anew each run.
 #include "engine/run/session.hpp"
 
 #include <algorithm>

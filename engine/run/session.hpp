@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What changes while an executable runs: its arenas, what is bound to its inputs, the buffers of its outputs.
+// Session: what changes while an executable runs: its arenas, what is bound to its inputs, the buffers of its outputs.
 #pragma once
 
 #include <map>

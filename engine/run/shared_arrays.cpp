@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays are looked up by their bytes. What they were computed from is no key: it may be written or freed meanwhile.
+// Finds arrays by their bytes. What they were computed from is no key: it may be written or freed meanwhile.
 #include "engine/run/shared_arrays.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers through the packing, and elements back by them.
+// Packs the numbers of all elements, and finds by them where each element of the packed layout belongs.
 #include "engine/run/unpacking.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights back from their packed layout, for states whose plain contents were let go of.
+// Restores weights from their packed layout, for states whose plain contents were released.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs beside a reference session: the same steps where every tensor has memory of its own, which is NaN before and
-// after its lifetime.
+// Compares runs with a reference session: the same steps where every tensor has memory of its own, which is NaN before
+// and after its lifetime.
 #include "engine/run/verification.hpp"
 
 #include <algorithm>

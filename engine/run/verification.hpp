@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether runs are compared with runs of the same graph in which no two tensors share memory.
+// Switches the comparison of runs with runs of the same graph in which no two tensors share memory.
 #pragma once
 
 #include "engine/run/executable.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A graph as mathematics: what each output and each state's next value is, in text or LaTeX.
+// Prints a graph as mathematics, in text or LaTeX: what each output and each state's next value is.
 #pragma once
 
 #include <string>

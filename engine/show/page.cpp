@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The data of the page, as one JSON object put into its source.
+// Writes the data of the page as one JSON object into its source.
 #include "engine/show/page.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page that shows a graph: what it needs is in itself, its data stands where DATA is written.
+// The HTML of the page that shows a graph, self-contained; its data replaces DATA.
 #include "engine/show/page.hpp"
 
 namespace tyto::run {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a profile counts, and how it is printed and exported.
+// Counts, prints and exports profiles.
 #include "engine/show/profile.hpp"
 
 #include <algorithm>

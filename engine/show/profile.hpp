@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From times of steps to a profile with what each step moved and computed.
+// Makes a profile of the times of steps, with what each step moved and computed.
 #pragma once
 
 #include <span>

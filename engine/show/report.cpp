@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reports and pictures of executables.
+// Writes reports and pictures of executables.
 #include "engine/show/report.hpp"
 
 #include <algorithm>

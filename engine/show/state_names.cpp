@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Paths of states, from the labels of the nodes that read them.
+// Names states by the labels of the nodes that read them.
 #include "engine/show/state_names.hpp"
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What pictures, pages and formulas call states.
+// Names of states for pictures, pages and formulas.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The work on one matrix, or a few of them, that Eigen does: column-major matrices in, column-major matrices out.
+// Kernels by Eigen on one matrix, or a few of them: column-major matrices in, column-major matrices out.
 #pragma once
 
 #include <complex>

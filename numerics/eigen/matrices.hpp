@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the kernels share: Eigen's matrices over the memory that they are given, and Schur forms.
+// Shared by the kernels: Eigen's matrices over the memory that they are given, and Schur forms.
 #pragma once
 
 #include <Eigen/Dense>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element types of ONNX (TensorProto.DataType) and what they are here.
+// Maps element types of ONNX (TensorProto.DataType) to those of tensors.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counting against the limits of a model, with sums that stop at the largest number.
+// Counts against the limits of a model, with sums that saturate at the largest number.
 #include "onnx/file/limits.hpp"
 
 #include "core/value/text.hpp"

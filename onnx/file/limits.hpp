@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model of a stranger may take: bytes, and iterations of its loops.
+// Limits for untrusted models: bytes, and iterations of loops.
 #pragma once
 
 #include <cstddef>

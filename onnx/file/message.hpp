@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names in messages, and the one way to refuse a file.
+// Quotes names in messages; files are refused by io::refuse.
 #pragma once
 
 #include <string>

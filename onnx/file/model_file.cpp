@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// onnx.proto, field by field. Numbers of fields are those of the schema; fields that are not listed are skipped.
+// Reads onnx.proto field by field. Numbers of fields are those of the schema; fields that are not listed are skipped.
 #include "onnx/file/model_file.hpp"
 
 #include <type_traits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an ONNX file says, as plain structs: messages of onnx.proto with the fields that matter here. Text and weights
-// point into the file's bytes, which must outlive them.
+// Messages of onnx.proto as plain structs, with the fields that are used here. Text and weights point into the file's
+// bytes, which must outlive them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order in which nodes of a graph can run: each behind the nodes whose results it reads.
+// Sorts the nodes of a graph topologically: each behind the nodes whose results it reads.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention, and how positions and caches come into it.
+// Attention, with positions and caches of keys and values.
 #include <cmath>
 
 #include "onnx/file/element_types.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operators of attention share, those of the standard and those of ONNX Runtime.
+// Parts of attention that the operators of the standard and of ONNX Runtime share.
 #pragma once
 
 #include <limits>

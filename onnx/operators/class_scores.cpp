@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transforms of scores as ONNX Runtime computes them, and what else the models of ai.onnx.ml share.
+// Transforms scores as ONNX Runtime does, and reads features and labels for the models of ai.onnx.ml.
 #include "onnx/operators/class_scores.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// If: a branch of the graph, or the one arm that is taken where that is known beforehand.
+// If: a branch of the graph, or the one arm that is taken where the condition is known beforehand.
 #include "onnx/program/operators.hpp"
 #include "onnx/program/regions.hpp"
 

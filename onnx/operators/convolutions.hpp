@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A convolution with the attributes of a node: Conv itself, and those that quantise or fuse around it.
+// Convolution with the attributes of a node, for Conv itself and operators that quantise or fuse around it.
 #pragma once
 
 #include "onnx/program/operator_call.hpp"

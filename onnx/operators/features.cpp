@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Features made ready for models, and probabilities by class: what ai.onnx.ml has beside models.
+// Preprocessing of features, and probabilities by class: the operators of ai.onnx.ml beside models.
 #include <algorithm>
 #include <cmath>
 #include <limits>

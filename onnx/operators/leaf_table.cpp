@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Laying out what leaves add.
+// Builds the tables of what leaves add.
 #include "onnx/operators/leaf_table.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loop and Scan: loops of the graph where shapes are known before they run, else computed at their place.
+// Loop and Scan: loops of the graph where shapes are known before they run, else run where their data is known.
 #include <algorithm>
 
 #include "onnx/program/operators.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of ONNX Runtime's own domain on numbers of 8 bits and fewer: computed on what the integers stand for, then
-// rounded again.
+// Operators of ONNX Runtime's own domain on numbers of 8 bits and fewer: dequantised, computed in floating point, and
+// rounded to integers again.
 #include <bit>
 
 #include "onnx/operators/quantisation.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Normalising, for the operators that do it alone and for those that have it fused in.
+// Normalisation for operators that do it alone and for those that have it fused in.
 #pragma once
 
 #include "onnx/program/operator_call.hpp"

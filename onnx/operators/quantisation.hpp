@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as small integers with a scale and a zero point: how they become that, and back.
+// Quantises numbers to small integers with a scale and a zero point, and back.
 #pragma once
 
 #include "onnx/program/operator_call.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Resizing through Tyto's own operators where they say the same, and through a matrix of weights along each axis else.
+// Resizes by Tyto's own operators where they agree with ONNX, and by a matrix of weights along each axis elsewhere.
 #include "onnx/operators/resizing.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Resizing as ONNX defines it: where each element of the result is read, and how its neighbours count.
+// Resizing as ONNX defines it: coordinates of each element of the result, and the weights of its neighbours.
 #pragma once
 
 #include <optional>

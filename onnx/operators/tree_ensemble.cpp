@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading trees out of attributes, whatever these say.
+// Reads trees from attributes, and checks them: these may say anything.
 #include "onnx/operators/tree_ensemble.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers of windows, padding rules resolved.
+// Resolves padding rules and defaults of windows to numbers.
 #include "onnx/operators/windows.hpp"
 
 #include <algorithm>

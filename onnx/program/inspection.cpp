@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes and values by the names that the file gives them.
+// Finds nodes and values by the names that the file gives them.
 #include "onnx/program/inspection.hpp"
 
 #include <algorithm>

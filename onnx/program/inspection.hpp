@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looking into a model: its nodes, the types and shapes of what they give, and values inside of it as outputs.
+// Inspects a model: lists its nodes with types and shapes of their results, and makes inner values outputs.
 #pragma once
 
 #include <string>

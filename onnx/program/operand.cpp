@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Taking operands apart into tensors, and putting them together again.
+// Splits operands into tensors, and assembles them again.
 #include "onnx/program/operand.hpp"
 
 #include <algorithm>

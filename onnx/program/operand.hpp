@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A value on its way through a model: a tensor, a sequence of tensors, or the nothing that an optional may hold.
+// Operand: a value of a model: a tensor, a sequence of tensors, or the nothing that an optional may hold.
 #pragma once
 
 #include <cstdint>

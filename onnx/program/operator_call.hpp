@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One application of an ONNX operator: what the functions that carry operators out are given.
+// OperatorCall: one application of an ONNX operator, with its inputs and attributes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ONNX operators that can be read: one row an operator and version, in tables by family.
+// Tables of the ONNX operators that can be read: one row an operator and version, by family.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making programs of graphs and functions, and folding what is known.
+// Builds programs of graphs and functions, and folds constants.
 #include "onnx/program/program.hpp"
 
 #include <algorithm>

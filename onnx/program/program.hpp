@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A graph of a model made ready to be evaluated: names become numbers, operators rows of the table, and each value is
-// let go of after its last use.
+// Program: a graph of a model prepared for evaluation: names become numbers, operators rows of the table, and each
+// value is released after its last use.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps that see elements as operators on the host.
+// Records steps that must see elements as operators that run on the host.
 #include "onnx/program/recording.hpp"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A whole program in one graph, although shapes in it depend on elements: recorded for the shapes that certain values
-// make.
+// Records a whole program as one graph although shapes in it depend on elements: for the shapes that certain values
+// give.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operators whose bodies are graphs share: models that a recorded graph cannot hold.
+// Falls back to step-by-step evaluation for bodies that a recorded graph cannot hold.
 #pragma once
 
 #include "onnx/program/operator_call.hpp"

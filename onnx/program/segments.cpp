@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cutting a program where a shape depends on elements, found out by recording it.
+// Cuts a program where a shape depends on elements, which recording it finds out.
 #include "onnx/program/segments.hpp"
 
 namespace tyto::onnx {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program run in lazy mode: segments that are compiled and planned, and between them the steps that must see
+// Runs a program in lazy mode: segments that are compiled and planned, and between them the steps that must see
 // elements.
 #pragma once
 

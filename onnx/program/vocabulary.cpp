@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words and their numbers.
+// Numbers words, and finds them by their numbers.
 #include "onnx/program/vocabulary.hpp"
 
 #include "core/value/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of a model's texts, each with a number that stands for it in tensors.
+// The vocabulary of a model's texts: tensors hold a number for each word.
 #pragma once
 
 #include <cstdint>

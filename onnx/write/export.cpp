@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes, constants and ends of a written graph, and the parts that every operator needs.
+// Writes nodes, constants, inputs and outputs of a graph, and the parts that every operator needs.
 #include "onnx/write/export.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic that ONNX has in other words: exact for every element that ours is exact for, infinities and zeros
-// included.
+// Exports arithmetic that ONNX composes differently: exact for every element that ours is exact for, infinities and
+// zeros included.
 #include <limits>
 #include <numbers>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of bits, exponents and divisors in ONNX's words, exact for every element: it has neither bits of
-// floating-point numbers nor common divisors.
+// Exports functions of bits, exponents and divisors, exact for every element: ONNX has neither bits of floating-point
+// numbers nor common divisors.
 #include <cmath>
 #include <cstddef>
 #include <limits>

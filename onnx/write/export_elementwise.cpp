@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators in ONNX's words: most by name, the rest as short compositions.
+// Exports element-wise operators to ONNX: most by name, the rest as short compositions.
 #include <numbers>
 
 #include "onnx/write/export.hpp"

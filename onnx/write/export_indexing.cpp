@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements picked, replaced, sorted and counted, in ONNX's words.
+// Exports operators that pick, replace, sort and count elements to ONNX.
 #include <limits>
 
 #include "onnx/write/export.hpp"

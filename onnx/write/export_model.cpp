@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The model message around the nodes: names of inputs and outputs, and a length that is left open.
+// Writes the model message around the nodes: names of inputs and outputs, and a symbolic length.
 #include <algorithm>
 #include <set>
 

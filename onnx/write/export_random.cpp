@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random numbers: those that a key settles are written as they are, the others are drawn by ONNX anew in each run.
+// Exports random numbers: those that a key settles as constants; the others are drawn by ONNX anew in each run.
 #include "onnx/file/element_types.hpp"
 #include "onnx/write/export.hpp"
 

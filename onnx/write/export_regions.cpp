@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Branches and loops in ONNX's words: If and Loop, whose graphs read what they capture from the graph around them.
+// Exports branches and loops as If and Loop, whose graphs read what they capture from the graph around them.
 #include <algorithm>
 
 #include "onnx/write/export.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structured operators in ONNX's words: creation, views, reductions, scans, joining, products.
+// Exports structured operators to ONNX: creation, views, reductions, scans, joining, products.
 #include "onnx/write/export.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/indexing.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions, pools, resizing and their gradients in ONNX's words, channels first, as ONNX has them, between
-// transposes that meet those of their neighbours.
+// Exports convolutions, pools, resizing and their gradients to ONNX, channels first, as ONNX has them, between
+// transposes that cancel with those of their neighbours.
 #include <utility>
 
 #include "onnx/write/export.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts of models of several lengths, compared: equal, linear in the length, or refused.
+// Compares models that were written for several lengths: parts that are equal, linear in the length, or refused.
 #include "onnx/write/open_axis.hpp"
 
 #include <algorithm>

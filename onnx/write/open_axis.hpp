@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A length that a written model leaves open, found by writing graphs of several lengths: what differs between them and
-// is linear in the length is computed in the model.
+// Finds the symbolic length of a written model by writing graphs of several lengths: what differs between them and is
+// linear in the length is computed in the model.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Protobuf's wire format, written: fields one after the other, messages as bytes within messages.
+// Writes Protobuf's wire format: fields one after the other, messages as bytes within messages.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs written as ONNX files.
+// Writes graphs as ONNX files.
 #include "io/atomic_file.hpp"
 #include "onnx/write/export.hpp"
 #include "tyto/onnx.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Goes from what is asked for back to what is given; every traversal is iterative and visits a node once.
+// Traverses from what is asked for back to what is given, without recursion, and visits each node once.
 #include "optimiser/incremental/partial_graph.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of a graph that a change of some of its inputs reaches, as a graph of its own.
+// Extracts the part of a graph that depends on changed inputs, as a graph of its own.
 #pragma once
 
 #include <cstdint>

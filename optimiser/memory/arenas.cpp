@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fill one arena with whatever fits below the limit, largest first, and leave the rest to the next.
+// Fills one arena with whatever fits below the limit, largest first, and leaves the rest to the next.
 #include "optimiser/memory/arenas.hpp"
 #include "core/value/text.hpp"
 

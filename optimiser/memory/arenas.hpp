@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several arenas where a device limits the size of one.
+// Splits blocks over several arenas where a device limits the size of one.
 #pragma once
 
 #include "optimiser/memory/strategies.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// best: the ladder; each rung starts from the plan so far and ends as soon as the bound is met.
+// best: a ladder of strategies; each starts from the plan so far and ends as soon as the bound is met.
 #include <algorithm>
 #include <thread>
 #include <utility>

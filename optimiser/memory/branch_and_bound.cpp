@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The search behind `exact`: which block comes next, and where the problem falls apart. What follows from a choice is
-// partial_plan.hpp's; each inference is one short function with the reason why it is sound.
+// The search behind `exact`: chooses the next block, and splits the problem where it falls into independent parts.
+// partial_plan.hpp draws the consequences of a choice; each inference is one short function with the reason why it is
+// sound.
 #include "optimiser/memory/branch_and_bound.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ordered maps of disjoint ranges; a write cuts what lay there.
+// Stores contents as ordered maps of disjoint ranges; a write cuts those that it overlaps.
 #include "optimiser/memory/contents.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What lies in memory while a plan runs: of each byte which value it belongs to, and which byte of that value it is.
-// Knows nothing of lifetimes or of how plans are made.
+// Symbolic contents of memory while a plan runs: for each byte which value it belongs to, and which byte of that value
+// it is. Independent of lifetimes and of how plans are made.
 #pragma once
 
 #include <cstddef>

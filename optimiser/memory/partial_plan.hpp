@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A plan in the making: which blocks are placed, where the others can still start, and how to take a step back.
+// The state of a search: which blocks are placed, where the others can still start, and how to undo a step.
 #pragma once
 
 #include <algorithm>

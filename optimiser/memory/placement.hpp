@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a strategy gives back, and the effort that it may spend on it.
+// The result of a strategy, and the effort that it may spend.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plan_memory: choose the strategy, give it its effort, hold its answer against the capacity, describe it.
+// plan_memory: chooses the strategy and its effort, checks its result against the capacity, and describes the plan.
 #include "optimiser/memory/plan.hpp"
 #include "core/value/text.hpp"
 

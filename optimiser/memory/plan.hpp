@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every plan goes through: the effort it is worth, from units to bytes, and the facts that a report needs.
+// Steps common to all plans: choosing the effort, converting units to bytes, and the figures of reports.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several searches for one capacity side by side: which order of preference is lucky cannot be known before.
+// Interleaves several searches for one capacity: which order of preference succeeds cannot be known before.
 #pragma once
 
 #include <memory>

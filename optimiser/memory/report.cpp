@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a plan looks: the summary on a stream, and the heap map as an SVG picture.
+// Prints a plan: the summary on a stream, and the heap map as an SVG picture.
 #include <algorithm>
 #include <cstdio>
 #include <ostream>

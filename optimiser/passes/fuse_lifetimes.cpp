@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a group does to the memory of others: it runs at one place, where its members stood at several.
+// Estimates what a fusion group does to the lifetimes of others: it runs at one position, its members ran at several.
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 

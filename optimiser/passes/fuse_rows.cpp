@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Groups that go on after a reduction: softmaxes, normalisations, losses.
+// Groups that continue after a reduction: softmaxes, normalisations, losses.
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/fuser.hpp"
 

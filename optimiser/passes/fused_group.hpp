@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A fused program in the making: ports of the graph become its values, numbers become constants.
+// Builds the program of a fused group: ports of the graph become its values, scalar constants its constants.
 #pragma once
 
 #include <array>

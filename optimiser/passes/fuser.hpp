@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How groups are found: the state that the parts of the pass share. Groups are grown in one traversal of the nodes,
+// Fuser, which finds fusion groups, and the state that its parts share. Groups are grown in one traversal of the nodes,
 // each joining those of its producers; what no group changes stays as it was, node by node.
 #pragma once
 

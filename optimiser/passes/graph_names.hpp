@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of graphs that passes speak in.
+// Names from core/graph that passes use unqualified.
 #pragma once
 
 #include "core/graph/graph.hpp"

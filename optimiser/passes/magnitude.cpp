@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How large and how small the elements of a constant are, by looking at all of them.
+// Finds the largest and the smallest absolute value of a constant's elements.
 #include "optimiser/passes/magnitude.hpp"
 
 #include <algorithm>

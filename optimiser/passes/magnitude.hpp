@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How large and how small the elements of a constant are.
+// Bounds of the absolute values of a constant's elements.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rounds of passes until nothing changes, with the account of what they did.
+// Runs rounds of passes until nothing changes, and records what they did.
 #include "optimiser/passes/optimise.hpp"
 
 #include <chrono>

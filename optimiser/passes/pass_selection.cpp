@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading the choice of passes.
+// Parses the choice of passes.
 #include "optimiser/passes/pass_selection.hpp"
 #include "core/value/text.hpp"
 

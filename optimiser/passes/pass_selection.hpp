@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which passes run: read from a text such as "-cse,+fast_math".
+// Chooses which passes run, from a text such as "-cse,+fast_math".
 #pragma once
 
 #include <string_view>

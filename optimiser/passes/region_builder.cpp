@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copying what is needed of a region.
+// Copies the needed part of a region.
 #include "optimiser/passes/region_builder.hpp"
 
 #include "core/graph/op_ids.hpp"

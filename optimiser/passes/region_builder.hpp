@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Regions made anew, with other inputs than before: what passes on loops and branches have in common.
+// Rebuilds regions with other inputs, for passes on loops and branches.
 #pragma once
 
 #include <cstdint>

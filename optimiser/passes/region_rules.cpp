@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What passes do to loops and branches, in words: these rewrites look into regions, which patterns of operators cannot.
+// Describes what passes do to loops and branches: they look into regions, which patterns of operators cannot.
 #include "optimiser/passes/families.hpp"
 
 namespace tyto::optimiser {

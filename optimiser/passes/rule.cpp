@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Matching and applying rules.
+// Matches and applies rules.
 #include "optimiser/passes/rule.hpp"
 
 #include <algorithm>

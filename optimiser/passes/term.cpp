@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading the words of a rule from left to right; see the header.
+// Parses patterns and replacements from left to right.
 #include "optimiser/passes/term.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words of a rule, read: a pattern or a replacement as a tree of terms.
+// Patterns and replacements of rules, parsed to trees of terms.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a rule looks along to move a view: operators that work element by element, as far as keeps a pass near linear.
+// Limits how far rules search to move a view: along element-wise operators, so that passes stay near linear.
 #pragma once
 
 #include "core/graph/op_ids.hpp"

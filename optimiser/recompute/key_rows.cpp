@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A body takes its key just before its rows, so that it stays as it is when the key becomes the first of them.
+// Inserts keys as the first row of a body: a body takes its key just before its rows, so that it stays as it is.
 #include "optimiser/recompute/key_rows.hpp"
 
 #include <map>

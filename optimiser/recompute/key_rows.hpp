@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys of random numbers as rows of a stack: loops that draw numbers then do not depend on where their rows begin.
+// Stacks the random keys of loops, so that loops that draw numbers do not depend on where their rows begin.
 #pragma once
 
 #include "core/graph/graph.hpp"

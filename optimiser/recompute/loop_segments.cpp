@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The graph is copied; in place of each of the two loops stands a loop over segments, with loops over their iterations
-// in its body, and a loop over the iterations after the segments.
+// Copies the graph, and replaces each of the two loops by a loop over segments, with loops over their iterations in its
+// body, and a loop over the iterations after the segments.
 #include "optimiser/recompute/loop_segments.hpp"
 
 #include <algorithm>

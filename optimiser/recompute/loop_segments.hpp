@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A loop and the loop of its gradient, run in segments: of what only the way back reads, one segment is there at a
-// time.
+// Runs a loop and the loop of its gradient in segments: of the stacks that only the gradient reads, one segment is
+// alive at a time.
 #pragma once
 
 #include <cstdint>

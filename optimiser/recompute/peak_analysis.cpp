@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one order keeps alive at its peak, and ways to keep less; see the header.
+// Analyses what one order keeps alive at its peak, and ways to keep less.
 #include "optimiser/recompute/peak_analysis.hpp"
 
 #include <algorithm>

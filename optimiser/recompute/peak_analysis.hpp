@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The peak of one graph in one order: what is alive across it, and the graph with some of that recomputed.
+// Analyses the peak of one graph in one order: what is alive across it, and the graph with some of that recomputed.
 #pragma once
 
 #include <string>

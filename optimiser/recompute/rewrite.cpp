@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copying a graph node by node, with second copies of what was forgotten.
+// Copies a graph node by node, with second copies of the nodes that are recomputed.
 #include "optimiser/recompute/rewrite.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A graph that forgets some values and computes them again where they are needed.
+// Rewrites a graph to recompute some values where they are needed instead of keeping them.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Local search at the peak; see the header. Every step either lowers the peak or the number of steps at it.
+// Local search at the peak: every step lowers either the peak or the number of steps at it.
 #include "optimiser/schedule/improve.hpp"
 
 #include <algorithm>

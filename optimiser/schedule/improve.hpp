@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making an order better piece by piece: exact windows round the peak and single tasks moved out of its way.
+// Improves an order locally: exact windows round the peak, and single tasks moved out of its way.
 #pragma once
 
 #include "optimiser/schedule/problem.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Greedy orders: of the tasks whose inputs are done, the one that is best for the bytes alive.
+// Greedy list scheduling: of the tasks whose inputs are done, the one that is best for the bytes alive.
 #include <algorithm>
 #include <queue>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a graph to tasks and back to nodes; see the header.
+// Converts a graph to tasks, and an order of tasks back to one of nodes.
 #include "optimiser/schedule/problem.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is to put in order: tasks that run kernels, the storages they make and read, and what each order costs.
+// The scheduling problem: tasks that run kernels, the storages they make and read, and the cost of an order.
 #pragma once
 
 #include <cstdint>

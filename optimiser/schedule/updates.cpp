@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Updates as wholes: a state's new value, with all that is computed for nothing else, in one go as soon as it can.
+// Schedules each update of a state, with all that is computed for nothing else, in one go as soon as it can run.
 #include <vector>
 
 #include "optimiser/schedule/orders.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chains are followed from what is computed to the carries that only pass it on; what is left over are cycles.
+// Follows chains from computed values to the carries that only pass them on; the rest are cycles.
 #include "optimiser/storage/carries.hpp"
 
 #include <unordered_map>

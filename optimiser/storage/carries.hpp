@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a loop's carries lie from iteration to iteration: chains of values that only change their names.
+// Chains of carries: values of a loop that move from one carry to the next without being changed.
 #pragma once
 
 #include <cstdint>

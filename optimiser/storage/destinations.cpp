@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From consumers to producers: a whole offers views of its storage to its parts, a part that is a whole itself passes
-// them on.
+// Goes from consumers to producers: a whole offers views of its storage to its parts; a part that is a whole itself
+// passes them on.
 #include "optimiser/storage/destinations.hpp"
 
 #include <algorithm>

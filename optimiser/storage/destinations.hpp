@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which tensors are computed straight into their place in a larger one, so that joining them moves nothing.
+// Destinations: tensors that are computed straight into their part of a larger one, so that joining moves nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When the memory of a graph's tensors is needed, in one order of the nodes and before a device is asked.
+// Lifetimes of the memory of a graph's tensors, in one order of the nodes and before a device is asked.
 #pragma once
 
 #include <cstdint>

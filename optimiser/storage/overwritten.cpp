@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A binary tree over the elements; a change copies the nodes from the root to the range and leaves the others alone.
+// A persistent segment tree: a change copies the nodes from the root to the range and shares the others.
 #include "optimiser/storage/overwritten.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When the elements of a whole are overwritten while it grows together, for every one of its earlier forms.
+// Persistent maps of when the elements of a concat-like whole are overwritten, for every one of its earlier forms.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of a branch over operands that an arm passes on or no longer reads; of a loop, by its chains of carries.
+// Results of a branch in place of operands that an arm passes on or reads no more; of a loop, by its chains of carries.
 #include "optimiser/storage/region_results.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which operands of a loop or a branch its results may be computed over.
+// Decides which operands of a loop or a branch its results may be computed in place of.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One pass over the nodes; every port gets a storage and a place in it.
+// Assigns every port a storage and a view of it, in one pass over the nodes.
 #include "optimiser/storage/storages.hpp"
 
 #include "core/graph/op_ids.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which tensors of a graph share memory: views with what they look at, results with inputs or states that they may be
-// computed in place of. The schedule's cost model and the executable both use these rules.
+// Decides which tensors of a graph share memory: views with what they view, results with inputs or states that they may
+// be computed in place of. The schedule's cost model and the executable both use these rules.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From an element type known at run time to a C++ type: one call per type, chosen by a switch.
+// Dispatches from an element type known at run time to a C++ type: one call per type, chosen by a switch.
 #pragma once
 
 #include <cstdint>

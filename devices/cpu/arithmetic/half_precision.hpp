@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// f16 and bf16 arrays to f32 and back, for kernels that compute in f32.
+// Converts arrays of f16 and bf16 to f32 and back, for kernels that compute in f32.
 #pragma once
 
 #include <cstddef>

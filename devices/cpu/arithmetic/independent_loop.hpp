@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A promise to the compiler about the loop that follows: no element depends on an earlier one, since the output is an
+// TYTO_INDEPENDENT, a pragma for the loop that follows: no element depends on an earlier one, since the output is an
 // operand itself or apart from all of them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What elements are computed with, and conversions from and to the 16-bit storage formats.
+// The types that elements are computed in, and conversions from and to the 16-bit storage formats.
 #pragma once
 
 #include <tyto/dtype.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was decided when the library was compiled, beside what the processor has and the environment asks for.
+// Options of the build, compared with what the processor has and the environment asks for.
 #include "devices/cpu/device/built_in.hpp"
 
 #if defined(TYTO_HAVE_ONEDNN)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the CPU's kernels were built with, in words.
+// Describes the CPU kernels of this build: instruction sets, oneDNN, JIT.
 #pragma once
 
 #include <string>

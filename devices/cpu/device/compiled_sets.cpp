@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The choice among the loops of several instruction sets: the one file that knows which of them were compiled.
+// Chooses among the loops of several instruction sets: the one file that knows which of them were compiled.
 #include <optional>
 
 #include <tyto/dtype.hpp>

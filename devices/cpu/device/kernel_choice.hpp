@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the makers of heavy kernels may be told: which code to use, for which instruction set, on how many threads.
+// Options of heavy kernels: which implementation, for which instruction set, on how many threads.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A step's views and attributes as matrix layouts and window axes.
+// Converts the views and attributes of a step to matrix layouts and window axes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels of Fourier transforms: lines brought together along any axis, transformed, and put where they belong.
+// The kernels of Fourier transforms: gather lines along any axis, transform them, and scatter the results.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Factors, roots of unity and chirps.
+// Plans line transforms: factors, roots of unity and chirps.
 #include "devices/cpu/fft/line_transform.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What kernels of complex matrices share: elements lie side by side in memory, and apart while they are worked with.
+// Kernels of complex matrices: split interleaved elements into real and imaginary parts, and join them again.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When an element below the diagonal of a Hessenberg matrix counts as zero: one rule for the real and the complex QR
-// iteration; and how many steps these take.
+// Criteria by which subdiagonal elements of a Hessenberg matrix count as zero, the same for the real and the complex QR
+// iteration, and the largest number of steps of these.
 #pragma once
 
 #include <algorithm>

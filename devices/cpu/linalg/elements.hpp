@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Real and complex matrices by the same names, for kernels that do the same to either: real ones are worked with where
-// operands and results lie, complex ones in the workspace, with their parts apart.
+// Gives real and complex matrices the same names, for kernels that do the same to either: real ones are worked with
+// where operands and results lie, complex ones in the workspace, with their parts apart.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every factorisation works with: a matrix by strides, and the tools that a worker is given.
+// Strided matrices, and the kernel context that every factorisation works with.
 #pragma once
 
 #include <cstddef>

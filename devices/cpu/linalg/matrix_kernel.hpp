@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that do the same to each matrix of a stack: which threads take which, and the workspace that each has.
+// Kernels over stacks of matrices: distribute matrices over threads and give each thread its workspace.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products and triangular systems by register tiles: what factorisations do with the parts that they have not reached.
+// Products and triangular systems by register tiles, which factorisations update their trailing matrices with.
 #include <algorithm>
 #include <type_traits>
 

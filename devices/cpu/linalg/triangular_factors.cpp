@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LU with partial pivoting and Cholesky, by halves: all but narrow strips of the work is in products.
+// LU with partial pivoting and Cholesky, recursively by halves: all but narrow strips of the work is in products.
 #include <algorithm>
 #include <cmath>
 #include <limits>

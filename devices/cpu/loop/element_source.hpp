@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements that are computed when they are asked for, in place of a tensor in memory.
+// Elements that a loop computes on demand, in place of a tensor in memory.
 #pragma once
 
 #include <cstddef>

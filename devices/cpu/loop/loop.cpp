@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators, softmaxes and fused groups: which of the ways to run a loop is taken. Machine code or the
-// interpreter runs it each way.
+// Prepares kernels of element-wise operators, softmaxes and fused groups: chooses how the loop is run, by machine code
+// or the interpreter.
 #include <algorithm>
 #include <array>
 #include <numeric>

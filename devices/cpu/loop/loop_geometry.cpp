@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Orders and merges axes, and divides them among rows, their count and what is around them.
+// Orders and merges axes, and divides them into columns, rows and outer axes.
 #include "devices/cpu/loop/loop_geometry.hpp"
 
 #include <algorithm>

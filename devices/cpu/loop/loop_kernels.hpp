@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ways to run a loop: by machine code or the interpreter, over all elements, over rows, or stage by stage.
+// Kernels of loops by machine code or the interpreter: over all elements, over rows, or stage by stage.
 // range_program.cpp and loop.cpp choose among them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Follows a program and casts each value once to every type that it is read in.
+// Casts each value of a loop program once to every type that it is read in.
 #include "devices/cpu/loop/loop_types.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The types that the CPU computes loops in, and loop programs with each conversion between them written out.
+// The types that the CPU computes loops in, and loop programs with explicit casts between them.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The base address of an operand of a program that computes range after range.
+// The base address of an operand of a range program, which computes one range of rows after another.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a planned loop block by block: on each thread the runners of all stages are opened first, then rows go through.
+// Runs a planned loop block by block: each thread opens the runners of all stages, then passes its rows through them.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a loop with reductions over its last axes is run: its stages, what each computes and where values lie in between.
+// Plans a loop with reductions over its last axes: its stages, what each computes and where it stores values.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts bytes and operators.
+// Counts bytes and operators of a loop over rows.
 #include "devices/cpu/loop/row_work.hpp"
 
 #include <algorithm>

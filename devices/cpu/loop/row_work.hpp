@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a loop over rows reads, writes and computes for each element: by this its blocks are cut and its inputs
-// prefetched.
+// Estimates what a loop over rows reads, writes and computes for each element; the length of blocks and the prefetching
+// of inputs follow from it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The stages of a block are kernels of their own: programs over elements and over rows, and reductions.
+// Runs the stages of a block as kernels of their own: programs over elements and over rows, and reductions.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>

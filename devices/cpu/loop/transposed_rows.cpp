@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks go through the transposing loops of the tiles.
+// Copies blocks of transposed rows by the interpreter's transposing loops.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
 #include "devices/cpu/loop/interpreter/find_loop.hpp"

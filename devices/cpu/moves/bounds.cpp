@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Integers held to a range: all are compared before one is named.
+// Checks that integers lie in a range: compares all of them before it names one.
 #include <algorithm>
 #include <cstring>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What processes do together: results are combined in place.
+// Kernels of collective calls, which combine results in place.
 #include <cstring>
 #include <span>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Positions given by tensors of indices, as kernels that read and write there see them.
+// Iterates over positions given by tensors of indices, for kernels that gather and scatter.
 #pragma once
 
 #include <algorithm>

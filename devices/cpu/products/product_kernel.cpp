@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A product stores a part of its result, and the loop runs over it before it leaves the near caches. Where the plan has
+// Runs the loop over a product's result on each part of it before that leaves the near caches. Where the plan stores
 // the loop's result anywhere else than in the product's, the two run one after the other.
 #include "devices/cpu/products/product_kernel.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that run as one: a product, and the loop over its result that comes next.
+// Kernels of products that also run the loop over their result that comes next.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products and windows, prepared once and run many times without allocating: what an implementation provides, and what
-// whoever prepares one gets.
+// Routine: base of products, convolutions and pooling, prepared once and run many times without allocating; and
+// Prepared, through which kernels call one.
 #pragma once
 
 #include <cstddef>

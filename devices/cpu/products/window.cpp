@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks windows and lists which coordinates meet under them.
+// Checks windows, and lists which coordinates of input, kernel and output belong together.
 #include "devices/cpu/products/window.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of two elements minima and maxima keep, in reductions and scans.
+// Comparisons by which minima and maxima keep one of two elements, in reductions and scans.
 #pragma once
 
 #include <limits>

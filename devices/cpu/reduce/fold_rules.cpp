@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of each fold, for each element type.
+// Tables of folds by element type: how partial results begin, join and become elements.
 #include "devices/cpu/reduce/fold_rules.hpp"
 
 #include <algorithm>

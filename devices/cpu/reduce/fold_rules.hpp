@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What surrounds the inner loops of a reduction: how partial results begin, join, and become elements.
+// Rules of reductions around their inner loops: how partial results begin, join, and become elements.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory is read in order where the shape allows it: the nearest axis is a line, or kept elements are columns.
+// Chooses a traversal that reads memory in order: the nearest axis is a line, or kept elements are columns.
 #include "devices/cpu/reduce/fold_traversal.hpp"
 
 #include <algorithm>

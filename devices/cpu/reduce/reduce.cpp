@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions: the inner loops run through the elements in their order, shared out over threads by blocks and pieces.
+// Reductions: runs the inner loops over the elements in order, divided among threads by blocks and pieces.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions of elements that are not in memory.
+// Prepares reductions of elements that a loop computes instead of reading them from memory.
 #pragma once
 
 #include <memory>

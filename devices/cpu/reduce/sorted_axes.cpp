@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sorting and merging axes; see the header.
+// Sorts and merges the axes of a reduction.
 #include "devices/cpu/reduce/sorted_axes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// order_statistics, partition and argpartition: what of an order a few ranks tell, by selection instead of sorting.
+// order_statistics, partition and argpartition: elements of given ranks by selection instead of sorting.
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sort along an axis: values alone, which their keys give back.
+// sort along an axis: sorts keys alone, and converts them back to elements.
 #include <algorithm>
 
 #include "devices/cpu/sort/key_lines.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What of sorting each instruction set says in words of its own: parts of vectors, and a vector's keys put in two
-// places.
+// Intrinsics of each instruction set for sorting: loads and stores of parts of vectors, and the split of a vector's
+// keys into two arrays.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether helpers are awake.
+// Decides by the time since the last region whether helper threads still spin.
 #include "devices/cpu/system/awake_threads.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Judges by the clock whether the threads that help the calling one are awake, so that short steps are shared only
-// then.
+// Estimates whether a thread's helpers still spin or sleep, since waking them costs more than a short step saves.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The thread count that decides on a layout which outlives the kernel that asked for it.
+// The thread count by which a layout is chosen that outlives the kernel that asked for it.
 #pragma once
 
 namespace tyto::cpu {

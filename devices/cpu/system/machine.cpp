@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The shared cache and the time that moving takes.
+// Bounds the size of the shared cache, and models the time to move bytes.
 #include "devices/cpu/system/machine.hpp"
 
 #include "core/system/caches.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long OpenMP's idle threads spin when other programs want the processors (docs/performance/threads.md).
+// Limits how long OpenMP's idle threads spin while other programs want the processors (docs/performance/threads.md).
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The control registers: MXCSR of x86, FPCR of Arm.
+// Sets the control registers for subnormal numbers: MXCSR of x86, FPCR of Arm.
 #include "devices/cpu/system/subnormals.hpp"
 
 #if defined(__SSE2__)

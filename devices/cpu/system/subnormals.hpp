@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the processor takes subnormal numbers for zeros: the state of a thread, which the threads of a team share.
+// Flushes subnormal numbers to zero: a state of the processor for each thread, which the threads of a team share.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel that says where along an axis the first extreme stands.
+// Writes the kernel of argmin and argmax.
 #include "core/graph/op_ids.hpp"
 #include "devices/opencl/loops/reduction_kernel.hpp"
 #include "devices/opencl/text/fold_text.hpp"

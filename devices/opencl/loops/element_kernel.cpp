@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel of a loop over elements, of which each has an item, for any strides.
+// Writes the kernel of a loop over elements, a work-item each, for any strides.
 #include <algorithm>
 
 #include "core/value/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which operators are loops, and which of the kernels a loop becomes.
+// Lists the operators that are loops, and chooses the kernel of each.
 #include "devices/opencl/loops/named_loop.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops as kernels are made of them: an operator's own or a fused group's, with the name that errors show.
+// A loop with the name that errors show: an operator's own or a fused group's.
 #pragma once
 
 #include <optional>

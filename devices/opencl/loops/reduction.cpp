@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plans a reduction: which axes are traversed together, in how many parts, and the kernels of one or two stages.
+// Plans a reduction: which axes are traversed together, in how many parts, and by kernels of one or two stages.
 #include "devices/opencl/loops/reduction.hpp"
 
 #include <algorithm>

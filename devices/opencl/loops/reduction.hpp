@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sums, products, extremes and their places along axes.
+// Reductions on OpenCL: sums, products, extremes and their positions along axes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Texts of the reduction kernels: an item a result, or a work-group with a tree.
+// Writes the reduction kernels: a work-item a result, or a work-group with a tree.
 #include "devices/opencl/loops/reduction_kernel.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels that reductions are made of.
+// Writes the kernels of reductions.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Traversals of rows as text: a work-group a row, with a tree in local memory.
+// Writes kernels over rows: a work-group a row, with a reduction tree in local memory.
 #include <algorithm>
 #include <bit>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An item scans a line from its beginning to its end: the order of additions is that of the elements, on every device.
+// Scans each line by one work-item: the order of additions is that of the elements, on every device.
 #include "devices/opencl/families.hpp"
 
 #include <array>

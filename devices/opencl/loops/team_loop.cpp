@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each team goes on with the next piece of work that no other has.
+// Distributes pieces of work over a fixed number of work-groups, each of which takes every teams-th piece.
 #include "devices/opencl/loops/team_loop.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A loop over pieces of work, such as lines, each done by a team, all items of a work-group together.
+// A loop over pieces of work, such as lines, each done by all work-items of a work-group together (a team).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs of sixteen are put in order by an item each; then pairs of runs are merged, every element finding its place by a
-// binary search in the other run. All of it is the same for any number of items.
+// Sorts runs of sixteen keys by a work-item each; then pairs of runs are merged, every element finding its position by
+// a binary search in the other run. All of it is the same for any number of items.
 #include "devices/opencl/moves/ordering.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lines of keys put in order, with the positions they had: a stable merge sort in the workspace.
+// Stable merge sort of lines of keys with their positions, in the workspace.
 #pragma once
 
 #include <cstddef>

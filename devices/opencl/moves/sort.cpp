@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sorting along an axis: keys are put in order, and what is wanted of each line is read by their positions.
+// Sorting along an axis: sorts keys with their positions, and reads the elements asked for by position.
 #include "devices/opencl/families.hpp"
 
 #include <optional>

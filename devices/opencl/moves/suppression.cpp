@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Boxes are put in the order of their scores. Then one team goes through them: each that is left is kept, and all of
+// Non-maximum suppression: sorts boxes by score. Then one team goes through them: each that is left is kept, and all of
 // the team together strike out those behind it that overlap it too much.
 #include "devices/opencl/families.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text of products for GPUs: a work-group multiplies strips of a and b that it keeps in local memory.
+// Writes products for GPUs: a work-group multiplies strips of a and b that it keeps in local memory.
 #include <algorithm>
 
 #include "core/value/view.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Matrix products: which kernel multiplies, by type of device, element type and layout.
+// Matrix products: chooses the kernel by type of device, element type and layout.
 #pragma once
 
 #include <memory>

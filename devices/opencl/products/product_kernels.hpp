@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels that matrix products are made of.
+// Writes the kernels of matrix products.
 #pragma once
 
 #include "devices/opencl/products/matrix_product.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the texts of products have in common: operands, sizes, epilogues.
+// Text that all kernels of products share: operands, sizes, epilogues.
 #pragma once
 
 #include <optional>

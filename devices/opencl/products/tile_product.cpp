@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text of products for processors: packing and a register tile.
+// Writes products for processors: packing and a register tile.
 #include <algorithm>
 
 #include "devices/opencl/products/product_kernels.hpp"

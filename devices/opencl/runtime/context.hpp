@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one OpenCL device is and can do, with its context, queue and programs.
+// Context: properties and limits of one OpenCL device, with its context, queue and programs.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks every platform for its devices and opens them; what cannot be used is told with its reason.
+// Asks every platform for its devices and opens them; records the reason where one cannot be used.
 #include "devices/opencl/runtime/discovery.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets arguments and enqueues.
+// Sets the arguments of compiled kernels, and enqueues them.
 #include "devices/opencl/runtime/enqueued_kernel.hpp"
 
 #include "core/value/text.hpp"

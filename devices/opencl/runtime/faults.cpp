@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the note of a fault, and words it as the CPU's kernels do.
+// Reads a fault flag, and throws the error that the CPU's kernels throw.
 #include "devices/opencl/runtime/faults.hpp"
 
 #include <algorithm>

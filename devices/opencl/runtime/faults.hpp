@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Faults that only a running kernel sees, such as an index outside its axis: noted on the device, thrown on the host.
+// Device-side error flag for faults that only a running kernel sees, such as an index out of range; the host throws.
 #pragma once
 
 #include <atomic>

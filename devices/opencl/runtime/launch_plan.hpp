@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A launch plan: a step as source text and launch geometry, before anything is compiled.
+// LaunchPlan: a step as source text and launch geometry, before anything is compiled.
 #pragma once
 
 #include <array>

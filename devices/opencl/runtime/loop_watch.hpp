@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A driver that ends loops before they are done: what a kernel computed then is an error, not a result.
+// Detects drivers that end loops early: what a kernel computed then is an error, not a result.
 #pragma once
 
 #include "core/graph/operator.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens queues, and reads times off events.
+// Opens command queues, and reads times from events.
 #include "devices/opencl/runtime/queue.hpp"
 
 #include <algorithm>

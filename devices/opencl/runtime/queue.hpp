@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where work for a device goes: a queue, and beside it, for a thread that wants its work timed, one that notes times.
+// The command queue of a device, and a profiling queue for each thread that asks for times.
 #pragma once
 
 #include <memory>

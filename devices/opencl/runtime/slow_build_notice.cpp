@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A thread waits beside a compilation, and writes when it takes long.
+// Waits on a thread of its own while a program is compiled, and prints the line when that takes long.
 #include "devices/opencl/runtime/slow_build_notice.hpp"
 
 #include <unistd.h>

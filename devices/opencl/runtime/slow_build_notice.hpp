@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One line that tells that a driver compiles kernels for a while, so that nobody takes the program for dead.
+// Prints one line while a driver takes long to compile kernels, so that nobody takes the program for dead.
 #pragma once
 
 #include <chrono>

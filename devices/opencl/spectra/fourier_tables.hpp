@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a Fourier transform of lines of one length needs beside them: roots of unity, and for lengths with a large prime
-// factor a chirp and its transform.
+// Tables of a Fourier transform of lines of one length: roots of unity, and for lengths with a large prime factor a
+// chirp and its transform.
 #pragma once
 
 #include <cstdint>

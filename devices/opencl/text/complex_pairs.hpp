@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Complex operands as what they consist of.
+// Views complex operands as real ones: pairs along one more axis, or one part of each element.
 #pragma once
 
 #include "core/device/device.hpp"

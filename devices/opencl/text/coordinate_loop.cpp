@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each element has an item.
+// Writes the index arithmetic by which each work-item finds the coordinates of its element.
 #include "devices/opencl/text/coordinate_loop.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An item for each element of a shape, which knows the coordinates of its element.
+// A work-item for each element of a shape, with the coordinates of that element.
 #pragma once
 
 #include <span>

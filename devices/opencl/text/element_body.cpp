@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The statements of one element, made of the operator table's expressions.
+// Writes the statements of one element, from the operator table's expressions.
 #include "devices/opencl/text/element_body.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a loop does with one element, as text: loads, steps, stores.
+// Writes the body of a loop for one element: loads, instructions, stores.
 #pragma once
 
 #include <string>

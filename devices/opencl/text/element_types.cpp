@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text of loads, stores and conversions.
+// Writes loads, stores and conversions.
 #include "devices/opencl/text/element_types.hpp"
 
 #include "core/value/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Turns a line of the operator table into OpenCL C on given values.
+// Converts a line of the operator table into OpenCL C on given values.
 #include "devices/opencl/text/expressions.hpp"
 
 #include "core/graph/op_ids.hpp"

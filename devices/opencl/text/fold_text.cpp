@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of each reduction that adds up elements.
+// Writes the rules of each reduction that adds up elements.
 #include "devices/opencl/text/fold_text.hpp"
 
 #include "core/graph/op_ids.hpp"

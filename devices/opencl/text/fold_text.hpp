@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of a reduction as text: where it begins, how two are combined, what becomes of the last.
+// Writes the parts of a reduction: its initial value, how two accumulators are combined, the final step.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Axes that a kernel traverses: their lengths and strides as arguments, coordinates as text.
+// Axes that a kernel traverses: writes their lengths and strides as arguments, and coordinates as index arithmetic.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses and specialises the sections of OpenCL C that a program needs.
+// Selects and specialises the sections of OpenCL C that a program needs.
 #include "devices/opencl/text/mathematics.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches in eager mode, where they are C++; lazy ones are recorded (region_record.cpp).
+// Runs loops and branches in eager mode, where they are C++; lazy ones are recorded (region_record.cpp).
 #include "tyto/flow.hpp"
 
 #include <algorithm>

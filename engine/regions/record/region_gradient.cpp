@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of loops and branches: regions that replay the body under a tape and take its gradients. A loop's runs the
-// other way over the carries with which its iterations began.
+// Gradients of loops and branches: regions that replay the body under a tape and take its gradients. A loop's runs
+// backwards over the carries with which its iterations began.
 #include <algorithm>
 #include <memory>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches put into the graph, with what their gradients will need.
+// Records loops and branches as nodes, with the values that their gradients will need.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cut is found by augmenting paths: bodies have tens of nodes, seldom hundreds.
+// Finds the minimum cut by augmenting paths: bodies have tens of nodes, seldom hundreds.
 #include "engine/regions/record/region_residuals.hpp"
 
 #include <algorithm>

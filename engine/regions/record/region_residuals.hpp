@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a loop keeps of each iteration for its gradient: the fewest bytes that spare the gradient costly operators.
+// Chooses what a loop keeps of each iteration for its gradient: the fewest bytes that spare it costly operators.
 #pragma once
 
 #include <cstdint>

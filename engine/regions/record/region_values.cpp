@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks of what goes into regions and comes out of them, with the same errors in both modes.
+// Checks the inputs and results of regions, with the same errors in both modes.
 #include "engine/regions/record/region_values.hpp"
 
 #include "core/graph/builder.hpp"

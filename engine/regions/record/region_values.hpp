@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What eager and recorded loops and branches share: their tensors made strong, compared and refused alike.
+// Checks and conversions of tensors that eager and recorded loops and branches share.
 #pragma once
 
 #include <span>

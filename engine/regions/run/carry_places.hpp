@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a loop's carries lie in each of its iterations, and what is copied before the first and after the last one: the
-// one answer that runs, reports and the checker of contents go by.
+// Places of a loop's carries in each of its iterations, and the copies before the first and after the last one: runs,
+// reports and the checker of contents all use it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel of a loop: its body's program run again and again, on carries that change places instead of being moved.
+// The kernel of a loop: runs its body's program again and again, on carries that change places instead of being moved.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches as kernels: their regions run inside of one step, in memory planned with that of all steps.
+// Kernels of loops and branches: their regions run inside of one step, in memory planned with that of all steps.
 #pragma once
 
 #include <memory>

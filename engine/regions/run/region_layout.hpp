@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a region's kernel works in, as blocks with lifetimes: they are planned with those of the program around it.
+// The workspace of a region's kernel as blocks with lifetimes, which are planned with those of the program around it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the kernels of regions do with memory beside running steps: at once on the host, in turn with the steps
-// elsewhere.
+// Copies, fills and writes memory for the kernels of regions: at once on the host, enqueued with the steps elsewhere.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies are steps that the graph has no node for; the rest is said by the kernels of regions.
+// Lists copies that steps without a node make, and those of the kernels of regions.
 #include "engine/regions/run/region_moves.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which bytes loops and branches copy: read off the steps and places that they run by.
+// Reports which bytes loops and branches copy, from the steps and places that they run with.
 #pragma once
 
 #include <cstddef>

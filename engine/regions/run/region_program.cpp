@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The executable is built once; a launch fills a table of addresses and runs its steps.
+// Builds the executable of a region once; a launch fills a table of addresses and runs its steps.
 #include "engine/regions/run/region_program.hpp"
 
 #include <algorithm>

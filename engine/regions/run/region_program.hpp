@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A region made ready to run inside a kernel: an executable of its own, whose memory is part of what the kernel works
-// in.
+// A region prepared to run inside a kernel: an executable of its own, whose memory is part of the kernel's workspace.
 #pragma once
 
 #include <cstddef>

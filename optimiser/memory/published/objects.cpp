@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Objects become one arena by lying side by side, those with the strictest alignment first.
+// Lays objects out side by side in one arena, those with the strictest alignment first.
 #include "optimiser/memory/published/objects.hpp"
 
 #include <algorithm>

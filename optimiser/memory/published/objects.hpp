@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole objects of memory, each lent to blocks that never meet: the model of Owl, MXNet and GPU texture planners.
+// Whole objects of memory, each reused by blocks that never meet: the model of Owl, MXNet and GPU texture planners.
 #pragma once
 
 #include <algorithm>

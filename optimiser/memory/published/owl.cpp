@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// owl: Algorithm 1 of the Owl report with its defects mended; whole blocks change hands in time order.
+// owl: Algorithm 1 of the Owl report with its defects mended; whole blocks are reused in time order.
 #include <algorithm>
 #include <utility>
 

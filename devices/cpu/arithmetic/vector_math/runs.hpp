@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole runs of elements for the functions that have a cheap form near zero: the run is looked through first, and the
-// cheap form taken where it serves.
+// Loops over runs of elements for functions with a cheap form near zero: the run is checked first, and the cheap form
+// taken where all of it allows that.
 #pragma once
 
 #include "devices/cpu/arithmetic/vector_math/arithmetic.hpp"

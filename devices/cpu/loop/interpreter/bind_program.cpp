@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settles, when a kernel is made, where each value of a loop program lives and which loops are called.
+// Assigns each value of a loop program a location, and chooses the compiled loops, when a kernel is prepared.
 #include <algorithm>
 #include <bit>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Between every two element types, and between contiguous and strided places, compiled for TYTO_ISA.
+// Loops that convert between every two element types, and between contiguous and strided memory, compiled for TYTO_ISA.
 #include "core/value/half_bits.hpp"
 #include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/scalar_functions.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compiled loop of an operator on an operand type, and numbers through the loops of conversions.
+// Finds the compiled loop of an operator on an operand type, and converts single numbers by the loops of conversions.
 #pragma once
 
 #include <bit>

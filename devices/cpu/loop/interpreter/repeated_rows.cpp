@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What an operand has one value a column of (a slope a channel, say) is laid out several times in a row on the stack,
-// and the loop runs over rows as many times as long: with 10 columns vectors are 10/16 full otherwise, and a result
-// laid over an operand waits for the row before it, whose store its load overlaps.
+// Repeats operands with one value a column (a slope a channel, say) several times in a row on the stack, and runs the
+// loop over rows as many times as long: with 10 columns vectors are 10/16 full otherwise, and a result laid over an
+// operand waits for the row before it, whose store its load overlaps.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a shape is cut into tiles, and where each operand's elements of a tile lie.
+// Divides a shape into tiles, and computes where each operand's elements of a tile are.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels and range programs hold the bound program; a runner of its own lives on each thread's stack.
+// Kernels and range programs of the interpreter: they share the bound program; each thread has a runner on its stack.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
 #include "devices/cpu/loop/interpreter/tile_loops.hpp"

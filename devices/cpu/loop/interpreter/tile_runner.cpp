@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A launch's inner work: operands are brought into tiles, loops called, results put where they belong.
+// Runs a launch: loads operands into tiles, calls the compiled loops, and stores results.
 #include "devices/cpu/loop/interpreter/tile_runner.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interpreter: runs a bound program on one thread. What it writes besides the outputs lies in its own frame.
+// The interpreter: runs a bound program on one thread. Except for outputs, it writes its own frame only.
 #pragma once
 
 #include "devices/cpu/device/kernels.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops of the interpreter, called for one vector.
+// Emits calls of the interpreter's loops for one vector, for operators without code of their own.
 #if defined(TYTO_HAVE_VIXL)
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes a function, and then makes it executable.
+// Assembles a function, and then makes it executable.
 #if defined(TYTO_HAVE_VIXL)
 
 #include "devices/cpu/loop/jit/aarch64_emitter.hpp"

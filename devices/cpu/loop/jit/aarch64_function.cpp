@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The loops over rows and along a row.
+// Emits the loops over rows and along a row.
 #if defined(TYTO_HAVE_VIXL)
 
 #include "devices/cpu/loop/jit/aarch64_function.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Constants, and loads and stores: whole vectors, and elements apart from one another or at the end of a row.
+// Emits constants, and loads and stores: whole vectors, strided elements, and those at the end of a row.
 #if defined(TYTO_HAVE_VIXL)
 
 #include "devices/cpu/loop/jit/aarch64_function.hpp"

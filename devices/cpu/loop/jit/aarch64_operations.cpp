@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each value of a body is in instructions of NEON.
+// Selects NEON instructions for each operation of a body.
 #if defined(TYTO_HAVE_VIXL)
 
 #include <algorithm>

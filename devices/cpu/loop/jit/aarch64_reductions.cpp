@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows reduced to numbers, in an order that the length of vectors does not change.
+// Emits reductions of rows, in an order that the length of vectors does not change.
 #if defined(TYTO_HAVE_VIXL)
 
 #include "devices/cpu/loop/jit/aarch64_function.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds out what is needed, and when.
+// Marks which values of a body are needed, and computes where each is used.
 #include "devices/cpu/loop/jit/body.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A kernel's body made ready for registers: what is the same in a whole row, who reads which value when.
+// A loop body prepared for register allocation: values that are invariant in a row, and the uses of each value.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds code: looks each value up before it is made.
+// Builds code with value numbering: looks each instruction up before it is added.
 #include "devices/cpu/loop/jit/code.hpp"
 
 #include <algorithm>

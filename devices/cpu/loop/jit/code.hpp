@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The code of a loop body before it has registers: what one vector of elements goes through, in order, each value
-// written once.
+// JIT code before register allocation: the instructions on one vector of elements in order, each value assigned once.
 #pragma once
 
 #include <array>

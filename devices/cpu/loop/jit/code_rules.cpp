@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules by which instructions become others before they are made: what constants alone decide, and cheaper forms.
+// Peephole rules applied while code is built: constant folding, and cheaper instructions.
 #include <algorithm>
 #include <bit>
 #include <cmath>

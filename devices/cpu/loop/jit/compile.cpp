@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cache of machine code by program and forms, and what code costs.
+// Caches machine code by program and operand layouts, and estimates its cycles.
 #include "devices/cpu/loop/jit/compile.hpp"
 
 #include <mutex>

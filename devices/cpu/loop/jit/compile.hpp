@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a loop program to machine code, made once for every form of its operands.
+// Compiles a loop program to machine code, once for each form of its operands.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values come into registers, and leave them for the stack.
+// Allocates registers, and spills values to the stack.
 #include "devices/cpu/loop/jit/function_emitter.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What making a function is on every architecture: which register holds which value, in which order a body's values
-// are made, where reductions gather. Instructions are an architecture's own.
+// What code generation shares on every architecture: register allocation, the order in which a body's values are
+// computed, accumulators of reductions. Each architecture emits its own instructions.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Places the operands of rows and calls the code on rectangles of them.
+// Computes operand addresses of rows, and calls machine code on rectangles of them.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When stores of results are non-temporal: memory that is written whole need not be read first, and what lies in the
-// caches stays there. And when operands are prefetched.
+// Decides when results are stored non-temporally (memory that is written whole need not be read first, and the caches
+// keep their contents), and when operands are prefetched.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Follows a loop program: operands are loaded when they are first read, conversions and operators become code.
+// Translates a loop program: operands are loaded at their first use, conversions and operators become code.
 #include "devices/cpu/loop/jit/record.hpp"
 
 #include <algorithm>

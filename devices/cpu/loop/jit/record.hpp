@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a loop program to code: every operator's expression, evaluated on lanes that record.
+// Translates a loop program into code by evaluating every operator's expression on lanes that record.
 #pragma once
 
 #include <optional>

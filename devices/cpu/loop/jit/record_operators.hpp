@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The code of single operators.
+// Records the code of single operators.
 #pragma once
 
 #include <array>

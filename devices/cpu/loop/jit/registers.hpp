@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which register holds which value while a body is emitted; what there is no room for goes to the stack.
+// Register files: which register holds which value while a body is emitted, and which value is spilled.
 #pragma once
 
 #include <algorithm>

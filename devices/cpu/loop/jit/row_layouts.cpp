@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Splits shapes after the axes around the rows.
+// Splits a shape into the axes of its rows and those around them.
 #include "devices/cpu/loop/jit/row_layouts.hpp"
 
 namespace tyto::cpu::jit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The architectures: the one file that knows them all.
+// The table of target architectures.
 #include "devices/cpu/loop/jit/target.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the JIT knows of an architecture: its vectors, and what makes machine code for them.
+// Target architectures of the JIT: their vectors, and the emitter of each.
 #pragma once
 
 #include <memory>

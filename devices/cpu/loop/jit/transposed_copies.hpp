@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies of operands whose memory runs along the rows' axis, a rectangle at a time: the code reads them as any rows.
+// Transposes operands that are contiguous across rows, a rectangle at a time, so that the code reads contiguous rows.
 #pragma once
 
 #include <algorithm>

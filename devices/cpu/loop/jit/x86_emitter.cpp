@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes a function in a buffer, larger each time it does not fit, and then executable.
+// Assembles a function in a buffer, larger each time it does not fit, and then makes it executable.
 #if defined(TYTO_HAVE_XBYAK)
 
 #include "devices/cpu/loop/jit/x86_emitter.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of instructions.
+// Tables of AVX2 and AVX-512 instructions by operation and lane type.
 #if defined(TYTO_HAVE_XBYAK)
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operations are in instructions of either set.
+// Encodes operations as AVX2 or AVX-512 instructions.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores: whole vectors, parts of them, and elements apart from one another.
+// Emits loads and stores: whole vectors, masked parts of them, and strided elements.
 #if defined(TYTO_HAVE_XBYAK)
 
 #include "devices/cpu/loop/jit/x86_function.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each value of a body is in instructions.
+// Selects x86 instructions for each operation of a body.
 #if defined(TYTO_HAVE_XBYAK)
 
 #include "devices/cpu/loop/jit/x86_function.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moves of values between registers and memory.
+// Emits moves of values between registers and memory.
 #if defined(TYTO_HAVE_XBYAK)
 
 #include "devices/cpu/loop/jit/x86_function.hpp"

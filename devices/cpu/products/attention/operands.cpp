@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Views as stacks of matrices.
+// Splits the views of attention into stacks of matrices.
 #include "devices/cpu/products/attention/operands.hpp"
 
 namespace tyto::cpu::attention {

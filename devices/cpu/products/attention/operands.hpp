@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operands of attention as stacks of matrices, and what its kernels do to rows of them.
+// Views the operands of attention as stacks of matrices, and packs and converts rows of them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What convolutions share that read the kernel as it stands: which elements meet, and packing that only copies.
+// Base of convolutions that read the kernel unpacked: pairs of window coordinates, and packing that only copies.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions of f16 and bf16 through f32 copies in the workspace: sums are rounded once, at the end, and what ends
-// the convolution rounds as operators of their own do.
+// Convolutions of f16 and bf16 through f32 copies in the workspace: sums are rounded once, at the end, and the epilogue
+// rounds as separate operators do.
 #include "devices/cpu/arithmetic/half_copies.hpp"
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/products/half_epilogues.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Half-precision products with an epilogue (bias, residual, limits) behind the product, row by row.
+// Half-precision products whose epilogue (bias, residual, limits) runs after the product, row by row.
 #include <algorithm>
 #include <utility>
 

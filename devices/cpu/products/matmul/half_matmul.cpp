@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end, and
-// what ends the product rounds as operators of their own do.
+// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end, and the
+// epilogue rounds as separate operators do.
 #include <cstdlib>
 
 #include "devices/cpu/arithmetic/half_precision.hpp"

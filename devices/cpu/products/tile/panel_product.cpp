@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocking, packing and sharing out of panel products.
+// Blocking, packing and division among threads of panel products.
 #include "devices/cpu/products/tile/panel_product.hpp"
 
 #include <algorithm>
