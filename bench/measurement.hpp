@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every benchmark measures with: operands in memory like the engine's own, and the best time of several rounds.
+// Measures times for every benchmark: operands in memory like the engine's own, and the best time of several rounds.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a process has used so far: memory at its peak, and processor time of all its threads.
+// Peak memory of a process, and processor time of all its threads.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every example that trains does around its training: it goes on from a checkpoint, says what came of it, and
-// ends.
+// The parts that every example that trains shares: resuming from a checkpoint, the printed result, and the exit status.
 #pragma once
 
 #include <csignal>

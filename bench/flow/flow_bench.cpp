@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches: an LSTM as a scan beside the same unrolled, and what an iteration costs beyond its kernels.
+// Times loops and branches: an LSTM as a scan beside the same unrolled, and an iteration beyond its kernels.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

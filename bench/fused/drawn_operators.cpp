@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One line an operator.
+// The table of operators that random programs are drawn from.
 #include "bench/fused/drawn_operators.hpp"
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operators that random programs are drawn from, and between which numbers their results lie.
+// The operators that random programs are drawn from, and the ranges of their results.
 #pragma once
 
 #include <algorithm>

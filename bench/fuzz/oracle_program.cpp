@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How programs for the oracle are drawn and written down.
+// Draws programs for the oracle and writes them as data.
 #include "bench/fuzz/oracle_program.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs of loops and branches that another library can run as well: few operators, written down as data.
+// Programs of loops and branches that another library can run as well: few operators, written as data.
 #pragma once
 
 #include <cstdint>

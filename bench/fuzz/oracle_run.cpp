@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How programs for the oracle run: each line by the library's own functions, loops and branches among them.
+// Runs programs for the oracle: each line by the library's own functions, loops and branches among them.
 #include "bench/fuzz/oracle_program.hpp"
 
 namespace tyto::oracle {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What training in less memory costs in time: ResNet-50 and the transformer, really run at sizes that take seconds.
+// Times training with recomputation in less memory: ResNet-50 and the transformer, at sizes that take seconds.
 //
 //   recompute_bench [STEPS]
 //

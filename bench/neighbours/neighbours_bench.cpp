@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds cliffs: what an element costs to a chain of operators in shapes, layouts and types that are neighbours of
-// contiguous f32[600, 600], in both modes on one thread. Prints cells above twice the neighbour's cost.
+// Finds performance cliffs: the cost of an element to a chain of operators in shapes, layouts and types that are
+// neighbours of contiguous f32[600, 600], in both modes on one thread. Prints cells above twice the neighbour's cost.
 //
 // Usage: neighbours_bench [CHAIN [VARIANT]] prints every cell of the chains and variants whose names hold these words.
 #include <algorithm>

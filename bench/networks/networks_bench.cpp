@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole networks, run: what epilogues of products and packed weights save, in turns so that the machine's moods meet
-// all.
+// Times whole networks with and without epilogues of products and packed weights, in turns so that changes of the
+// machine's speed meet all.
 //
 //   networks_bench [SECONDS [NAME]]
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an operator costs besides its arithmetic: eager dispatch, recording, one step of a prepared graph, and the
-// library's size; each beside a yardstick of the same machine and moment.
+// Measures the cost of an operator besides its arithmetic: eager dispatch, recording, one step of a prepared graph, and
+// the library's size; each beside a yardstick of the same machine and moment.
 #include <sys/stat.h>
 #include <unistd.h>
 

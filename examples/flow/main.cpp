@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches inside of graphs, as docs/flow.md tells them. Change Lazy to Eager below: it prints the same.
+// Loops and branches inside of graphs, as docs/flow.md shows them. Change Lazy to Eager below: it prints the same.
 #include <iostream>
 #include <tyto/tyto.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pictures to train and to test with: the real set from a folder, or drawn ones.
+// Training and test pictures of digits: the real set from a folder, or drawn ones.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the command line may say.
+// Options of the command line.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pictures to train and to test with: CIFAR-10 from a folder, or drawn ones.
+// Training and test pictures: CIFAR-10 from a folder, or drawn ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What users of NumPy chain and print, and the shorter forms of functions, against values from NumPy.
+// Chained members, printing and the shorter forms of functions that users of NumPy write, against values from NumPy.
 #include <doctest/doctest.h>
 
 #include <cmath>

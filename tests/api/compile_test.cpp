@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled functions: what a call gives must be what plain execution gives, call after call, in both modes.
+// Compiled functions: calls give what plain execution gives, call after call, in both modes.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a newcomer from NumPy or PyTorch writes without looking it up.
+// Conveniences that a newcomer from NumPy or PyTorch expects and writes without looking them up.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// describe(): the kind of a tensor and how it lies, as NumPy's strides say it, before and after it is computed.
+// describe(): the kind and memory layout of a tensor, with NumPy's strides, before and after it is computed.
 #include <doctest/doctest.h>
 
 #include <sstream>

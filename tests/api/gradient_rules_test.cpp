@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of what operators do to places: indices, parts, broadcasts, ties, windows; against finite differences in
-// f64 and, where there is a choice, against the choice that is documented here.
+// Gradients of operators that move or pick elements: indices, parts, broadcasts, ties, windows; against finite
+// differences in f64 and, where there is a choice, against the choice that is documented here.
 #include <doctest/doctest.h>
 
 #include <cmath>

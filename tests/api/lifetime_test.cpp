@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory goes when nobody can see it any more: loops keep nothing of the steps before, deep graphs nothing of the
-// stack.
+// Memory is freed when nobody can see it any more: loops keep nothing of earlier steps, deep graphs use no stack.
 #include <doctest/doctest.h>
 
 #include <tyto/tyto.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One program, two modes: every case is written once, runs eagerly and lazily, and is held against numbers known
-// beforehand.
+// One program, two modes: every case is written once, runs eagerly and lazily, and is compared with expected numbers.
 #include <doctest/doctest.h>
 
 #include <array>

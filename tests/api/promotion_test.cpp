@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The type in which operands meet, held against tables written down from PyTorch (torch.result_type) and NumPy 2.
+// Type promotion of operands, compared with tables from PyTorch (torch.result_type) and NumPy 2.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Saved graphs: what comes back computes the same, what cannot leave is named, what was tampered with is refused.
+// Saved graphs: a loaded one computes the same, what cannot be saved is named, damaged files are refused.
 #include <doctest/doctest.h>
 
 #include <cstring>

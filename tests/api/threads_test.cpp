@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What threads may do at once: each its own tensors, graphs and compiled functions, in both modes; tensors that are
-// computed may be read by all. A graph or a compiled function is one thread's at a time, and so is a state.
+// Concurrent use: each thread its own tensors, graphs and compiled functions, in both modes; computed tensors may be
+// read by all. A graph or a compiled function is one thread's at a time, and so is a state.
 #include <doctest/doctest.h>
 
 #if defined(__unix__)

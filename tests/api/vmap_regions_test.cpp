@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// vmap of loops and branches under gradients of every order: what the same lines written out give, example by example.
+// vmap of loops and branches under gradients of every order, against the same lines written out, example by example.
 #include <doctest/doctest.h>
 
 #include <cmath>

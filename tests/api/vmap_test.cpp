@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// vmap: many examples at once give what one after the other gives.
+// vmap: a batch of examples gives what one after the other gives.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tyto launch: what it runs, what it refuses, and starting again. tests/distributed starts groups by it.
+// tyto launch: how it starts, restarts and refuses. tests/distributed starts groups by it.
 #include <algorithm>
 #include <thread>
 #include <utility>

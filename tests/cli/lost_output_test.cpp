@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Output that nobody receives is an error, of every command: what was printed is lost.
+// Output that cannot be written is an error, of every command.
 #include <sys/wait.h>
 
 #include <filesystem>

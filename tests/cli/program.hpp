@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running the real program in a place of its own: what the tests of the command line share.
+// Runs the real program in a folder of its own, for the tests of the command line.
 #pragma once
 
 #include <doctest/doctest.h>

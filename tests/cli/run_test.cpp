@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `tyto run` is given and told to expect in files, values inside of models, times, limits, and its JSON.
+// `tyto run`: inputs, expected outputs, values inside of models, times, limits, and its JSON.
 #include <filesystem>
 
 #include <nlohmann/json.hpp>

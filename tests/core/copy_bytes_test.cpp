@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies of bytes: whole, and nothing beside them.
+// copy_bytes copies all bytes, and none beside them.
 #include "core/value/copy_bytes.hpp"
 
 #include <vector>

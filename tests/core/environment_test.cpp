@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Environment variables are checked against their table: nonsense is refused by name.
+// Environment variables are checked against their table: invalid values are refused by name.
 #include <cstdlib>
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an index out of range is told as: the operator's, or that of whoever named bounds.
+// Messages for indices out of range: the operator's, or that of the function whose bounds were checked.
 #include <doctest/doctest.h>
 
 #include "core/graph/index_messages.hpp"

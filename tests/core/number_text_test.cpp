@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Doubles from text, which every standard library is to give the way of std::from_chars.
+// Doubles are parsed alike with every standard library.
 #include "core/system/number_text.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of integers that shapes, strides and axes are.
+// The list of integers that holds shapes, strides and axes.
 #include <doctest/doctest.h>
 
 #include <tyto/shape.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where this code was loaded from.
+// The file that this code was loaded from is found.
 #include "core/system/shared_library.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The version that headers and library agree on.
+// Headers and library agree on the version.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The OpenCL device itself: discovery, memory, its program cache, and what it says when something goes wrong.
+// The OpenCL device itself: discovery, memory, program cache, and errors.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include "devices/opencl/opencl_device.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every family of kernels beside loops, products in both styles: what they yield is what the CPU's kernels yield, whose
-// truths are the goldens.
+// Every family of OpenCL kernels beside loops, products in both styles, against the CPU's kernels, which the goldens
+// check.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the OpenCL device share: devices of both styles, and tensors carried there and back.
+// Shared by the tests of the OpenCL device: devices of both styles, and tensors copied there and back.
 #pragma once
 
 #include <cstddef>

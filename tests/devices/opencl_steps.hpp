@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps with their inputs, computed on the OpenCL device and on the CPU.
+// Runs a step on the OpenCL device and on the CPU with the same inputs.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The line about a slow OpenCL compiler: in the middle of a compilation, once, and not about a quick one.
+// The notice of a slow OpenCL compiler: printed in the middle of a compilation, once, and not for a quick one.
 #include <doctest/doctest.h>
 
 #if TYTO_HAVE_OPENCL

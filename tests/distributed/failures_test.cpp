@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes wrong on one process ends all of them, and is told with the rank.
+// A failure on one process ends all of them, and the error names the rank.
 #include <doctest/doctest.h>
 #include <sys/types.h>
 #include <unistd.h>

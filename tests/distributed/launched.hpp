@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Starting this very program as several processes, each of which runs one test case.
+// Starts this very program as several processes, each of which runs one test case.
 #pragma once
 
 #include <functional>

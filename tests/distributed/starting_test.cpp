@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What comes before a group and how it is started: launchers, calls that come too early, libraries and shared memory.
+// Starting a group: launchers, calls that come too early, libraries and shared memory.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

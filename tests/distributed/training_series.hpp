@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of training share: drawn data, the numbers of parameters and files, and how far two series are apart.
+// Shared by tests of training: random data, parameters and files as numbers, and the distance of two series of losses.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// docs/numpy.md and docs/pytorch.md tell of every name of what they compare with what to write for it, or why there is
-// nothing.
+// docs/numpy.md and docs/pytorch.md list every name of what they compare with a replacement, or why there is none.
 #include <doctest/doctest.h>
 
 #include <cctype>

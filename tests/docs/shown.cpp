@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The layout of printed arrays taken out, so that a table can hold them on one line.
+// Removes the line breaks of printed arrays, so that a table can hold them on one line.
 #include "tests/docs/shown.hpp"
 
 namespace documented {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a documented expression yields, as text: tensors as they print, all else as NumPy's `str` would have it.
+// Prints the value of a documented expression: tensors as they print, all else as NumPy's `str` does.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks of regions are planned with those around them.
+// Blocks of regions are planned together with those around them.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Saved graphs with nested regions, and damage done to them.
+// Saved graphs with nested regions, and ways to damage them.
 #pragma once
 
 #include <algorithm>

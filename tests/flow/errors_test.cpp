@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What loops and branches refuse, and how they say so, in both modes where both can tell.
+// Errors of loops and branches, in both modes where both can tell.
 #include <doctest/doctest.h>
 
 #include <tyto/autodiff.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Saved graphs with nested regions: what was tampered with is refused or read, and never more than that.
+// Saved graphs with nested regions: damaged ones are refused or read, and never more than that.
 #include <doctest/doctest.h>
 
 #include <random>

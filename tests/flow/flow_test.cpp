@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How loops and branches behave: counts, early exits, states, random numbers, nesting, types; the same in both modes.
+// Loops and branches: counts, early exits, states, random numbers, nesting, types; the same in both modes.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lives with holes: memory that one arm of a branch does not need serves what else lives in it, and results stay those
+// Lifetimes with holes: memory that one arm of a branch does not need serves other values in it, and results stay those
 // of eager evaluation.
 #include <doctest/doctest.h>
 

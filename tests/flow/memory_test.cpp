@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What loops take: one iteration's memory whatever their length, rings of few places, and for gradients the least that
-// is worth keeping.
+// Memory of loops: one iteration's whatever their length, rings of few places, and the least that gradients need.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What loops and branches copy, as reports name it: nothing where a value may stay in its place.
+// Copies of loops and branches, as reports name them: none where a value may stay in its place.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches on an OpenCL device: what it runs itself, and what it leaves to the host.
+// Loops and branches on an OpenCL device: what runs there, and what the host runs.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What passes move out of loops and into arms, what they leave where it is, and that no number changes.
+// Passes move nodes out of loops and into arms, leave others where they are, and change no number.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What programs of loops and branches are written and judged with: numbers of a type, and gradients against
-// differences.
+// Shared by programs of loops and branches: scalars of a type, and gradients against finite differences.
 #pragma once
 
 #include <doctest/doctest.h>

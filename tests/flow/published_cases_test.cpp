@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cases that other libraries publish for their loops and branches, and the numbers that they expect; what each stands
-// for is listed in tests/flow/cases.md.
+// Cases that other libraries publish for their loops and branches, with their expected numbers; sources are listed in
+// tests/flow/cases.md.
 #include <doctest/doctest.h>
 
 #include <cmath>

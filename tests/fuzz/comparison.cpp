@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comparing histories element by element.
+// Compares histories element by element.
 #include "tests/fuzz/comparison.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When results count as equal: bit for bit, or as near as rounding can have brought them.
+// Compares results: bit for bit, or within rounding.
 #pragma once
 
 #include <string>

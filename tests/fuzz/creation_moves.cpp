@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moves that make tensors of nothing: filled, counted, drawn.
+// Moves that create tensors: filled, ranges, random draws.
 #include "tests/fuzz/drawing.hpp"
 #include "tyto/special.hpp"
 

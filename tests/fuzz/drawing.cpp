@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a drawing picks operands and makes moves.
+// Picks operands and makes moves.
 #include "tests/fuzz/drawing.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moves that differentiate a few other moves, and those through the user's own functions.
+// Moves that differentiate a few other moves, and moves through users' operators.
 #include "tests/fuzz/drawing.hpp"
 
 namespace tyto::fuzz {

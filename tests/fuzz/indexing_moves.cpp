@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moves that pick by position, and those that order.
+// Moves that gather, scatter and sort.
 #include "tests/fuzz/drawing.hpp"
 
 namespace tyto::fuzz {

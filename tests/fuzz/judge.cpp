@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What rounds, adds up or leaves signs open is told by the operators of the program.
+// Decides by a program's operators whether results may round differently, add up in another order or differ in signs.
 #include "tests/fuzz/judge.hpp"
 
 #include <algorithm>

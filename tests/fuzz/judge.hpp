@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether what a way of running gave is what it may give.
+// Judges whether a way of running a program gave an allowed result.
 #pragma once
 
 #include <string>

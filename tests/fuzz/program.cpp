@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a trial's program and its data come from the seed.
+// Draws a trial's program and its data from the seed.
 #include "tests/fuzz/program.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which operators round, and how an array is moved by chance.
+// Lists the operators that round, and perturbs their results at random.
 #include "tests/fuzz/rounding_errors.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rounding errors drawn by chance: eager mode with each operator off by as much as it may be.
+// Random rounding errors: eager mode with each operator off by as much as it may be.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each way promises, and graphs of recorded programs.
+// Runs programs in every way, each with the bits that it promises, and makes graphs of recorded programs.
 #include "tests/fuzz/runs.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moves that change shape, place and type: views, copies, joins, cuts.
+// Moves that change shape, layout and type: views, copies, joins, cuts.
 #include <algorithm>
 #include <numeric>
 

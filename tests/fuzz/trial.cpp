@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trials by their seeds, and what went wrong in them.
+// Runs trials by their seeds, and reports their failures.
 #include "tests/fuzz/trial.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of what makes tensors from nothing, or from class numbers.
+// Calls of operators that create tensors, or make them of class numbers.
 #include "tests/golden/calls.hpp"
 #include "tyto/indexing.hpp"
 

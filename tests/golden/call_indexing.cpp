@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of what picks, places and orders elements.
+// Calls of operators that gather, scatter and sort elements.
 #include "tests/golden/calls.hpp"
 #include "tyto/choosing.hpp"
 #include "tyto/indexing.hpp"

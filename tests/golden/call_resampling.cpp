@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of what reads elements elsewhere, and of what puts several values into one place.
+// Calls of resampling, and of operators that write several values to one place.
 #include <stdexcept>
 
 #include "tests/golden/calls.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of what changes shapes and places: views, joins, cuts, repetitions, borders, diagonals.
+// Calls of operators on shapes: views, joins, cuts, repetitions, padding, diagonals.
 #include "tests/golden/calls.hpp"
 #include "tyto/shaping.hpp"
 

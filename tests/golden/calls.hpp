@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a golden's operator name and arguments to a call of the public functions, in either mode.
+// Maps a golden's operator name and arguments to a call of the public functions, in either mode.
 #pragma once
 
 #include <functional>

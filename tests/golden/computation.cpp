@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ways in which a case is computed, each a few lines on the public functions.
+// Computes cases in each way, by a few lines on the public functions.
 #include "tests/golden/computation.hpp"
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a case asks for, computed through the public functions: outputs, gradients, second gradients, in several ways.
+// Computes a case through the public functions: outputs, gradients, second gradients, in several ways.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// No operator of the table without a golden: each is part of what some case computes, or is listed here with a reason.
+// Every operator of the table has a golden: it is part of what some case computes, or is listed here with a reason.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The stencil, the values it is laid around, and sums of products.
+// Finite differences: the stencil, the points around which it is evaluated, and sums of products.
 #include "tests/golden/differences.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finite differences in f64: what gradients are held against where no library's answer is at hand.
+// Finite differences in f64, the expected gradients where no library's values are at hand.
 #pragma once
 
 #include <functional>

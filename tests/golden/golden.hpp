@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The golden cases: what each operator must compute, read from the manifest, and how results are held against it.
+// Golden cases: expected results of each operator, read from the manifest, and the comparison with them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The goldens themselves: the committed files can be read, and a difference is told clearly.
+// The goldens themselves: the committed files can be read, and differences are reported clearly.
 #include "tests/golden/golden.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Traverses recorded nodes from results to what they are made of.
+// Traverses recorded nodes from results to leaves.
 #include "tests/golden/reach.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which operators a recorded result is made of.
+// Lists the operators that a recorded result is made of.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many cases were computed in which way, by operator: printed in short, written in full where a file is asked for.
+// Counts the cases computed in each way, by operator: printed in short, written in full where a file is asked for.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares what was computed with what a case states, in its order.
+// Compares the computed results of a case with the expected ones, in the case's order.
 #include "tests/golden/verdict.hpp"
 
 #include "tyto/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong with a case that was computed in some way.
+// Describes what is wrong with a case that was computed in some way.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results in half precision that are known: their squares, sums and powers are no numbers of f16.
+// Results in half precision with known values, whose squares, sums and powers exceed the range of f16.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A function made of several operators, held in f16 and bf16 to what it is in f64 of the same numbers.
+// Compares a function made of several operators in f16 and bf16 with the same function of the same numbers in f64.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of single operators that are made of several: those that read no result that was rounded, and those that
-// do.
+// Gradients of single operators that are made of several: those that read no rounded result, and those that do.
 #include <doctest/doctest.h>
 
 #include <algorithm>

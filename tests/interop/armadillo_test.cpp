@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <tyto/interop/armadillo.hpp>: column-major matrices lent both ways, in both modes.
+// <tyto/interop/armadillo.hpp>: column-major matrices shared both ways, in both modes.
 #include <doctest/doctest.h>
 
 #include <armadillo>

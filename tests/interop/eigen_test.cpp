@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <tyto/interop/eigen.hpp>: matrices lent both ways, and sparse matrices as operators, in both modes.
+// <tyto/interop/eigen.hpp>: matrices shared both ways, and sparse matrices as operators, in both modes.
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <tyto/interop/mdspan.hpp>: spans of the interface of std::mdspan lent both ways, in both modes.
+// <tyto/interop/mdspan.hpp>: spans with the interface of std::mdspan shared both ways, in both modes.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <tyto/interop/opencv.hpp>: images and arrays lent both ways, in both modes.
+// <tyto/interop/opencv.hpp>: images and arrays shared both ways, in both modes.
 #include <doctest/doctest.h>
 
 #include <opencv2/core.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <tyto/interop/xtensor.hpp>: arrays and strided views lent both ways, in both modes.
+// <tyto/interop/xtensor.hpp>: arrays and strided views shared both ways, in both modes.
 #include <doctest/doctest.h>
 
 #include <tyto/interop/xtensor.hpp>

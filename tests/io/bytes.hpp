@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Little helpers of the file tests: bytes from text, whole files, arrays as numbers.
+// Shared by the file tests: bytes from text, whole files, arrays as numbers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The real MNIST and CIFAR-10 files, where they are present, against what is known of them.
+// The real MNIST and CIFAR-10 files, where they are present: their sizes, labels and sums.
 #include <doctest/doctest.h>
 
 #include <array>

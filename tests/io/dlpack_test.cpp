@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors handed over in memory, to another library and back.
+// DLPack: tensors shared in memory with another library and back.
 #include <doctest/doctest.h>
 #include <tyto/dlpack.hpp>
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Damaged archives, pictures and tensors: refused with a reason, whatever was done to them.
+// Damaged archives, pictures and tensors are refused with a reason.
 #include <doctest/doctest.h>
 #include <zlib.h>
 

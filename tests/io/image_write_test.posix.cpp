@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PNG and JPEG files written: what Pillow read of its own files is there again, and what no file can hold is refused.
+// PNG and JPEG files written and read again; pictures that no file can hold are refused.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A limit on the memory of the test program, for tests of what happens when there is no more.
+// Limits the memory of the test program, for tests of allocations that fail.
 #pragma once
 
 // Sanitizers take terabytes of addresses for themselves; Windows limits no addresses.

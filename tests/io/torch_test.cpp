@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints that PyTorch wrote, and what is refused of them.
+// Checkpoints that PyTorch wrote are read; unsafe or damaged ones are refused.
 #include <doctest/doctest.h>
 
 #include <random>

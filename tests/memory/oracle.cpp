@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The oracle is written for being right, not for speed: nothing of it is shared with the planners.
+// Brute-force planning, written for being right, not for speed: it shares nothing with the planners.
 #include "tests/memory/oracle.hpp"
 
 #include <algorithm>

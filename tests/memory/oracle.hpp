@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of planners share: an optimum by brute force, random blocks, and the instances on disk.
+// Shared by the tests of planners: an optimum by brute force, random blocks, and the instances on disk.
 #pragma once
 
 #include <cstdint>

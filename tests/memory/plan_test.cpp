@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plan_memory: what it accepts and refuses, its options, its bound, and that it repeats itself.
+// plan_memory: arguments that it accepts and refuses, its options, its bound, and that it is deterministic.
 #include <doctest/doctest.h>
 
 #include <sstream>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A random nest is drawn as a tree, emitted as flat steps, given lifetimes by dataflow, and judged by running it.
+// Draws a random nest as a tree, emits it as flat steps, computes lifetimes by dataflow, and checks plans by running
+// it.
 #include "tests/memory/region_programs.hpp"
 
 #include <algorithm>

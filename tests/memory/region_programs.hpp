@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random programs of nested loops and branches on one timeline: when each of their storages is alive, and a judge that
-// runs them on token memory.
+// Random programs of nested loops and branches on one timeline: lifetimes of their storages, and a checker that runs
+// them on token memory.
 #pragma once
 
 #include <cstdint>

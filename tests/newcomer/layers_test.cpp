@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers of one's own: what is forgotten is told, copies are copies, and the phase reaches inner layers.
+// Layers of one's own: forgotten members are reported, copies are independent, and the phase reaches inner layers.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What users of NumPy and PyTorch write with lists: printed gradients and models, percentiles, files and batches.
+// Lists as users of NumPy and PyTorch write them: printed gradients and models, percentiles, files and batches.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tensors hold memory, told by a process that was started with TYTO_TRACE=1.
+// live_tensors() lists the tensors that hold memory in a process that was started with TYTO_TRACE=1.
 #include <doctest/doctest.h>
 
 #include <algorithm>

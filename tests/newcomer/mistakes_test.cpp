@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mistakes of newcomers that only a run finds: each is an error at its line, which says what was given and what fits.
+// Mistakes that only a run can find are errors at their line, which state what was given and what fits.
 #include <doctest/doctest.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A network of two levels whose numbers are known: log(x), and sums of its rows.
+// A network of two levels whose results are known: log(x), and sums of its rows.
 #pragma once
 
 #include <tyto/nn.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a user of NumPy types first: slices, histograms, single numbers.
+// First steps of a user of NumPy: slices, histograms, single numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>

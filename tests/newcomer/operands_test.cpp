@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators and helpers of the user's own are called beside those of tensors, whatever they take, and concepts say what
-// tensors have operators for.
+// Operators and helpers of the user's own overload with those of tensors, whatever they take, and concepts say which
+// types tensors have operators for.
 #include <doctest/doctest.h>
 
 #include <functional>

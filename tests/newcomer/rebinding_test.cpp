@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names that a compiled function gives other values: a state keeps none of them, so the trace refuses what it can tell.
+// Assignments to names outside of a compiled function: no state keeps them, so the trace refuses those that it can
+// detect.
 #include <doctest/doctest.h>
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Means of metrics over batches: those over all samples, however unevenly these are cut.
+// Means of metrics over batches equal those over all samples, however unevenly these are cut.
 #include <doctest/doctest.h>
 
 #include <tyto/nn.hpp>

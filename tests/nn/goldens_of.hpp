@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The goldens of layers, losses and rules: arrays by name, and how results are held against them.
+// Reads the goldens of layers, losses and rules, and compares results with them.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of a model's parameters, which serve both modes, beside tensors of one.
+// Gradients of a model's parameters, which serve both modes, together with tensors of one.
 #include <doctest/doctest.h>
 
 #include <type_traits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SIGINT and SIGTERM while training runs, in processes of their own: what ends, how, and whose a signal is.
+// SIGINT and SIGTERM during training, in processes of their own: which run ends, how, and who handles the signal.
 #include <doctest/doctest.h>
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients at kinks where they are not PyTorch's, as docs/semantics.md states them.
+// Gradients at kinks that differ from PyTorch's, as docs/semantics.md states them.
 #include <doctest/doctest.h>
 
 #include <cmath>

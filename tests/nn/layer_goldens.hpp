@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One layer against its goldens: results, gradients, states after three steps of descent, results in inference.
+// Compares one layer with its goldens: results, gradients, states after three steps of descent, results in inference.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NaN goes through every activation and every loss, as it does in PyTorch.
+// NaN propagates through every activation and every loss, as it does in PyTorch.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// States beside parameters: their names, their updates in both modes, freezing, and what files hold of them.
+// States beside parameters: their names, their updates in both modes, freezing, and saving.
 #include <doctest/doctest.h>
 
 #include <tyto/nn.hpp>

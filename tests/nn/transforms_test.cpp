@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transforms of pictures: what they do to known pixels, and that what they draw depends on seed, epoch and sample
-// alone.
+// Transforms of pictures on known pixels; random ones depend on seed, epoch and sample alone.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nodes whose attributes, or whose inputs that say shapes, are far off: refused by name, by no crash, overflow or
-// allocation of what memory cannot hold.
+// Extreme attributes, and inputs that give shapes, are refused by name, without a crash, overflow or allocation of more
+// than memory holds.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes at the corners of what the standard says, which its own node tests leave out; values are worked by hand, sums
-// in i64.
+// Corner cases of the standard that its own node tests leave out; values are worked by hand, sums in i64.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 

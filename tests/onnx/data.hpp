@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files of the tests: ONNX's own test tensors, and folders of models that may not be there.
+// Finds test files: ONNX's own test tensors, and folders of models that may be missing.
 #pragma once
 
 #include <cstdlib>

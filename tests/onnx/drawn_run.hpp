@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model that may be damaged, run with small inputs drawn from what it declares, in every way in which models run.
+// Runs a model that may be damaged with small random inputs of its declared types, in every way in which models run.
 #pragma once
 
 #include <map>

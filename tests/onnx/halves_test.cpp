@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of several steps in f16: what fits into the type comes out, whatever its squares and sums would take. The
-// same node in f32, which goldens hold, says what is right.
+// Operators of several steps in f16: results that fit into the type are right, even where squares and sums on the way
+// do not. The same node in f32, which goldens check, gives the expected values.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Damaged models: refused with a reason, or read as what they then say.
+// Damaged models are refused with a reason, or read as what they then state.
 #include <doctest/doctest.h>
 
 #include "tests/onnx/model_text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looking into a model: its nodes, the types and shapes of what they give, values inside of it, tensors beside it.
+// Inspecting a model: its nodes, the types and shapes of their results, values inside of it, tensors beside it.
 #include <fstream>
 #include <sstream>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Limits for models of strangers: what takes more bytes or iterations than allowed is refused by the node's name,
-// before it is done.
+// Limits for untrusted models: a node that takes more bytes or iterations than allowed is refused by name, before it
+// runs.
 #include <algorithm>
 
 #include <doctest/doctest.h>

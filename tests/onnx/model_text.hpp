@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models made field by field, as the tests of the reader need them: right ones, and ones that no exporter would write;
-// and what reading says against them.
+// Builds models field by field, valid ones and ones that no exporter would write, and reports the reader's errors.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Damage done to files: bytes changed, lost, repeated, put in, lengths made extreme.
+// Damages files: bytes changed, lost, repeated, put in, lengths made extreme.
 #pragma once
 
 #include <algorithm>

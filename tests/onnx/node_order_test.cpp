@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nodes in any order: sorted when a file is read, in graphs inside of nodes and in functions too; cycles are refused.
+// Nodes in any order are sorted when a file is read, in graphs inside of nodes and in functions too; cycles are
+// refused.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures decoded by a model, against what Pillow reads of the same files.
+// Pictures decoded by a model, against Pillow's pixels of the same files.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>

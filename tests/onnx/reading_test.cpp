@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an ONNX file may hold, and what is refused of it.
+// Contents of ONNX files that are read, and those that are refused.
 #include <sstream>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small models against what others gave for them: ONNX Runtime (tests/onnx/make_models.py, make_classical_models.py)
-// and, with elements of 8 bits and fewer, ONNX's node tests, its evaluator and ml_dtypes (make_narrow_models.py).
+// Small models against expected values: ONNX Runtime (tests/onnx/make_models.py, make_classical_models.py) and, with
+// elements of 8 bits and fewer, ONNX's node tests, its evaluator and ml_dtypes.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sequences and optionals in a model: taken and given tensor by tensor, their lengths known when it is recorded.
+// Sequences and optionals in a model: passed tensor by tensor, with lengths known when it is recorded.
 #include <sstream>
 
 #include <doctest/doctest.h>

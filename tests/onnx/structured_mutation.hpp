@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Damage done to models that leaves their files well-formed: numbers, names, types, shapes, operators and their order
-// are changed, so that what is wrong is found behind the reader or not at all.
+// Damages models but leaves their files well-formed: numbers, names, types, shapes, operators and their order are
+// changed, so that faults are found behind the reader or not at all.
 #pragma once
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text in models: numbers that stand for words, compared, moved and looked up; what computes with them is refused.
+// Text in models: numbers for words are compared, moved and looked up; arithmetic with them is refused.
 #include <doctest/doctest.h>
 #include <tyto/tyto.hpp>
 

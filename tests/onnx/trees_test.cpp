@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trees of ai.onnx.ml: what stays planned, how deep they may be, and attributes that contradict one another.
+// Tree ensembles of ai.onnx.ml: which stay planned, how deep they may be, and contradicting attributes.
 #include <functional>
 #include <map>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators, loops and branches written as ONNX and read again: what comes back gives the same numbers.
+// Operators, loops and branches written as ONNX and read again give the same numbers.
 #include <fstream>
 #include <functional>
 #include <iterator>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A graph written as ONNX and read again is to compute what it did. With $TYTO_WRITTEN the file and what it should give
-// stay in that folder, for tests/onnx/check_written.py.
+// Checks that a graph written as ONNX and read again computes what it did. With $TYTO_WRITTEN the file and what it
+// should give stay in that folder, for tests/onnx/check_written.py.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Complex functions on an OpenCL device where C's annex G and NumPy say what they are, and at the ends of their range.
+// Complex functions on an OpenCL device at the special values of C's annex G and NumPy, and at the ends of their range.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include "tests/ops/complex_specials.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The entry points, each a line: what it makes or lets go of, and how its status is given back.
+// The entry points of the failing driver, a line each: objects that they create or release, and how they return a
+// status.
 #if defined(TYTO_HAVE_OPENCL)
 
 #define CL_TARGET_OPENCL_VERSION 120

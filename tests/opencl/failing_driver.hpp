@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A driver of OpenCL that fails when it is told to: its entry points stand in this program, count the calls and the
-// objects that live, and pass on to the real ones.
+// A driver of OpenCL that fails on demand: its entry points count calls and live objects, and forward to the real ones.
 #pragma once
 
 #include <cstddef>

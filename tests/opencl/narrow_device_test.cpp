@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A device without f64: what is computed in f64 runs on the CPU, and what is only moved stays where it is.
+// A device without f64: arithmetic in f64 runs on the CPU, operators that only move elements run on the device.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A device of its own for a test, and the scope in which work goes to it.
+// A device of its own for a test, and the scope that sends work to it.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whatever call of the driver fails, it becomes a typed error that says where and what, nothing leaks or hangs, and
-// what runs next gives the right numbers.
+// Any failing call of the driver becomes a typed error that names the call, nothing leaks or hangs, and later runs give
+// the right numbers.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device in the host's memory copies: nothing that it can read, or show, as it lies.
+// A device in the host's memory copies nothing that it can read, or show, as it lies.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The start of a graph: its kernels are compiled side by side, and a second start finds them all on disk.
+// The start of a graph: its kernels are compiled in parallel, and a second start finds them all on disk.
 #if defined(TYTO_HAVE_OPENCL)
 
 #include <doctest/doctest.h>

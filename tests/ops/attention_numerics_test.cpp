@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Attention where rounding, layout and NaN tell kernels apart: great scores, strided operands, NaN behind the diagonal.
+// Attention where rounding, layout and NaN distinguish kernels: large scores, strided operands, NaN behind the
+// diagonal.
 #include <doctest/doctest.h>
 
 #include <algorithm>

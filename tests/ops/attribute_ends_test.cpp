@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attributes about the ends of what shape rules let through: whatever a rule accepts is computed from the operands
-// alone, without a look at what lies around them.
+// Extreme attributes that shape rules accept: results depend on the operands alone, and nothing around them is read.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Numbers that functions bound: both ends are taken, and what is one beyond either, or farther than 64 bits can be
-// counted on from, is refused.
+// Bounds of integer arguments: both ends are accepted, and numbers beyond either, or farther than 64 bits can count,
+// are refused.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// check_bounds, and the functions that hold what they are given to a range by it: each error speaks for its function.
+// check_bounds, and the functions that check arguments by it: each error names its function.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Complex functions where C's annex G and NumPy say what they are, and at the ends of their range.
+// Complex functions at the special values of C's annex G and NumPy, and at the ends of their range.
 #include "tests/ops/complex_specials.hpp"
 
 #include "tests/support/both_modes.hpp"

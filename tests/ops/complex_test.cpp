@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Complex numbers: what they are made of and meet, how they print, what sees their memory, what is refused.
+// Complex numbers: creation, promotion, printing, views of their memory, and errors.
 #include <cmath>
 #include <complex>
 

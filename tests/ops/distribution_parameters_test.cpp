@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parameters of which no distribution can draw: refused where they are known, marked in what graphs draw.
+// Invalid parameters of distributions: refused where they are known, NaN in what graphs draw.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of a matrix with its own transpose, which compute half of what they give, and of matrices with columns.
+// Products of a matrix with its own transpose, which compute one half of the result, and of matrices with columns.
 #include <doctest/doctest.h>
 
 #include "tests/support/numbers.hpp"

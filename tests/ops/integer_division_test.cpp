@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Integer quotients and remainders of 64 bits against arithmetic in 128 bits: by one number for all, by many, and by
-// every divisor at the ends of what a reciprocal can be taken of.
+// every divisor at the limits of reciprocals.
 #include <doctest/doctest.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// interp between and at infinite points, beside the values of NumPy 2.4.
+// interp between and at infinite points, against the values of NumPy 2.4.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lowerings: what a device without a kernel runs instead gives the same elements as the kernel.
+// Lowerings, which devices without a kernel run instead, give the same elements as the kernel.
 #include <doctest/doctest.h>
 
 #include "core/graph/builder.hpp"

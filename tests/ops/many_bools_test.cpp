@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators over bools, few and many of them, dense and not: they are computed by different loops.
+// Operators over bools, few and many of them, dense and not: different loops compute them.
 #include <cstdint>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Schur, Hessenberg and LDL forms, and pairs of matrices, by what defines them.
+// Schur, Hessenberg and LDL forms, and pairs of matrices, checked by their definitions.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions of matrices and matrix equations: against SciPy, by what defines them, and what is refused.
+// Functions of matrices and matrix equations: against SciPy, by their definitions, and what is refused.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of matrix functions, forms and equations share: calls by name, and matrices with structure.
+// Shared by the tests of matrix functions, forms and equations: calls by name, and matrices with structure.
 #pragma once
 
 #include <algorithm>

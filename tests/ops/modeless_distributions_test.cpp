@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Distributions of tensors of any mode, as layers use them: they are those of the mode of their operands.
+// Distributions of tensors of any mode, as layers use them, have the mode of their operands.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages begin with the function that was called; the operator within that found the fault comes next.
+// Messages begin with the function that was called, and name the operator within it that found the fault.
 #include <doctest/doctest.h>
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What element types can hold, names of the array API standard, polynomials by their zeros, and what is refused.
+// Limits of element types, names of the array API standard, polynomials by their zeros, and errors.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with weights of few bits: the kernel for few and for many rows against numbers unpacked one by one, what
-// rounding to few bits gives, gradients, saved graphs, and what is refused.
+// Products with quantised weights: the kernels for few and for many rows against unpacked weights, rounding to few
+// bits, gradients, saved graphs, and errors.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shape rules of their own: what the public functions never ask for, but a saved graph might, is refused all the same.
+// Shape rules refuse attributes that the public functions never pass, but a saved graph might hold.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions over axes of few elements, of which many rows are folded together, against sums written out in loops.
+// Reductions over axes of few elements, which fold many rows together, against sums written out in loops.
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Epilogues of products: which sums and ReLUs they take in, which they must leave, and that numbers stay.
+// Epilogues of products: the sums and ReLUs that are fused, those that must not be, and unchanged numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>

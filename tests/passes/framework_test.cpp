@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The frame that passes stand in: selection, rounds, reports, dumps, dead code and common sub-expressions.
+// The framework of passes: selection, rounds, reports, dumps, dead code and common sub-expressions.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// That a group gives the bits that its members gave, whatever they are, and that long chains are fused in time.
+// Fusion groups give the bits of their members, whatever they are, and long chains are fused in time.
 #include <doctest/doctest.h>
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Groups that end in a reduction: which do, and that they add as the reduction of a tensor does.
+// Groups that end in a reduction: which nodes form one, and that they add in the order of the reduction of a tensor.
 #include <doctest/doctest.h>
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Groups over rows whose result is laid over an input: kept values may lie in the result's place, never in the input's.
+// Groups over rows computed in place of an input: kept values may lie in the result's memory, never in the input's.
 #include <doctest/doctest.h>
 
 #include <algorithm>

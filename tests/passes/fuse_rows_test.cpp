@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Groups that go on after a reduction: which form, which must not, and that they give the bits of their operators.
+// Groups that continue after a reduction: which form, which must not, and that they give the bits of their operators.
 #include <doctest/doctest.h>
 
 #include <algorithm>

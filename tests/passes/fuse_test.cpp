@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which nodes fusion puts together, and which it must not.
+// Nodes that fusion combines, and those that it must not.
 #include <doctest/doctest.h>
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of fusion share: graphs before and after it side by side, the programs of groups, reductions of rows.
+// Shared by tests of fusion: graphs before and after it side by side, the programs of groups, reductions of rows.
 #pragma once
 
 #include <doctest/doctest.h>

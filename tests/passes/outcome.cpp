@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which rules have been expected to fire, and which not to, since the program began.
+// Records which rules were expected to fire, and which not to, since the program began.
 #include "tests/passes/outcome.hpp"
 
 #include <doctest/doctest.h>

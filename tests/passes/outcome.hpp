@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One rule on one graph: whether it fired, what came of it, and that no number changed.
+// Applies one rule to one graph: checks whether it fired, the new graph, and that no number changed.
 #pragma once
 
 #include <functional>

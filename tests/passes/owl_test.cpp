@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs that Owl's optimiser is known to get wrong, or to refuse, and what they compute here.
+// Graphs that Owl's optimiser is known to get wrong, or to refuse, compute the right values here.
 #include <doctest/doctest.h>
 
 #include <limits>

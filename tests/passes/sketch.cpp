@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making, running and comparing the graphs of pass tests.
+// Builds, runs and compares the graphs of pass tests.
 #include "tests/passes/sketch.hpp"
 
 #include <algorithm>

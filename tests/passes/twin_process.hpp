@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A group of two processes of which the other one always has what this one has: for graphs that communicate, without
-// MPI.
+// A simulated group of two processes, the other of which always has what this one has: for graphs that communicate,
+// without MPI.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One of the examples run by a test, in a folder of its own, and the tables that it writes.
+// Runs one of the examples in a folder of its own, and reads the tables that it writes.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the test-suite of Nervana's graph looked at and applies here: state and its order, computations that share it,
-// views that change nothing, derivatives of slices and softmax, and tensors without elements.
+// Regressions that the test-suite of Nervana's graph covers and that apply here: state and its order, computations that
+// share it, views that change nothing, derivatives of slices and softmax, and tensors without elements.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A compiled training step, once warm, asks for no memory: neither from the system nor from the device.
-// clang's sanitizers bring an operator new of their own, beside which there can be no other: there is nothing to test
-// then.
+// A compiled training step, once warm, allocates no memory: neither from the system nor from the device. clang's
+// sanitizers bring an operator new of their own, beside which there can be no other: there is nothing to test then.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TYTO_NEW_IS_TAKEN 1

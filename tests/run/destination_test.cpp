@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts computed straight into their place in a larger tensor: what is saved, what is refused, and the same bits
+// Parts computed straight into their destination in a larger tensor: copies saved, cases refused, and the same bits
 // always.
 #include <doctest/doctest.h>
 

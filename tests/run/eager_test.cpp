@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Eager operators one after another: a kernel kept from an earlier one must fit the later one in every respect.
+// Eager operators one after another: a cached kernel must fit the later call in every respect.
 #include <doctest/doctest.h>
 
 #include <thread>

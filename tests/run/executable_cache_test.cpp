@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lazy expressions that are read by themselves: what is compiled for one serves every other of its structure.
+// Lazy expressions evaluated one by one: an executable compiled for one serves every other of its structure.
 #include <doctest/doctest.h>
 
 #include <cmath>

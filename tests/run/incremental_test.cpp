@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Partial runs: only what depends on changed inputs is computed, and the numbers are those of a whole run.
+// Partial runs recompute only what depends on changed inputs, and give the numbers of a whole run.
 #include <doctest/doctest.h>
 
 #include <cmath>

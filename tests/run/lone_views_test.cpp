@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Views of computed tensors are evaluated without a graph: they lie in the memory of what they show.
+// Views of computed tensors are evaluated without a graph and share the memory of what they view.
 #include <doctest/doctest.h>
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing a part: over the first operand's memory where nobody else can see it, on a copy where somebody can.
+// Writing a part of a tensor: in place where nobody else can see its memory, on a copy where somebody can.
 #include <doctest/doctest.h>
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Packed weights: the same numbers, packed once, and again when somebody assigned others.
+// Packed weights: the same numbers, packed once, and again when other values are assigned.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps that run at the same time: the sections that are found, the memory that their lanes use, and the numbers.
+// Steps that run at the same time: the sections found, the memory of their lanes, and the numbers.
 #include <algorithm>
 #include <random>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs of many kinds over poisoned memory: what a plan lets overlap is never read after its time, to the last bit.
+// Graphs of many kinds over poisoned memory: no step reads memory after its lifetime, bit for bit.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One function run in several ways that must not differ in a single bit: planned well, and without reuse over
-// poisoned memory.
+// Runs one function in several ways that must agree bit for bit: planned well, and without reuse over poisoned memory.
 #pragma once
 
 #include <doctest/doctest.h>

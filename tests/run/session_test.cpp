@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One executable, many sessions: what is made ready is shared, what changes is each session's own.
+// One executable, many sessions: prepared kernels are shared, arenas and states of inputs are each session's own.
 #include "engine/run/session.hpp"
 
 #include <doctest/doctest.h>

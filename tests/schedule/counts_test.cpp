@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The count that orders are chosen by against what the executable really asks the memory planner for.
+// The peaks that orders are chosen by, against what the executable really asks the memory planner for.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Orders of small graphs against every order there is, and properties of the orders of larger ones.
+// Orders of small graphs against all orders, and properties of the orders of larger ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random graphs with what makes orders interesting: shared values, views, results in place, updates of states.
+// Random graphs with features that orders depend on: shared values, views, results in place, updates of states.
 #pragma once
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cutting chains for recomputation, against all ways there are.
+// Cutting chains for recomputation, against exhaustive search.
 #include <doctest/doctest.h>
 
 #include <algorithm>

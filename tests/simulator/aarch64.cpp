@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The simulator, where VIXL has it.
+// The AArch64 simulator, in builds of VIXL that contain it.
 #include "tests/simulator/aarch64.hpp"
 
 #include <stdexcept>

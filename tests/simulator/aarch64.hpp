@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Machine code for AArch64 on processors of another kind, by VIXL's simulator.
+// Runs machine code for AArch64 on other processors, by VIXL's simulator.
 #pragma once
 
 #include <cstdint>

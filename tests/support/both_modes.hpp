@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A test case that runs once in each mode, which it knows as Mode.
+// Runs a test case once in each mode, which it knows as Mode.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether this build of the library has an optional part.
+// Tells whether this build of the library has an optional part.
 #pragma once
 
 #include <string_view>

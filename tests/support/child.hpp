@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program run by a test: started, waited for or killed, and what it printed.
+// Runs a program from a test: starts it, waits for it or kills it, and reads what it printed.
 #pragma once
 
 #include <fcntl.h>

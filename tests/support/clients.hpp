@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many threads that call at the same time.
+// Calls a function from many threads at the same time.
 #pragma once
 
 #include <barrier>

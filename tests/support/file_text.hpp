@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a file holds.
+// Reads a file as text.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands that end where memory does.
+// Operands that end at the last byte of mapped memory.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests read tensors with: every element as a double, and finite differences.
+// Reads tensors as doubles, and computes finite differences.
 #pragma once
 
 #include <cstddef>

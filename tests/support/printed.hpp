@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a stream is given of a value.
+// Prints a value to a string.
 #pragma once
 
 #include <sstream>

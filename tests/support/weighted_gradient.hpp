@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients in which every element of a result has a weight of its own, so that none can stand for another.
+// Gradients of a weighted sum of a result's elements, so that no element can stand for another.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When short steps are shared with the threads that help, on a clock of the test's own, and that it leaves no trace.
+// Short steps are shared with helper threads while these are awake, on a simulated clock.
 #include "devices/cpu/system/awake_threads.hpp"
 #include "core/graph/op_ids.hpp"
 

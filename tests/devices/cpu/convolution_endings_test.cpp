@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ends a convolution: scale, bias, residual and limits, by the bits of computing them one after the other.
+// Epilogues of convolutions (scale, bias, residual, limits) give the bits of the operators one after the other.
 #include <limits>
 
 #include "tests/devices/cpu/convolution_testing.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of convolutions share: nested loops over the definition, and the comparison of a code path with them.
+// Reference convolutions as nested loops over the definition, and the comparison of a code path with them.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Division by a number that is known gives the bits of a division, though machine code multiplies by that of a power of
-// two.
+// Division by a constant gives the bits of a division, though the JIT multiplies by the reciprocal of a power of two.
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every element-wise operator gives on one element, by long double libm and 128-bit integers.
+// Reference values of every element-wise operator on one element, by long double libm and 128-bit integers.
 #pragma once
 
 #include "core/graph/operator.hpp"

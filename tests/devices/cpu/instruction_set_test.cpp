@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which instruction sets kernels are chosen among, in builds for all of them and for one.
+// Instruction sets that kernels are chosen among, in builds for all of them and for one.
 #include "devices/cpu/system/instruction_set.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled programs of integers compute what eager mode does, and divide by numbers as they should.
+// Compiled programs of integers compute what eager mode does; divisions by constants are exact.
 #include <doctest/doctest.h>
 
 #include <algorithm>

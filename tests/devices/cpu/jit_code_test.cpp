@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the builder of code makes of values, and what machine code does not do.
+// Simplifications of the JIT's code builder, and errors of machine code.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Machine code that reduces rows: the bits of the loops over lines in memory, whatever computes what is reduced.
+// Machine code that reduces rows gives the bits of the loops over lines in memory, whatever computes their elements.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of machine code share: the two ways to run a program, the instruction sets there are, operands.
+// Runs programs by the JIT and by the interpreter, for every instruction set, for tests of machine code.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Batches of products that are one product: the rows of all matrices by one matrix on the right.
+// Batches of products that are computed as one: the rows of all matrices by one matrix on the right.
 #include <doctest/doctest.h>
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of heavy kernels share: fenced buffers, drawn values, tolerances, and the list of code paths to try.
+// Shared by the tests of heavy kernels: fenced buffers, random values, tolerances, and the list of code paths to try.
 #pragma once
 
 #include <algorithm>

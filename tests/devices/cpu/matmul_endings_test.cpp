@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bias, what is added to and ReLU at the end of matrix products: the bits of the operators one by one, and NaN.
+// Epilogues of matrix products (bias, residual, ReLU) give the bits of the operators one by one, NaN included.
 #include "tests/devices/cpu/matmul_testing.hpp"
 
 namespace tyto::cpu {

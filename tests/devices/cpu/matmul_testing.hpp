@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of matrix products share: drawn layouts, and the comparison of a code path with a triple loop in double
-// precision.
+// Random layouts of matrices, and the comparison of a code path with a triple loop in double precision.
 #pragma once
 
 #include <algorithm>

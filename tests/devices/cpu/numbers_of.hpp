@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The elements of tensors of integers, one after the other.
+// Lists the elements of tensors of integers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows that end where memory ends: nothing behind the last element of an operand is read.
+// Rows that end at the end of a page: nothing behind the last element of an operand is read.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the rows and columns of a panel product fall to the members of a team.
+// The rows and columns of a panel product are divided among the members of a team.
 #include "devices/cpu/products/tile/panel_product.hpp"
 
 #include <doctest/doctest.h>

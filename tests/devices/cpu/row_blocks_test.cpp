@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks of rows: what a thread keeps for one does not grow with the number of rows, however operands lie.
+// Blocks of rows: the workspace of a thread does not grow with the number of rows, however operands lie.
 #include <doctest/doctest.h>
 
 #include "core/device/device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When other programs are taken to want the processors, on a clock of the test's own, and the team that is held then.
+// Contention for the processors is detected on a simulated clock, and the team that is held then.
 #include "devices/cpu/system/spinning.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many threads kernels are told to take, and how many their work is worth.
+// Threads of kernels: exactly as many as were asked for, or as many as the work is worth.
 #include "devices/cpu/system/threads.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops over rows whose operands lie across them: the bits of the same loops over copies of the rows.
+// Loops over rows with transposed operands give the bits of the same loops over copies of the rows.
 #include <doctest/doctest.h>
 
 #include <random>
