@@ -8,7 +8,7 @@
 
 namespace tyto TYTO_API {
 
-/// Who may look where, and how strongly. What is not set forbids nothing.
+/// Masks, scale and dropout of attention. A mask that is not set forbids nothing.
 template <class M>
 struct AttentionOptions {
   /// Broadcast to (..., queries, keys): bool, true where a query may look at a key; or a number added to each score.
@@ -19,7 +19,7 @@ struct AttentionOptions {
   Tensor<M> key_mask = {};
   /// What scores are multiplied by; none: 1 / sqrt(features).
   std::optional<double> scale = {};
-  /// The probability with which a weight is left out, whoever calls; layers set it in training only.
+  /// Dropout: the probability with which a weight is set to 0, whoever calls; layers set it in training only.
   double dropout = 0;
 };
 

@@ -16,7 +16,7 @@ struct Recording {
   std::int64_t rate = 0;  ///< samples per second
 };
 
-/// How samples stand in a WAV file: as integers of so many bits (those of 8 unsigned) or as floating-point numbers.
+/// Encodings of samples in a WAV file: integers of so many bits (those of 8 unsigned) or floating-point numbers.
 enum class WavFormat : std::uint8_t { u8, i16, i24, i32, f32 };
 
 namespace detail {

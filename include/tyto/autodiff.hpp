@@ -17,7 +17,7 @@ namespace tyto TYTO_API {
 
 namespace detail {
 
-/// What gradients are taken with respect to. While alive, operations on the tracked values are remembered.
+/// A gradient tape: while it is alive, operations on the values that it tracks are recorded.
 class Tape {
  public:
   Tape();
@@ -25,7 +25,7 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// The value under an identity of its own, tracked.
+  /// Tracks the value, and returns it as a node of its own, by which gradients are taken.
   Value track(const Value& value);
   /// Tracks what reads of a variable yield while the tape lives. They are as lazy as the values `beside` which the
   /// variable is used: a layer's parameters belong to neither mode.
@@ -94,7 +94,7 @@ std::ostream& operator<<(std::ostream& out, const std::vector<Tensor<M>>& tensor
   return detail::print_list(out, std::vector<Value>(tensors.begin(), tensors.end()));
 }
 
-/// The value, of which no gradient is taken.
+/// The value as a constant of differentiation: no gradient flows through it.
 template <class M>
 Tensor<M> stop_gradient(const Tensor<M>& x);
 

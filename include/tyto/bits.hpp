@@ -6,7 +6,7 @@
 
 namespace tyto TYTO_API {
 
-/// Which bit of a byte stands for the first of eight elements: the one of 128 (big) or of 1.
+/// The order of bits in a byte: the first of eight elements is the bit of 128 (big) or of 1.
 enum class BitOrder : std::uint8_t { big, little };
 
 /// Of each eight elements along an axis a byte (u8), whose bits tell which are not zero; zeros fill the last byte up.

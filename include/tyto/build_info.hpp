@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What this copy of the library was built with, and what of that works here.
+// The optional parts that this copy of the library was built with, and whether each works here.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tyto TYTO_API {
 
-/// A part that a build may have or lack, and how it stands: "oneDNN" and "2.6.3", "OpenCL" and "not built in".
+/// An optional part of a build, and its state: "oneDNN" and "2.6.3", "OpenCL" and "not built in".
 struct BuildPart {
   std::string name;   ///< what it is called
   std::string state;  ///< whether it is there and works, in a few words

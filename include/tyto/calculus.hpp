@@ -8,7 +8,7 @@
 
 namespace tyto TYTO_API {
 
-/// Neighbours subtracted from each other along `axis`, `order` times; of bool, where they differ.
+/// Differences of neighbours along `axis`, taken `order` times; of bool, where they differ.
 template <class M>
 Tensor<M> diff(const Tensor<M>& x, std::int64_t order = 1, std::int64_t axis = -1);
 /// Angles along `axis` moved by whole periods, so that neighbours lie no more than half of one apart.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Choices by number and by condition, positions as numbers, and orders by several keys.
+// Choices by number and by condition, elements put by index, sorting by several keys, and positions as numbers.
 #pragma once
 
 #include "tyto/tensor.hpp"
 
 namespace tyto TYTO_API {
 
-/// At each place the element of the choice whose number stands there; all broadcast together. Numbers must lie in
+/// At each position the element of the choice with the number found there; all broadcast together. Numbers must lie in
 /// [0, count).
 template <class M>
 Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What compiled functions take and return: tensors, numbers, and lists, tuples and pairs of them, one after the other.
+// Arguments and results of compiled functions: tensors, numbers, and lists, tuples and pairs of them, flattened.
 #pragma once
 
 #include <cstdint>

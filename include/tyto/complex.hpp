@@ -26,7 +26,7 @@ Tensor<M> angle(const Tensor<M>& x);
 /// Complex numbers as pairs of real ones along one axis more at the end: a view.
 template <class M>
 Tensor<M> view_as_real(const Tensor<M>& x);
-/// Pairs along the last axis, which has length 2, as complex numbers: a view where both parts lie beside each other.
+/// Pairs along the last axis, which has length 2, as complex numbers: a view where both parts are adjacent.
 template <class M>
 Tensor<M> view_as_complex(const Tensor<M>& x);
 

@@ -74,9 +74,9 @@ class HostResult : public HostOperand {
 
 /// Types and shapes of inputs or results.
 using ArrayTypes = std::span<const ArrayType>;
-/// What a host function reads.
+/// The inputs of a host function.
 using HostInputs = std::span<const HostInput>;
-/// What a host function fills.
+/// The results of a host function, to be filled.
 using HostResults = std::span<const HostResult>;
 
 /// A kernel in OpenCL C. Its arguments are `global const T*` for each input, `global T*` for each result, then a `long`
@@ -95,7 +95,7 @@ struct OpenClKernel {
   std::function<std::vector<std::int64_t>(ArrayTypes inputs, ArrayTypes results)> scalar_arguments = {};
 };
 
-/// What an operator is made of. Host function, kernel and gradient must depend on their inputs alone.
+/// Definition of an operator. Host function, kernel and gradient must depend on their inputs alone.
 struct CustomOptions {
   std::string name;        ///< what errors, pages and profiles call the operator
   std::size_t inputs = 1;  ///< how many it takes
@@ -108,7 +108,7 @@ struct CustomOptions {
   /// Whether host function and kernel take f16 and bf16 as they are. Otherwise such inputs come as f32 and the results
   /// are rounded back, as with functions made of operators: under an `Autocast` layers yield halves.
   bool half = false;
-  /// The inputs' gradients from the results'; an undefined tensor stands for zero. Works in either mode, hence `Any`.
+  /// The inputs' gradients from the results'; an undefined tensor means zero. Works in either mode, hence `Any`.
   std::function<std::vector<Tensor<Any>>(const std::vector<Tensor<Any>>& inputs,
                                          const std::vector<Tensor<Any>>& results,
                                          const std::vector<Tensor<Any>>& gradients)>

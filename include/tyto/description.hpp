@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is known of a tensor before any of its numbers: type, shape, kind, and how it lies in memory.
+// Describes a tensor without computing it: type, shape, kind, and layout in memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tyto TYTO_API {
 
-/// What a tensor is to the graphs that read it: flags, which combine. A variable is `persistent | trainable`; what is
+/// Role of a tensor in graphs that read it: flags, which combine. A variable is `persistent | trainable`; what is
 /// computed from other tensors is none of them in lazy mode, and in eager mode, where its contents are there, constant.
 enum class TensorKind : std::uint8_t {
   computed = 0,    ///< what operators yield
@@ -37,15 +37,15 @@ struct TensorLayout {
   bool is_view = false;     ///< it shows a part of a larger tensor, or has its elements stretched or in another order
 };
 
-/// What describe() tells.
+/// Result of `describe`.
 struct TensorDescription {
   DType dtype = DType::f32;                 ///< of its elements
   Shape shape;                              ///< the lengths of its axes
-  TensorKind kind = TensorKind::computed;   ///< what graphs may do with it
+  TensorKind kind = TensorKind::computed;   ///< its role in graphs
   std::optional<TensorLayout> layout = {};  ///< none while no contents are there: then a plan decides it
 };
 
-/// What is known of a tensor without computing it.
+/// Type, shape, kind and memory layout of a tensor, without computing it.
 ///
 ///     const auto w = Tensor::variable({{1, 2, 3}, {4, 5, 6}});
 ///     is(describe(w).kind, TensorKind::persistent | TensorKind::trainable);  // true

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Devices: what there is, and where new work goes.
+// Lists the devices, and selects the one that new tensors and graphs go to.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tyto TYTO_API {
 
-/// A device that is there.
+/// An available device.
 struct DeviceInfo {
   std::string name;          ///< "cpu", "opencl:0", ...
   std::string description;   ///< the vendor's own text

@@ -14,7 +14,7 @@
 namespace tyto {
 namespace distributed TYTO_API {
 
-/// What carries messages. `automatic` is the MPI of the launcher that started this process, and `single` where none
+/// The transport of messages. `automatic` is the MPI of the launcher that started this process, and `single` where none
 /// did.
 enum class Backend : std::uint8_t { automatic, single, open_mpi, mpich };
 
@@ -35,9 +35,9 @@ class TYTO_API Group {
   /// This process's number, from 0 on, and how many there are.
   int rank() const;
   int size() const;
-  /// Whether this process speaks for all: rank 0.
+  /// Whether this is the process of rank 0, which prints and saves for all.
   bool is_first() const { return rank() == 0; }
-  /// What carries messages: "single", "Open MPI 4.1.4", ...
+  /// Name of the transport: "single", "Open MPI 4.1.4", ...
   const std::string& transport() const;
   /// Returns when every process has called it.
   void barrier() const;
@@ -85,7 +85,7 @@ Group start(const StartOptions& options = {});
 /// What `start` can use in this copy: "single", and "openmpi" and "mpich" where they were found when it was built.
 std::vector<std::string> backends();
 
-/// How the elements that processes have become one.
+/// How elements of several processes are combined.
 enum class Reduce : std::uint8_t { sum, mean, min, max };
 
 // Operators. Every process calls the same ones, in the same order, on tensors of the same type and shape; a difference

@@ -19,8 +19,8 @@ namespace tyto TYTO_API {
 ///     const Tensor x = noise.sample({1000}), likelihood = sum(noise.log_prob(x));
 namespace distributions {
 
-// What each has. Beyond its support the density is 0, its logarithm minus infinity, as it is of infinities; at the edge
-// it is the limit from within, which may be infinite. Of NaN everything is NaN.
+// Members of each distribution. Beyond its support and at infinities the density is 0, its logarithm minus infinity; at
+// the edge it is the limit from within, which may be infinite. Of NaN everything is NaN.
 #define TYTO_DISTRIBUTION_MEMBERS                                                          \
   T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \
   /** The logarithm of the density, or of the probability of an integer. */                \
@@ -34,16 +34,16 @@ struct Normal {
   T mean = 0.0, stddev = 1.0;  ///< of the normal distribution
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// Of which the logarithm is normal.
+/// The log-normal distribution: its logarithm is normal.
 template <class T>
 struct LogNormal {
   T mean = 0.0, stddev = 1.0;  ///< of the normal distribution
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// The size of a normal with mean zero.
+/// The half-normal distribution: the absolute value of a normal with mean zero.
 template <class T>
 struct HalfNormal {
-  T scale = 1.0;  ///< how wide it is
+  T scale = 1.0;  ///< scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// Numbers in [low, high), all equally likely.
@@ -61,25 +61,25 @@ struct Exponential {
 /// Exponential to both sides of the mean.
 template <class T>
 struct Laplace {
-  T mean = 0.0, scale = 1.0;  ///< where it is, and how wide
+  T mean = 0.0, scale = 1.0;  ///< location and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// The distribution whose cdf is the logistic function.
 template <class T>
 struct Logistic {
-  T mean = 0.0, scale = 1.0;  ///< where it is, and how wide
+  T mean = 0.0, scale = 1.0;  ///< location and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// The largest of many.
+/// The Gumbel distribution: the largest of many.
 template <class T>
 struct Gumbel {
-  T location = 0.0, scale = 1.0;  ///< where it is, and how wide
+  T location = 0.0, scale = 1.0;  ///< location and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// The quotient of two normals: it has no mean.
 template <class T>
 struct Cauchy {
-  T location = 0.0, scale = 1.0;  ///< where it is, and how wide
+  T location = 0.0, scale = 1.0;  ///< location and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// A power of an exponential: times to failure.
@@ -88,7 +88,7 @@ struct Weibull {
   T shape = 1.0, scale = 1.0;  ///< its form, and how wide it is
   TYTO_DISTRIBUTION_MEMBERS
 };
-/// From `scale` on.
+/// The Pareto distribution: numbers from `scale` on, whose density falls by a power.
 template <class T>
 struct Pareto {
   T shape = 1.0, scale = 1.0;  ///< its form, and how wide it is
@@ -127,7 +127,7 @@ struct FisherF {
 /// The length of two normals with mean zero.
 template <class T>
 struct Rayleigh {
-  T scale = 1.0;  ///< how wide it is
+  T scale = 1.0;  ///< scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// In [0, 1], with a density in proportion to the power `shape` - 1.
@@ -145,7 +145,7 @@ struct Triangular {
 /// The inverse Gaussian distribution.
 template <class T>
 struct Wald {
-  T mean = 1.0, scale = 1.0;  ///< where it is, and how wide
+  T mean = 1.0, scale = 1.0;  ///< location and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// An angle: samples lie in [-pi, pi], from where `cdf` counts; the density repeats beyond.
@@ -229,7 +229,7 @@ struct Categorical {
 
 #undef TYTO_DISTRIBUTION_MEMBERS
 
-// What distributions of vectors have. Vectors lie along the last axis, before which a sample has the shape that is
+// Members of distributions of vectors. Vectors lie along the last axis, before which a sample has the shape that is
 // given, or that of the parameters.
 #define TYTO_VECTOR_DISTRIBUTION_MEMBERS                                                   \
   T sample(const std::optional<Shape>& shape = {}, const DrawOptions& options = {}) const; \

@@ -40,7 +40,7 @@ struct TensorView {
 
 /// DLManagedTensor.
 struct ManagedTensor {
-  TensorView tensor;                               ///< what is handed over
+  TensorView tensor;                               ///< the tensor
   void* context = nullptr;                         ///< the producer's own
   void (*deleter)(ManagedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
 };
@@ -54,7 +54,7 @@ struct VersionedTensor {
   void* context = nullptr;                           ///< the producer's own
   void (*deleter)(VersionedTensor* self) = nullptr;  ///< called by the consumer when it is done; may be null
   std::uint64_t flags = 0;                           ///< bits: see read_only, copied
-  TensorView tensor;                                 ///< where and what the elements are
+  TensorView tensor;                                 ///< memory, type and layout of the elements
 };
 
 namespace detail {

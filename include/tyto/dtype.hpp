@@ -14,7 +14,7 @@
 namespace tyto TYTO_API {
 
 /// The type of a tensor's elements. `f16` and `bf16` are storage types; arithmetic on them is done in f32. `c64` and
-/// `c128` are complex numbers: a real and an imaginary part of f32 or f64 beside each other, as std::complex lies.
+/// `c128` are complex numbers: adjacent real and imaginary parts of f32 or f64, the layout of std::complex.
 /// Graph files hold these numbers: a new type comes last.
 enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, i64, f16, bf16, f32, f64, c64, c128, u16, u32, u64 };
 
@@ -74,7 +74,7 @@ constexpr DType real_type(DType type) {
 /// The complex type that holds numbers of `type`: c128 for f64 and c128, else c64.
 constexpr DType complex_type(DType type) { return real_type(type) == DType::f64 ? DType::c128 : DType::c64; }
 
-/// A complex number of the host, such as std::complex<float>: told by its form, so that <complex> need not be read.
+/// A complex number of the host, such as std::complex<float>: recognised by its members, without including <complex>.
 template <class T>
 concept ComplexNumber = requires(const T& z) {
   typename T::value_type;
@@ -107,7 +107,7 @@ consteval int dtype_index() {
 template <class T>
 concept Element = (detail::dtype_index<std::remove_cv_t<T>>() >= 0);
 
-/// The element type that a C++ type stands for.
+/// The element type that corresponds to a C++ type.
 template <Element T>
 inline constexpr DType dtype_of = static_cast<DType>(detail::dtype_index<std::remove_cv_t<T>>());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The environment variables that change what the library does.
+// Lists the environment variables that the library reads.
 #pragma once
 
 #include <optional>

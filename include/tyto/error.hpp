@@ -63,7 +63,7 @@ class TYTO_API GraphError : public Error {
   using Error::Error;
 };
 
-/// A file that cannot be read, written or believed.
+/// A file that cannot be read or written, or whose contents are invalid.
 class TYTO_API IoError : public Error {
  public:
   using Error::Error;

@@ -24,16 +24,16 @@ std::string formula(const Value& x, FormulaStyle style = FormulaStyle::text);
 ///     formula(simplify(x * 1.0 + 0.0, "+fast_math"));  // "y = x\n"
 Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes = {});
 
-/// What stands in for what.
+/// A tensor of an expression, and what replaces it.
 struct Substitution {
   Tensor<Lazy> from;  ///< a placeholder, a state, or any tensor that an expression is made of
   Tensor<Lazy> to;    ///< of the same type and shape
 };
 
-/// x computed from other operands: all substitutions are made at once, what stands in is left as it is, and a state is
-/// replaced in all its versions. Throws TypeError or ShapeError where a type or shape differs, and GraphError where a
-/// part of x that may hang on what is replaced is computed already: reading a tensor forgets what it was made of.
-/// Nothing that hangs on a placeholder is ever computed.
+/// x computed from other operands: all substitutions are made at once, replacements are left as they are, and a state
+/// is replaced in all its versions. Throws TypeError or ShapeError where a type or shape differs, and GraphError where
+/// a part of x that may depend on what is replaced is computed already: reading a tensor forgets what it was made of.
+/// Nothing that depends on a placeholder is ever computed.
 ///
 ///     formula(substitute(square(x) + x, {{x, sin(x)}}));  // "let t1 = sin(x)\ny = t1^2 + t1\n"
 Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& substitutions);

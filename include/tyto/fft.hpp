@@ -22,20 +22,20 @@ enum class Norm : std::uint8_t { backward, ortho, forward };
 struct AxisOptions {
   std::optional<std::int64_t> n = {};  ///< length of the transform; by default that of the axis
   std::int64_t axis = -1;              ///< along which it runs
-  Norm norm = Norm::backward;          ///< where the factor 1/n goes
+  Norm norm = Norm::backward;          ///< which transform is divided by n
 };
 
 /// Along several axes, all without any named; `s` has a length for each of them, and names the last ones by itself.
 struct AxesOptions {
   IntList s = {};              ///< lengths of the transform; by default those of the axes
   Axes axes = {};              ///< along which it runs
-  Norm norm = Norm::backward;  ///< where the factor 1/n goes
+  Norm norm = Norm::backward;  ///< which transform is divided by n
 };
 /// Along the last two axes, or two others.
 struct PlaneOptions {
   IntList s = {};              ///< lengths of the transform; by default those of the axes
   Axes axes = {-2, -1};        ///< along which it runs
-  Norm norm = Norm::backward;  ///< where the factor 1/n goes
+  Norm norm = Norm::backward;  ///< which transform is divided by n
 };
 
 /// Complex to complex: element k is the sum of x_j e^(-2 pi i jk/n); `ifft` is its inverse.

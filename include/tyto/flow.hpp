@@ -45,7 +45,7 @@ class Count {
 
 namespace detail {
 
-/// Whether a loop or branch runs as C++, is recorded, or goes along with what it is given.
+/// Whether a loop or branch runs as C++, is recorded, or follows the mode of its operands.
 enum class RegionMode : std::uint8_t { as_operands, eager, lazy };
 
 using RegionFunction = std::function<std::vector<Value>(const std::vector<Value>&)>;
@@ -110,11 +110,11 @@ inline constexpr bool is_structure<std::tuple<T...>> = (is_structure<T> && ...);
 template <class A, class B>
 inline constexpr bool is_structure<std::pair<A, B>> = is_structure<A>&& is_structure<B>;
 
-/// What a loop gives, which of anything else is no error beside the one that says so.
+/// The result of a loop; Value for carries that are no structure, of which a static_assert is the only error then.
 template <class C>
 using Carried = std::conditional_t<is_structure<C>, C, Value>;
 
-/// What a function of these operands gives, which is void for a function that does not take them.
+/// The result of a function of these operands; void for a function that does not take them.
 template <class F, class... T>
 struct ResultOf {
   using type = void;
@@ -133,7 +133,7 @@ using IterationNumber =
     std::conditional_t<region_mode<C> == RegionMode::lazy, Tensor<Lazy>,
                        std::conditional_t<region_mode<C> == RegionMode::eager, Tensor<Eager>, Tensor<Any>>>;
 
-// What is wrong with the functions that a loop or a branch is given, in a sentence; nothing else is compiled then.
+// Static assertions on the functions that a loop or a branch is given, whose message is the only one of the compiler.
 
 template <class C, class P, class B>
 consteval bool is_while_loop() {
@@ -233,7 +233,7 @@ auto cond(const Tensor<P>& condition, F then, G otherwise, const T&... operands)
     return detail::restored(std::move(*structure), values, 0);
   }
 }
-/// Says that the condition is a tensor.
+/// Fails to compile, with an error that asks for a tensor as the condition.
 template <class F, class G, class... T>
 void cond(bool, F, G, const T&...) {
   static_assert(detail::always_false<F>, "cond: the condition is a tensor of one bool; of a bool of C++, `if` decides");
@@ -256,7 +256,7 @@ auto switch_case(const Tensor<I>& index, std::vector<F> arms, const T&... operan
   return detail::restored(std::move(*structure), values, 0);
 }
 
-/// Says that the index is a tensor.
+/// Fails to compile, with an error that asks for a tensor as the index.
 template <class F, class... T>
 void switch_case(std::int64_t, std::vector<F>, const T&...) {
   static_assert(detail::always_false<F>,
@@ -335,7 +335,7 @@ requires(!std::is_convertible_v<const F&, const Value&>)  // scan(x, axis, f) of
   }
 }
 
-/// Says that the function comes first.
+/// Fails to compile, with an error that asks for the function as the first argument.
 template <class C, class F, class X>
 requires(!std::is_convertible_v<F, std::int64_t> && detail::is_structure<X>) void scan(const Tensor<C>&, F, const X&,
                                                                                        const LoopOptions& = {}) {

@@ -23,16 +23,16 @@
 
 namespace tyto TYTO_API {
 
-/// How graphs are made ready.
+/// Options of compiling graphs.
 struct CompileOptions {
-  /// A name of memory_strategies(); the environment variable TYTO_MEMORY stands in for "best".
+  /// A name of memory_strategies(); the environment variable TYTO_MEMORY replaces "best".
   std::string memory_strategy = "best";
   /// Checks the memory plan by independent code; TYTO_CHECK_PLANS=1 and debug builds do it always.
   bool check_plan = false;
   /// Fills memory that holds nothing with NaN, before a run and after each step, so that a stray read shows in the
   /// results. Slow; TYTO_POISON=1 does it for all graphs.
   bool poison = false;
-  /// Looks at the results of every operator and throws ValueError at the first NaN, naming the operator, its layer or
+  /// Checks the results of every operator and throws ValueError at the first NaN, naming the operator, its layer or
   /// NameScope, and the element. Slow, and operators are not fused; TYTO_NAN=1 does it for everything.
   bool check_nan = false;
   /// The same, and for infinities in the result of finite operands; TYTO_NAN=inf does it for everything.
@@ -57,27 +57,27 @@ struct Update {
   Tensor<Lazy> value;  ///< what it becomes
 };
 
-/// How formula() writes.
+/// Notations of formula().
 enum class FormulaStyle : std::uint8_t {
   text,   ///< "y = 2 * x^2"
   latex,  ///< lines of an `aligned` environment
 };
 
-/// What a graph takes, gives and updates.
+/// Inputs, outputs and updates of a graph.
 struct GraphSpec {
   std::vector<Tensor<Lazy>> inputs = {};   ///< placeholders, in the order in which run(...) takes values
   std::vector<Tensor<Lazy>> outputs = {};  ///< kept and readable after each run
   std::vector<Update> updates = {};        ///< state := value after each run
 };
 
-/// How a run gives a state its new value.
+/// How a run updates a state.
 struct StateUpdate {
   std::string state;      ///< its name
   std::string rule;       ///< what computes it: the rule of descent, layer or NameScope that it is of, else an operator
   bool in_place = false;  ///< the new value is written where the old one was
 };
 
-/// Bytes that a loop or branch copies beside what its operators compute.
+/// Bytes that a loop or branch copies besides its operators' results.
 struct MovedBytes {
   std::string region;             ///< from outside in: "encoder/loop/branch"
   std::string value;              ///< "carry 1", "row 0", "result 0 of arm 2", "operand 3"
@@ -88,11 +88,11 @@ struct MovedBytes {
   std::size_t per_run = 0;
 };
 
-/// What making a graph ready did: sizes, times, and which operators the device left to the CPU.
+/// Report of compiling a graph: sizes, times, and which operators the device left to the CPU.
 struct GraphReport {
   std::size_t nodes = 0;           ///< after the passes
   std::size_t steps = 0;           ///< kernels that a run calls
-  std::size_t parallel_steps = 0;  ///< of them, those that run beside others (CompileOptions::concurrency)
+  std::size_t parallel_steps = 0;  ///< of them, those that run concurrently with others (CompileOptions::concurrency)
   std::size_t arena_bytes = 0;     ///< planned: what is computed on the way
   std::size_t state_bytes = 0;     ///< variables and persistent tensors
   std::size_t constant_bytes = 0;  ///< captured or folded
@@ -105,7 +105,7 @@ struct GraphReport {
   double milliseconds = 0;                          ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};          ///< steps that the device leaves to the CPU
   std::vector<StateUpdate> updates = {};            ///< of variables and persistent tensors, in the order of the graph
-  std::vector<std::string> collectives = {};        ///< what a run does together with other processes, in order
+  std::vector<std::string> collectives = {};        ///< collective calls of a run, in order
   std::vector<MovedBytes> moved =
       {};  ///< what loops and branches copy; empty when each value stays where it was computed
 
@@ -145,10 +145,10 @@ class Graph {
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
 
-  /// Makes everything ready (order, memory plan, kernels); run() does it otherwise.
+  /// Compiles the graph (order, memory plan, kernels); otherwise the first run() does.
   void prepare();
-  /// The same graph for another thread: it shares what was made ready and the states, and has inputs, outputs and an
-  /// arena of its own. Sessions run at the same time. Throws GraphError for a graph that updates states.
+  /// The same graph for another thread: it shares plan, kernels and states, and has inputs, outputs and an arena of its
+  /// own. Sessions run at the same time. Throws GraphError for a graph that updates states.
   Graph session();
   /// The value of an input for the runs to come, cast to the input's element type. The shape must be the input's.
   void set(const Tensor<Lazy>& input, const Tensor<Lazy>& value);
@@ -167,7 +167,7 @@ class Graph {
   std::vector<Tensor<Lazy>> variables() const;
   /// The memory plan: peak, bound, the largest tensors at the peak.
   const MemoryPlan& plan();
-  /// What making the graph ready did: sizes, times, passes.
+  /// Report of compiling the graph: sizes, times, passes.
   GraphReport report();
   /// The memory plan as a picture in SVG: time to the right, addresses upwards, names on hover.
   std::string memory_map();
@@ -249,7 +249,7 @@ class CompiledCore {
    private:
     std::uint8_t outer_watch_;
   };
-  /// While alive, calls note the time of their steps; profile() is of the last one.
+  /// While alive, calls record the time of their steps; profile() is that of the last call.
   class Timing {
    public:
     explicit Timing(CompiledCore& core);
@@ -272,7 +272,7 @@ class CompiledCore {
   bool works_lazily_ = false;
 };
 
-// What is wrong with a call of a compiled function, said once instead of by each template that it reaches.
+// Asserts that a call of a compiled function is valid, for one message instead of one from each template it reaches.
 template <class F, class... A>
 constexpr bool check_lazy_call() {
   constexpr bool fit = std::is_invocable_v<F&, const A&...>;
@@ -334,8 +334,8 @@ class Compiled {
   std::string html() const { return core_.html(); }
   std::string chrome_trace() const { return core_.chrome_trace(); }
 
-  /// Calls the function with these arguments and says where the time went, step by step (lazy mode). It is a call like
-  /// any other: variables are updated.
+  /// Calls the function with these arguments and returns the profile of the call, step by step (lazy mode). It is a
+  /// call like any other: variables are updated.
   template <class... A>
   GraphProfile profile(const A&... arguments) {
     const detail::CompiledCore::Timing timing(core_);
@@ -422,7 +422,7 @@ Compiled<F> compile(F function, CompileOptions options = {}) {
   return Compiled<F>(std::move(function), std::move(options));
 }
 
-/// The value of x if it is known now: it hangs neither on a placeholder, nor on a state or a draw that may differ in
+/// The value of x if it is known now: it depends neither on a placeholder, nor on a state or a draw that may differ in
 /// the next run. What an importer must know before it goes on, such as a shape, is mostly made of constants.
 template <class M>
 std::optional<Tensor<Eager>> known(const Tensor<M>& x);

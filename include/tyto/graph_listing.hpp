@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A recorded graph as data: what a program reads that writes graphs in other formats.
+// A recorded graph as plain data, for programs that write graphs in other formats.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct ListedNode {
   std::string label;                 ///< that of a NameScope
   std::vector<std::size_t> inputs;   ///< numbers of tensors
   std::vector<std::size_t> results;  ///< numbers of tensors
-  NamedList<Attribute> attributes;   ///< what the operator knows beyond its inputs
+  NamedList<Attribute> attributes;   ///< the operator's parameters besides its inputs
   /// The arms of a branch, or the body of a loop, which yields the next carries before its other outputs. Their tensors
   /// have numbers of their own.
   std::vector<GraphListing> regions;
@@ -46,8 +46,8 @@ struct GraphListing {
   std::vector<std::string> updates;   ///< names of the states that a run gives new values
 };
 
-/// The graph as it was recorded, but for operators that `knows` (if given) denies: those stand as what they are made
-/// of, where they are made of operators that it knows. Throws GraphError naming a function of this program (delay) that
+/// The graph as it was recorded. Operators for which `knows` (if given) returns false are expanded into the operators
+/// that they are made of, where it knows these. Throws GraphError naming a function of this program (delay) that
 /// the graph holds.
 GraphListing list_graph(const Graph& graph, const std::function<bool(const std::string& op)>& knows = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays in host memory: what files and batches hold before tensors are made of them.
+// Arrays in host memory, as files and batches hold them before tensors are made of them.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +50,8 @@ T to_tensor(const HostArray& array) {
 }
 
 namespace detail {
-/// `x`, which is about to be read once. What a state was asked to show it would hold on to, beside packed weights: in
-/// place of one stand its contents, in a value of their own.
+/// `x` for one read. A state keeps contents that were read from it, besides its packed weights; so a state is replaced
+/// by a value of its own with the same contents.
 Value to_read(const Value& x);
 
 template <class M>

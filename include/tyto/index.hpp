@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What may stand between the parentheses of `x(...)`: integers, slices, all, newaxis, ellipsis, tensors.
+// Indices, as `x(...)` takes them: integers, slices, all, newaxis, ellipsis, tensors.
 #pragma once
 
 #include <concepts>

@@ -23,14 +23,14 @@ namespace tyto TYTO_API {
 /// Whether the members of an archive are compressed (deflate) or stored as they are. Trained weights hardly shrink.
 enum class Compression : std::uint8_t { stored, deflated };
 
-/// How numbers stand in a text file.
+/// Options of reading numbers from a text file.
 struct TextOptions {
-  char delimiter = ' ';                    ///< between numbers; a blank stands for any number of blanks and tabs
+  char delimiter = ' ';                    ///< between numbers; a blank matches any number of blanks and tabs
   char comment = '#';                      ///< from here to the end of a line nothing is read
   std::int64_t skip_lines = 0;             ///< at the beginning, such as a line of names
   std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
   std::optional<std::int64_t> rows = {};   ///< how many are read at most
-  std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
+  std::optional<double> missing = {};      ///< replaces fields that are no number; without it they are an error
   DType dtype = DType::f32;                ///< element type
   int min_axes = 0;                        ///< axes of length one are dropped until so many are left
 };
@@ -168,7 +168,7 @@ inline void write_safetensors(const std::string& path, std::initializer_list<Nam
   write_safetensors(path, NamedList<Tensor<Any>>(arrays.begin(), arrays.end()));
 }
 
-/// The same in files of at most `shard_bytes` (a larger tensor has one of its own) beside an index, which is called
+/// The same in files of at most `shard_bytes` (a larger tensor has one of its own) and an index, which is called
 /// NAME.safetensors.index.json.
 template <class M>
 void write_safetensors(const std::string& index_path, const NamedList<Tensor<M>>& arrays, std::uint64_t shard_bytes) {

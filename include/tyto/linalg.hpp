@@ -151,7 +151,7 @@ Eig<M> eig(const Tensor<M>& a);
 template <class M>
 Tensor<M> eigvals(const Tensor<M>& a);
 
-// What singular values tell.
+// Functions of singular values.
 
 /// The Moore-Penrose inverse; singular values up to `rtol` times the largest count as zero, by default the longer side
 /// times the type's epsilon.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who holds memory: the tensors that are alive, with what made them and where.
+// Lists the tensors that hold memory, with the operator that made each and the call in the program.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tyto TYTO_API {
 
-/// Memory that some tensor holds.
+/// A buffer that tensors hold.
 struct LiveTensor {
   std::size_t bytes = 0;     ///< of the memory, which views share
   DType dtype = DType::f32;  ///< of its elements
@@ -22,7 +22,7 @@ struct LiveTensor {
   std::string where;         ///< the call in the program, as the linker names it: "./train(main+0x1f2)"
 };
 
-/// The memory that tensors hold now, largest first. It is noted where the environment has TYTO_TRACE=1 from the
+/// The memory that tensors hold now, largest first. It is recorded where the environment has TYTO_TRACE=1 from the
 /// program's start; ValueError elsewhere.
 ///
 ///     std::cout << live_tensors();

@@ -78,7 +78,7 @@ class TYTO_API Precedence {
   std::vector<std::uint64_t> bits_;
 };
 
-/// What a plan may cost and what it must respect.
+/// Options of planning: the strategy, its effort, and limits of the plan.
 struct PlanOptions {
   std::string strategy = "best";                 ///< a name of memory_strategies()
   std::int64_t alignment = 1;                    ///< every offset is a multiple of this as well as of the block's own
@@ -98,7 +98,7 @@ struct PeakBlock {
   std::int64_t size;  ///< bytes
 };
 
-/// Where each block lies, how good that is, and what is known about how good it could be.
+/// The offset of each block, the plan's height, and the bound that no plan can undercut.
 struct MemoryPlan {
   std::vector<std::int64_t> offsets;        ///< one for each block, in the order given, inside its arena
   std::vector<std::int32_t> arenas;         ///< the arena of each block; empty when there is one arena

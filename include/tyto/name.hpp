@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What others keep of a named tensor and may outlive it: its parts, through which `x(index) = v` reaches x, and traces.
+// Names of tensors, which may outlive them: parts refer to them, so that `x(index) = v` reaches x, and traces do.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace tyto TYTO_API {
 namespace detail {
 
-/// Where a tensor is, as long as it is; and, of one that is itself a part, what it is a part of. Counted.
+/// The address of a tensor while it exists, and, of one that is a part, the whole. Reference-counted.
 struct Name {
   std::atomic<std::uint32_t> references{1};
   void* tensor = nullptr;        // null once the tensor is gone
@@ -39,7 +39,7 @@ class NameReference {
   Name* name_;
 };
 
-/// The Name of one tensor, made when somebody wants it: several threads at once may, which take parts of one tensor.
+/// The Name of one tensor, made at its first use: several threads that take parts of one tensor may do so at once.
 class OwnName {
  public:
   OwnName() = default;

@@ -14,7 +14,7 @@ namespace tyto TYTO_API {
 template <class T>
 struct Named {
   std::string name;  ///< by which it is found
-  T value;           ///< what goes by that name
+  T value;           ///< the value of that name
 };
 
 /// In the order in which they were made or lie in a file; looked up by number or by name.

@@ -44,13 +44,13 @@ struct ModelTensor {
 /// optional.
 std::ostream& operator<<(std::ostream& out, const ModelTensor& tensor);
 
-/// How often an operator stands in a model, graphs inside of nodes included.
+/// How often an operator occurs in a model, graphs inside of nodes included.
 struct ModelOperator {
   std::string name;        ///< "Conv", "com.microsoft.FusedConv"
   std::int64_t count = 0;  ///< how often
 };
 
-/// A node of a model's graph, as the file writes it. An empty name stands for an input or output left out.
+/// A node of a model's graph, as the file writes it. An empty name means an input or output left out.
 struct ModelNode {
   std::string name;                  ///< as the file has it
   std::string op;                    ///< "Conv", "com.microsoft.FusedConv"
@@ -92,7 +92,7 @@ struct OnnxOptions {
   /// Processors take up to a hundred times as long for such numbers, so that otherwise they count as zeros then
   /// (SubnormalsAsZeros). A model that is recorded into another graph runs as that does.
   bool keep_subnormals = false;
-  /// For models of strangers: the bytes that a model may take at a time, its weights and what a call computes (in lazy
+  /// For untrusted models: the bytes that a model may take at a time, its weights and what a call computes (in lazy
   /// mode its plan) together; 0: no limit. LimitError comes before memory is taken.
   std::size_t max_bytes = 0;
   /// The iterations that all loops of a model may do in one call, loops within loops included; 0: no limit. A loop
@@ -218,7 +218,7 @@ std::vector<T> read_onnx_tensors(const std::string& path, const ModelTensor& lik
   return tensors;
 }
 
-/// What a written model calls its parts.
+/// Names of a written model's parts.
 struct OnnxNames {
   std::vector<std::string> outputs = {};  ///< one for each output; left out: "output:0", ...
   std::string open_axis = "batch";        ///< the length that a model of several graphs leaves open

@@ -16,7 +16,7 @@
 
 namespace tyto TYTO_API {
 
-/// What an operator knows beyond its inputs: a truth, a number, a list of integers, an element type, or a word.
+/// An attribute of an operator: a truth, a number, a list of integers, an element type, or a word.
 class Attribute {
  public:
   template <class T>

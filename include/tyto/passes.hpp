@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the graph optimiser did: its passes, the rules that fired, sizes before and after.
+// Reports of the graph optimiser: its passes, the rules that fired, sizes before and after.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct PassSummary {
   std::vector<RuleCount> rules = {};  ///< that applied
 };
 
-/// What optimising one graph did. `std::cout << report` prints a table.
+/// Report of optimising one graph. `std::cout << report` prints a table.
 struct PassReport {
   std::size_t nodes_before = 0;          ///< of the recorded graph
   std::size_t nodes_after = 0;           ///< of the optimised graph

@@ -9,8 +9,8 @@
 namespace tyto TYTO_API {
 
 namespace fft {  // beside tyto::same and tyto::valid of windows.hpp GCC's -Wshadow takes the enumerators for shadows
-/// What is kept of a convolution: wherever the operands overlap, the middle of that, or where one lies inside of the
-/// other, as NumPy's and SciPy's modes of these names.
+/// The part of a convolution that is returned: wherever the operands overlap, the middle of that, or where one lies
+/// inside of the other, as NumPy's and SciPy's modes of these names.
 enum class Overlap : std::uint8_t { full, same, valid };
 }  // namespace fft
 using fft::Overlap;

@@ -33,7 +33,7 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 template <class M>
 Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, const IntList& a_axes,
                     const IntList& b_axes);
-/// Einstein summation: einsum("bij,bjk->bik", {a, b}); "..." stands for axes that broadcast.
+/// Einstein summation: einsum("bij,bjk->bik", {a, b}); "..." matches axes that broadcast.
 template <class M>
 Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operands);
 template <class M>

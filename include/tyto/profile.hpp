@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the time of a run went: one row a step.
+// Profiles of runs: the time, bytes and operations of each step.
 #pragma once
 
 #include <cstdint>

@@ -17,14 +17,14 @@ struct QuantisedWeights {
   Tensor<M> numbers = {};
   /// Floating-point numbers (n, blocks).
   Tensor<M> scales = {};
-  /// The number that stands for zero in each block: floating-point (n, blocks), or u8 with bits as those of `numbers`,
+  /// The number that represents zero in each block: floating-point (n, blocks), or u8 with bits as those of `numbers`,
   /// each row from a byte of its own on. An undefined tensor: 2^(bits - 1).
   Tensor<M> zero_points = {};
   /// 2, 4 or 8.
   std::int64_t bits = 4;
 };
 
-/// How weights are quantised.
+/// Options of `quantise`.
 struct QuantisationOptions {
   std::int64_t bits = 4;    ///< 2, 4 or 8
   std::int64_t block = 32;  ///< 16, 32, 64, ...: neighbours that share a scale

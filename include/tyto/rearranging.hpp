@@ -6,7 +6,7 @@
 
 namespace tyto TYTO_API {
 
-/// x with axes of length one put before its own until it has so many; three axes are made of a vector in the middle.
+/// x with leading axes of length one until it has at least so many axes; a vector becomes the middle one of three.
 template <class M>
 Tensor<M> atleast_1d(const Tensor<M>& x);
 template <class M>
@@ -35,7 +35,7 @@ template <class M>
 Tensor<M> dstack(std::initializer_list<Tensor<M>> parts) {
   return dstack(std::vector<Tensor<M>>(parts));
 }
-/// Vectors as columns beside matrices.
+/// Stacks vectors as columns, next to columns of matrices.
 template <class M>
 Tensor<M> column_stack(const std::vector<Tensor<M>>& parts);
 template <class M>
@@ -77,7 +77,7 @@ Tensor<M> flipud(const Tensor<M>& x);
 template <class M>
 Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t<Tensor<M>>& values,
                  std::optional<std::int64_t> axis = {});
-/// x without what stands at the positions along an axis ("delete" elsewhere, a keyword here).
+/// x without the elements at the positions along an axis ("delete" elsewhere, a keyword here).
 template <class M>
 Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std::int64_t> axis = {});
 /// Values put behind x along an axis; both flattened without one.
@@ -87,7 +87,7 @@ Tensor<M> append(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& valu
 /// x with diagonal elements replaced by a number, or by values repeated along it.
 template <class M>
 Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& value);
-/// The elements one after the other, over and over, in another shape.
+/// The elements in row-major order, repeated until they fill another shape.
 template <class M>
 Tensor<M> resize_to(const Tensor<M>& x, const Shape& shape);
 

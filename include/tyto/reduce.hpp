@@ -84,7 +84,7 @@ Tensor<M> softmax(const Tensor<M>& x, std::int64_t axis = -1);
 template <class M>
 Tensor<M> log_softmax(const Tensor<M>& x, std::int64_t axis = -1);
 namespace detail {
-/// What stands in each row of x at the row's label. No class is counted from the end: a label below zero is refused.
+/// The element of each row of x at the row's label. No class is counted from the end: a label below zero is refused.
 template <class M>
 Tensor<M> at_labels(std::string_view loss, const Tensor<M>& x, const Tensor<M>& labels);
 }  // namespace detail

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Images read at other places than their elements': resizing, sampling along a grid and in boxes, and choosing boxes.
+// Resampling of images: resizing, sampling along a grid and in boxes; and non-maximum suppression of boxes.
 #pragma once
 
 #include "tyto/windows.hpp"
 
 namespace tyto TYTO_API {
 
-/// What lies between elements: the nearest one, a straight line between neighbours, or a cubic through four of them.
+/// Interpolation: the nearest element, a straight line between neighbours, or a cubic through four of them.
 enum class Interpolation : std::uint8_t { nearest, linear, cubic };
 
 /// Where element i of a resized axis is read: `half_pixel` takes centres to centres, (i + 1/2) / scale - 1/2; `corners`
@@ -34,7 +34,7 @@ struct ResizeOptions {
 template <class M>
 Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& options = {});
 
-/// What lies outside of an image: zeros, the element at the edge, or the image reflected.
+/// Padding of images for coordinates outside of them: zeros, the element at the edge, or the image reflected.
 enum class Outside : std::uint8_t { zeros, edge, reflection };
 
 /// Options of `grid_sample`.
@@ -62,7 +62,7 @@ struct RoiAlignOptions {
   std::vector<double> scales = {};  ///< of boxes to elements of each level, where x is a pyramid
 };
 
-/// What lies in boxes (count, 4: x1, y1, x2, y2) of the images `x` (batch, height, width, channels) that `images`
+/// Crops of the boxes (count, 4: x1, y1, x2, y2) from the images `x` (batch, height, width, channels) that `images`
 /// numbers, sampled evenly: (count, size..., channels).
 template <class M>
 Tensor<M> roi_align(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& boxes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One compiled function or model for many threads: a pool of sessions, and calls that wait put together into one run.
+// Pools of sessions: many threads call one compiled function or model, and calls that wait run together as one batch.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace tyto TYTO_API {
 
-/// While alive, what this thread has the CPU make ready and compute takes at most so many threads, and threads() says
-/// no more. Many threads that call at the same time are best left on one each.
+/// While alive, limits the threads of kernels that this thread prepares and runs on the CPU; threads() returns no more.
+/// Many threads that call at the same time are best left on one each.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int most);
@@ -32,7 +32,7 @@ class ThreadLimit {
   int before_;
 };
 
-/// How a pool of sessions works.
+/// Options of a pool of sessions.
 struct SessionPoolOptions {
   int sessions = 0;  ///< most runs at the same time, each with an arena; 0: as many as threads() at the start
   int threads = 0;   ///< most threads of one run; 0: what threads() gives when it is divided among the sessions
@@ -87,7 +87,7 @@ void lay_out(const NamedList<T>& list, std::string& out) {
   for (const Named<T>& each : list) out += each.name + '\n';
 }
 
-// What a model is called with, where that is one list of names and values.
+// The argument of a model that takes one list of names and values.
 template <class M>
 struct NamedArguments {
   struct None {};
@@ -146,7 +146,7 @@ class SessionPool {
     using Result = std::invoke_result_t<M&, const A&...>;
     const ThreadLimit limit(core_.options().threads);
     if constexpr (!std::is_void_v<Result> && sizeof...(A) != 0 && (detail::may_be_joined<A> && ...)) {
-      // What is recorded, or has a gradient, runs alone: others would be recorded with it.
+      // Calls that are recorded or have a gradient run alone: others would be recorded with them.
       if (core_.options().batch > 1 && !detail::inlined()) return joined_call<Result>(arguments...);
     }
     const Turn turn(core_);

@@ -16,14 +16,14 @@ struct UniqueOptions {
 template <class M>
 struct Unique {
   Tensor<M> values;   ///< ascending; NaN, if there is one, last
-  Tensor<M> indices;  ///< where each stands first
+  Tensor<M> indices;  ///< where each occurs first
   Tensor<M> inverse;  ///< which value each element of x is, in x's shape (of slices: a vector)
   Tensor<M> counts;   ///< how often each occurs
 };
 
-/// The distinct elements and all about them. Without a `size` in eager mode only, since the shape depends on the data.
-/// With one, places beyond the distinct elements hold the first of them, counted 0 times; values beyond the size are
-/// left out.
+/// The distinct elements, with first positions, inverse and counts. Without a `size` in eager mode only, since the
+/// shape depends on the data. With one, places beyond the distinct elements hold the first of them, counted 0 times;
+/// values beyond the size are left out.
 template <class M>
 Unique<M> unique_all(const Tensor<M>& x, const UniqueOptions& options = {});
 /// The distinct elements in ascending order; see unique_all.
@@ -36,16 +36,16 @@ Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, b
 
 // The shapes of these depend on the data: eager mode only.
 
-/// What is in a or in b, ascending.
+/// Elements of a or of b, ascending.
 template <class M>
 Tensor<M> union1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-/// What is in both.
+/// Elements of both.
 template <class M>
 Tensor<M> intersect1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-/// What is in a and not in b.
+/// Elements of a that are not in b.
 template <class M>
 Tensor<M> setdiff1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-/// What is in just one of both.
+/// Elements of just one of both.
 template <class M>
 Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// Coordinates of non-zero elements, (count, rank).

@@ -86,7 +86,7 @@ template <class M>
 Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes = {});
 
 /// What `pad` fills with: a constant, the edge elements, reflections at the edge (its element itself left out, or
-/// repeated: symmetric), or what stands at the other end.
+/// repeated: symmetric), or the elements at the other end.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 /// `before[i]` and `after[i]` elements added along axis i.
 template <class M>

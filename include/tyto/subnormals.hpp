@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers too small for the full precision of their type, which processors take up to a hundred times as long for.
+// Flushes subnormal numbers to zero, which processors compute up to a hundred times as slowly with.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@
 namespace tyto TYTO_API {
 
 namespace detail {
-/// What no template argument makes true: an assertion of it fails where the template is used.
+/// False for every template argument: an assertion of it fails only where the template is used.
 template <class>
 inline constexpr bool always_false = false;
 }  // namespace detail
@@ -65,7 +65,7 @@ class NestedList {
   std::shared_ptr<const std::vector<NestedList>> rows_;
 };
 
-/// Where random numbers come from when `tyto::seed` is not to be used: draw `stream` of the sequence of `seed`.
+/// A key of random numbers, in place of the sequence of `tyto::seed`: draw `stream` of the sequence of `seed`.
 struct Key {
   std::uint64_t seed = 0;    ///< of the sequence of random numbers
   std::uint64_t stream = 0;  ///< number of the draw
@@ -78,44 +78,44 @@ struct UniformOptions {
   double low = 0;               ///< smallest value
   double high = 1;              ///< bound above, not reached
   DType dtype = DType::f32;     ///< element type
-  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed
 };
 /// Options of `normal`.
 struct NormalOptions {
-  double mean = 0;              ///< where it is
+  double mean = 0;              ///< location
   double stddev = 1;            ///< standard deviation
   DType dtype = DType::f32;     ///< element type
-  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed
 };
 /// Options of `bernoulli`.
 struct BernoulliOptions {
   double probability = 0.5;      ///< of true
   DType dtype = DType::boolean;  ///< element type
-  std::optional<Key> key = {};   ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};   ///< of the random numbers; none: the sequence of tyto::seed
 };
 /// Options of `integers`.
 struct IntegersOptions {
   std::int64_t low = 0;         ///< smallest value
   std::int64_t high = 1;        ///< exclusive
   DType dtype = DType::i64;     ///< element type
-  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed
 };
 /// Options of `gamma`.
 struct GammaOptions {
   double shape = 1;             ///< its form
-  double scale = 1;             ///< how wide it is
+  double scale = 1;             ///< scale
   DType dtype = DType::f32;     ///< element type
-  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed
 };
 /// Options of `exponential`.
 struct ExponentialOptions {
   double rate = 1;              ///< events per unit
   DType dtype = DType::f32;     ///< element type
-  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed
 };
 /// Options of `permutation`.
 struct DrawOptions {
-  std::optional<Key> key = {};  ///< where the numbers come from instead of tyto::seed
+  std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed
 };
 
 /// Starts the sequence of random numbers anew; the same seed gives the same numbers in both modes and on all devices
@@ -150,7 +150,7 @@ class PostponedDraws {
 /// Writes a tensor as NumPy prints it.
 std::ostream& print(std::ostream& out, const Value& x);
 std::ostream& print(std::ostream& out, const Scalar& x);
-/// What `x.item()` gives, as C++ prints such a number. (Nothing else is taken for a Scalar here.)
+/// Writes the number that `x.item()` returns, as C++ prints it. (Nothing else is taken for a Scalar here.)
 template <std::same_as<Scalar> S>
 std::ostream& operator<<(std::ostream& out, const S& x) {
   return print(out, x);
@@ -192,7 +192,7 @@ class BesideAny {
   TYTO_BESIDE_ANY(>)
   TYTO_BESIDE_ANY(>=)
 #undef TYTO_BESIDE_ANY
-// What is no operand of a tensor. (Where a deleted operator is called, clang lists all there are; assertions in a macro
+// Operands of unsupported types. (Where a deleted operator is called, clang lists all there are; assertions in a macro
 // are told with its lines.)
 #define TYTO_NO_OPERAND(symbol)                                                                      \
   template <class M>                                                                                 \
@@ -256,7 +256,7 @@ class Tensor : detail::BesideAny<Mode> {
   Tensor(const Tensor& other) : value_(other.value()) {}
   /// Where `other` is a part, this one no longer is, so that nothing writes through it to what may be gone.
   Tensor(Tensor&& other) noexcept;
-  /// A tensor of the other mode, or one that serves both, as one of this mode: written out, never by itself.
+  /// Converts a tensor of the other mode, or one that serves both, to this mode: explicit, never implicit.
   template <class M>
   requires(!std::is_same_v<M, Mode>) explicit Tensor(const Tensor<M>& other) : Tensor(other.value()) {}
   template <class M>
@@ -357,7 +357,7 @@ class Tensor : detail::BesideAny<Mode> {
   /// A value that the optimiser may fold and inline.
   static Tensor constant(const Tensor& value);
 
-  // What it is.
+  // Properties.
   /// Element type, shape, number of axes, number of elements.
   DType dtype() const { return checked().dtype(); }
   const Shape& shape() const { return checked().shape(); }
@@ -368,7 +368,7 @@ class Tensor : detail::BesideAny<Mode> {
   /// False of a default-constructed or moved-from handle.
   bool defined() const { return static_cast<bool>(value_); }
 
-  // What NumPy users chain.
+  // Functions that NumPy users chain.
   /// The functions of the same names (`T` is `transpose`, `astype` is `cast`), with this tensor as the first argument.
   Tensor reshape(const Shape& target) const;
   Tensor transpose(const IntList& order = {}) const;
@@ -573,5 +573,5 @@ extern template class Tensor<Any>;
 
 }  // namespace TYTO_API
 
-// What the operators above are made of; at the end, since it speaks of tensors.
+// The functions that the operators above call; at the end, since they take tensors.
 #include "tyto/elementwise.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What element types can hold: the limits of their numbers, which type holds all of another's, and what types meet in.
+// Limits of element types, casts between types that lose nothing, and the type in which types meet.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ class TYTO_API Value {
   }
   Value(const Value& other) : Value(other.node_, other.output_) {}
   Value(Value&& other) noexcept : node_(std::exchange(other.node_, nullptr)), output_(other.output_) {}
-  /// Lets go of the value held before.
+  /// Releases the value held before.
   Value& operator=(Value other) noexcept {
     std::swap(node_, other.node_);
     output_ = other.output_;

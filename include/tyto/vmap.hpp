@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions of one example made functions of many: recorded once, replayed on all examples at a time.
+// vmap: applies a function of one example to many; it is recorded once, and replayed on all examples at a time.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@ namespace tyto TYTO_API {
 
 namespace detail {
 
-/// Stands in for one example of each argument while a function is recorded, and replays what was recorded on all.
+/// Replaces each argument by one example while a function is recorded, and replays the recorded nodes on all examples.
 class Batch {
  public:
   /// `axes[i]` is the axis of argument i that examples lie along; none: the argument is the same for all.
@@ -69,7 +69,7 @@ auto vmap(F f, Axis axis) {
   };
 }
 
-/// `f` applied to every vector along `axis`; what it gives stands in the axis' place.
+/// `f` applied to every vector along `axis`; its result replaces the axis.
 template <class F, class M>
 Tensor<M> apply_along_axis(F f, const Tensor<M>& x, std::int64_t axis) {
   const Tensor<M> vectors = moveaxis(x, axis, -1);

@@ -12,7 +12,7 @@ namespace tyto TYTO_API {
 /// exactly so many.
 class Padding {
  public:
-  /// How zeros are counted.
+  /// The kind of padding.
   enum class Kind : std::uint8_t { valid, same, explicit_counts };
   Padding(Kind kind = Kind::valid) : kind_(kind) {}
   /// The same count before and after every spatial axis.

@@ -13,7 +13,7 @@
 
 namespace tyto::mdspans {
 
-/// What std::mdspan and its forerunners have.
+/// The interface of std::mdspan and of classes like it.
 template <class Span>
 concept Mdspan = requires(const Span& span, typename Span::rank_type axis) {
   { span.data_handle() } -> std::convertible_to<const typename Span::element_type*>;

@@ -61,9 +61,8 @@ struct TYTO_API MultiheadAttention : Layer {
                                        tyto::detail::in_any_mode(masks), phase));
   }
 
-  /// How much each query looks at each key in each head: (batch, heads, queries, keys), rows that add up to 1; keys
-  /// that the layer adds stand last.
-  /// PyTorch's second result is their mean over the heads.
+  /// The attention weights of each head: (batch, heads, queries, keys), rows that add up to 1; keys that the layer adds
+  /// stand last. PyTorch's second result is their mean over the heads.
   template <class M>
   Tensor<M> weights(const Tensor<M>& query, const std::type_identity_t<Tensor<M>>& key,
                     const std::type_identity_t<AttentionOptions<M>>& masks = {}) const {
@@ -73,8 +72,8 @@ struct TYTO_API MultiheadAttention : Layer {
 
   /// Memory for sequences of up to `length` places.
   AttentionCache make_cache(std::int64_t batch, std::int64_t length) const;
-  /// Causal self-attention read on: x (batch, 1, features) stands at `position`, one integer below the cache's length;
-  /// its key and value enter the cache, and it looks at itself and at all places before.
+  /// Causal self-attention of one more place: x (batch, 1, features) is at `position`, one integer below the
+  /// cache's length; its key and value enter the cache, and it looks at itself and at all places before.
   template <class M>
   Tensor<M> next(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& position,
                  const AttentionCache& cache) const {

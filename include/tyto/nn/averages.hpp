@@ -25,9 +25,9 @@ class TYTO_API AveragedWeights {
  public:
   explicit AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options = {});
 
-  /// Takes in the states as they are now; the first time it copies them.
+  /// Adds the current states to the averages; the first call copies them.
   void update();
-  /// The model's states and their averages change places.
+  /// Exchanges the model's states and their averages.
   void exchange();
   /// The averages under the names of the states, and "count".
   NamedList<Tensor<Any>> state() const;
@@ -39,7 +39,7 @@ class TYTO_API AveragedWeights {
   Tensor<Any> count_;
 };
 
-/// Gradients added up over several batches, for one update that stands for all of them.
+/// Gradients accumulated over several batches, for one update by their mean.
 ///
 ///     nn::GradientSum gradients;
 ///     auto gather = compile([&](Tensor x, Tensor t) {

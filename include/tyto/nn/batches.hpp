@@ -22,18 +22,18 @@ struct BatchOptions {
   std::uint64_t seed = 0;  ///< of the order and of what samples draw; both depend on this and the epoch's number only
   std::int64_t ahead =
       0;                  ///< so many batches are made beforehand, on a thread of their own; 0: when they are asked for
-  std::int64_t part = 0;  ///< which part of each batch this process takes: its rank
+  std::int64_t part = 0;  ///< number of the part of each batch that this process takes: its rank
   std::int64_t parts = 1;  ///< how many there are; parts differ by one sample at most, and a last batch of fewer
                            ///< samples than parts is left out
 };
 
-/// Which sample comes next.
+/// The position in a data set: the sample that comes next.
 struct BatchPosition {
   std::int64_t epoch = 0;   ///< from 0 on
   std::int64_t sample = 0;  ///< the position in the order of the epoch
 };
 
-/// The part of Batches that knows no mode.
+/// The part of Batches that is the same in both modes.
 class TYTO_API BatchReader {
  public:
   BatchReader(std::shared_ptr<const Samples> samples, const BatchOptions& options);

@@ -11,7 +11,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// How a box is told by its offsets from another one: (dx, dy) of the centres in widths and heights, and logarithms of
+/// Encoding of a box by its offsets from another one: (dx, dy) of the centres in widths and heights, and logarithms of
 /// what width and height are multiplied by.
 struct BoxCoding {
   std::array<double, 4> weights = {1, 1, 1, 1};  ///< what offsets are multiplied by
@@ -55,8 +55,8 @@ Tensor<Any> match_detections(const Tensor<Any>& iou, const std::vector<double>& 
 Tensor<Any> average_precision(const Tensor<Any>& scores, const Tensor<Any>& right, const Tensor<Any>& objects);
 }  // namespace detail
 
-/// The part of what two boxes cover that both do, of each of a (..., n, 4) with each of b (..., m, 4): (..., n, m). 0
-/// for boxes without area.
+/// Intersection over union of each box of a (..., n, 4) with each of b (..., m, 4): (..., n, m). 0 for boxes without
+/// area.
 template <class M>
 Tensor<M> box_iou(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   return detail::with_mode<M>(detail::box_iou(detail::modeless(a), detail::modeless(b)));
@@ -73,13 +73,13 @@ Tensor<M> decode_boxes(const Tensor<M>& offsets, const std::type_identity_t<Tens
                        const BoxCoding& coding = {}) {
   return detail::with_mode<M>(detail::decode_boxes(detail::modeless(offsets), detail::modeless(from), coding));
 }
-/// What of boxes (..., 4) lies in a picture of this size.
+/// Boxes (..., 4) clipped to a picture of this size.
 template <class M>
 Tensor<M> clip_boxes(const Tensor<M>& boxes, std::int64_t height, std::int64_t width) {
   return detail::with_mode<M>(detail::clip_boxes(detail::modeless(boxes), height, width));
 }
-/// The boxes that objects of a picture of this size are looked for from, (count, 4) of f32: level by level, row by row,
-/// for each place one of each ratio. A level has height / stride rows, rounded up.
+/// Anchors: the boxes from which objects of a picture of this size are predicted, (count, 4) of f32: level by level,
+/// row by row, for each place one of each ratio. A level has height / stride rows, rounded up.
 ///
 ///     const Tensor boxes = nn::anchors<Tensor>(96, 96, {.strides = {4, 8, 16}, .sizes = {12, 24, 48}});
 template <class T>

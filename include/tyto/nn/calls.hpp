@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of modules that take several inputs: what happens in them is known by the module's path, as in calls of layers.
+// Calls of modules that take several inputs: what they record and throw is labelled with the module's path.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ namespace detail {
 void run_as_call(const Module& module, Phase phase, const std::function<void()>& function);
 }  // namespace detail
 
-/// What `function` yields, as a call of the module: layers that it calls without a phase have this one, and what they
-/// record and throw is labelled with their path. The first call throws ValueError for layers that members() lacks, the
-/// first while a gradient is taken also for variables that `function` reads, untrained inputs among them: hand those in
-/// as stop_gradient(x). A reference that `function` yields is copied.
+/// Runs `function` as a call of the module and returns its result: layers that it calls without a phase have this one,
+/// and what they record and throw is labelled with their path. The first call throws ValueError for layers that
+/// members() lacks, the first while a gradient is taken also for variables that `function` reads, untrained inputs
+/// among them: hand those in as stop_gradient(x). A reference that `function` yields is copied.
 ///
 ///     struct Scorer : nn::Module {
 ///       nn::Linear left{{.in = 8, .out = 4}}, right{{.in = 8, .out = 4}};

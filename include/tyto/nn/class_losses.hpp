@@ -23,13 +23,13 @@ template <class M>
 struct BinaryOptions {
   Tensor<M> weights = {};                 ///< of elements, broadcast
   Tensor<M> positive_weights = {};        ///< of targets 1, broadcast; with logits only
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `kl_divergence`.
 struct DivergenceOptions {
   bool log_target = false;                ///< whether targets are logarithms of probabilities too
   bool batch_mean = false;                ///< the sum divided by the first axis, which is what the divergence is
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `multi_margin`.
 template <class M>
@@ -37,22 +37,22 @@ struct MultiMarginOptions {
   Tensor<M> weights = {};                 ///< (classes,): what the loss of a label of each class counts
   double margin = 1;                      ///< how far apart scores have to be
   bool squared = false;                   ///< whether what is missing to the margin is squared
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `multi_label_soft_margin`.
 template <class M>
 struct MultiLabelSoftMarginOptions {
   Tensor<M> weights = {};                 ///< of classes, broadcast
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `multi_label_margin`.
 struct MultiLabelMarginOptions {
   double margin = 1;                      ///< how far apart scores have to be
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `ctc`.
 struct CtcOptions {
-  std::int64_t blank = 0;                 ///< number of the class that stands for no label
+  std::int64_t blank = 0;                 ///< number of the class that means no label
   bool zero_infinity = false;             ///< 0 instead of infinity for targets that do not fit into their time
   Reduction reduction = Reduction::mean;  ///< the mean divides each loss by its target's length first
 };

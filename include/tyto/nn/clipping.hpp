@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients kept within limits: by value, by norm, and by the norm of all of them.
+// Clips gradients: by value, by norm, and by the norm of all of them.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace detail {
 std::vector<Tensor<Any>> clip_by_value(const std::vector<Tensor<Any>>& gradients, double limit);
 std::vector<Tensor<Any>> clip_by_norm(const std::vector<Tensor<Any>>& gradients, double limit);
 std::vector<Tensor<Any>> clip_by_global_norm(const std::vector<Tensor<Any>>& gradients, double limit);
-/// What gradients of this norm are multiplied by.
+/// The factor that scales gradients of this norm to the limit.
 Tensor<Any> clipping_factor(const Tensor<Any>& norm, double limit);
 TYTO_API double checked_norm_limit(double limit);
 

@@ -21,7 +21,7 @@ class TYTO_API Step {
  public:
   /// A function as a step, the same in training and use.
   using Function = std::function<Tensor<Any>(const Tensor<Any>&)>;
-  /// A function as a step that is told the phase.
+  /// A function of an input and the phase as a step.
   using PhasedFunction = std::function<Tensor<Any>(const Tensor<Any>&, Phase)>;
 
   template <class L>
@@ -40,14 +40,14 @@ class TYTO_API Step {
   requires(!std::is_base_of_v<Layer, F> && std::is_invocable_r_v<Tensor<Any>, const F&, const Tensor<Any>&, Phase> &&
            !std::is_invocable_r_v<Tensor<Any>, const F&, const Tensor<Any>&>) Step(F function)
       : Step(PhasedFunction(std::move(function))) {}
-  /// What lets the name of an element-wise function stand for a step.
+  /// Accepts the name of an element-wise function as a step.
   Step(Tensor<Any> (*function)(const Tensor<Any>&));
   Step(Function function);
   Step(Tensor<Any> (*)(const Tensor<Any>&, std::int64_t)) = delete;  // write [](auto x) { return softmax(x, -1); }
   template <class M>
   Step(const Tensor<M>&) = delete;  // a result of a function, not the function
   Step(PhasedFunction function);
-  /// A step with a name of its own, which stands before its states' names: {"stem", nn::Conv2d(...)}.
+  /// A step with a name of its own, the prefix of its states' names: {"stem", nn::Conv2d(...)}.
   Step(std::string name, Step step) : Step(std::move(step)) { name_ = std::move(name); }
 
   /// The layer that it calls.
@@ -83,7 +83,7 @@ struct TYTO_API Sequential : Layer {
   void copy_pointed_to() override;
 };
 
-/// x plus what `body` makes of it; where that has another shape, plus what `shortcut` makes of x.
+/// body(x) + x, or body(x) + shortcut(x) where the body changes the shape.
 ///
 ///     nn::Residual same_size(nn::Conv2d({.in = 8, .out = 8, .window = 3, .padding = same}));
 ///     nn::Residual wider(nn::Conv2d({.in = 8, .out = 16, .window = 3, .padding = same}),
@@ -103,7 +103,7 @@ struct TYTO_API Residual : Layer {
 
 /// Branches that are all given the same input, and a function that makes one tensor of their results.
 struct TYTO_API Parallel : Layer {
-  /// What makes one tensor of those of the branches.
+  /// The function that makes one tensor of those of the branches.
   using Combine = std::function<Tensor<Any>(const std::vector<Tensor<Any>>&)>;
   std::vector<Step> branches;  ///< each is given the input
   Combine combine;             ///< makes one result of theirs
@@ -116,24 +116,24 @@ struct TYTO_API Parallel : Layer {
   void copy_pointed_to() override;
 };
 
-/// The results of branches joined along `axis`, that of channels if nothing is said.
+/// The results of branches joined along `axis`, by default that of channels.
 ///
 ///     nn::Concatenate both({nn::Conv2d({.in = 8, .out = 4, .window = 1}),
 ///                           nn::MaxPool(3, {.stride = 1, .padding = same})});
 struct TYTO_API Concatenate : Parallel {
   explicit Concatenate(std::vector<Step> list, std::int64_t axis = -1);
 };
-/// The sum of what branches make of the same input.
+/// The sum of the results of branches.
 struct TYTO_API Sum : Parallel {
   explicit Sum(std::vector<Step> list);
 };
 
-/// What it is given.
+/// Returns its input.
 struct TYTO_API Identity : Layer {
   Tensor<Any> forward(const Tensor<Any>& x, Phase) const override { return x; }
 };
 
-/// All axes but the first made one. Weights from PyTorch that follow expect the order of channels first: Flatten(nchw).
+/// Merges all axes but the first. Weights from PyTorch that follow expect the order of channels first: Flatten(nchw).
 struct TYTO_API Flatten : Layer {
   Layout order;  ///< of the axes of the input
 
@@ -141,7 +141,7 @@ struct TYTO_API Flatten : Layer {
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
 };
 
-/// All axes but the first in another shape, one length of which may be -1.
+/// Reshapes all axes but the first; one length may be -1.
 struct TYTO_API Reshape : Layer {
   Shape shape;  ///< of one sample
 

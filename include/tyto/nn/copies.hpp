@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers several times over, each with states of its own.
+// Copies of modules, each with states of its own.
 #pragma once
 
 #include <concepts>
@@ -28,8 +28,8 @@ class TYTO_API Cloning {
 
 }  // namespace detail
 
-/// So many modules, each made by a call of `make` with states of its own. (`std::vector<nn::Linear>(2, layer)` holds
-/// one layer twice.)
+/// A list of `count` modules, each made by a call of `make` with states of its own. (`std::vector<nn::Linear>(2,
+/// layer)` holds one layer twice.)
 ///
 ///     std::vector<nn::Linear> layers = nn::repeat(2, [] { return nn::Linear({.in = 3, .out = 3}); });
 template <class F>

@@ -20,7 +20,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// What an update rule is given for one parameter.
+/// Arguments of an update rule for one parameter.
 struct UpdateContext {
   const Tensor<Any>& parameter;  ///< before the update
   const Tensor<Any>& gradient;   ///< of the loss
@@ -50,7 +50,7 @@ struct DescentRule {
   bool counted = false;          ///< whether the rule asks how many updates there were
   bool joint = false;            ///< whether all parameters are updated at once
   NamedList<double> first = {};  ///< what states begin with, by name; others with 0
-  bool elementwise = false;      ///< whether an element changes by what belongs to it alone, wherever it stands
+  bool elementwise = false;      ///< whether an element's change depends on its own values only, not on its position
 };
 
 /// The gradients of an update: whole ones, or the parts of each process, which the update sums over processes.
@@ -87,7 +87,7 @@ class TYTO_API Descent {
   Descent(Descent&&) = default;
   Descent& operator=(Descent&&) = default;
 
-  /// Has these parameters go by another rule, with a rate and a decay of its own; the count that rates depend on is
+  /// Updates these parameters by another rule, with a rate and a decay of its own; the count that rates depend on is
   /// shared. Before their first update only.
   ///
   ///     nn::Descent descent = nn::adamw({.rate = 1e-4}).use(nn::adamw({.rate = 1e-3}), head.parameters());
@@ -112,7 +112,7 @@ class TYTO_API Descent {
 
   /// Assigns every parameter its next value. A parameter that was not there before, unfrozen say, begins with states of
   /// its own; one that is left out keeps them until it comes back. Rules of all parameters together want the same ones.
-  /// Throws ValueError for an empty list, and GraphError for gradients that hang on a placeholder: see updates().
+  /// Throws ValueError for an empty list, and GraphError for gradients that depend on a placeholder: see updates().
   template <class P>
   void update(const std::vector<Tensor<P>>& parameters, const Gradients& gradients) {
     update_where(Tensor<Any>(), parameters, gradients);

@@ -33,7 +33,7 @@ struct TYTO_API Embedding : Layer {
   Members members() const override;
 };
 
-/// What is made of the vectors of a bag.
+/// How the vectors of a bag are combined.
 enum class BagMode : std::uint8_t { mean, sum, max };
 /// Options of `EmbeddingBag`.
 struct EmbeddingBagOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where NaN is: the first element of a tensor, the first state of a module, the first layer of a call.
+// Finds the first NaN: the element of a tensor, the state of a module, the layer of a call.
 #pragma once
 
 #include <iosfwd>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The metrics of a training run, a row an epoch: noted, written as CSV and for TensorBoard, and drawn
-// on one page of curves.
+// The metrics of a training run, a row an epoch: recorded, written as CSV and for TensorBoard, and drawn on one page of
+// curves.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class TYTO_API TrainingHistory {
   /// How many steps there were.
   std::int64_t steps() const { return steps_; }
 
-  /// Takes in the loss of a step; true when a row is due.
+  /// Records the loss of a step; true when a row is due.
   bool add_loss(double loss);
   /// Whether rows end with epochs, not after a number of steps.
   bool ends_with_epoch() const { return options_.every == 0; }

@@ -15,7 +15,7 @@ struct Fans {
   double out = 1;  ///< results that one element goes into
 };
 
-/// What draws the first value of a weight.
+/// A function that draws the first values of a weight.
 using Initialiser = std::function<Tensor<Any>(const Shape& shape, const Fans& fans, DType dtype)>;
 
 /// Uniform within sqrt(6 / (in + out)): keeps the variance through layers that are nearly linear (Glorot, Bengio 2010).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every layer is: a function of a tensor with states. Works in the mode of what it is given.
+// Layer: a module that is called with one tensor, in the mode of that tensor.
 #pragma once
 
 #include <concepts>
@@ -40,7 +40,7 @@ class TYTO_API Layer : public Module {
 
 namespace detail {
 
-/// While alive, is told of each call of a layer on this thread. Observers do not nest.
+/// Observes each call of a layer on this thread while it is alive. Observers do not nest.
 class TYTO_API CallObserver {
  public:
   CallObserver();

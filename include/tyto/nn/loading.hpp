@@ -12,7 +12,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// In which order the file has the axes of weights: as Tyto's layers, or as PyTorch's: (out, in) and OIHW.
+/// The order of axes of weights in a file: that of Tyto's layers, or PyTorch's: (out, in) and OIHW.
 enum class WeightLayout : std::uint8_t { tyto, pytorch };
 
 /// Options of `load`.

@@ -7,33 +7,33 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// What is made of the losses of all elements: their mean, their sum, or nothing.
+/// The reduction of the losses of all elements: their mean, their sum, or none.
 enum class Reduction : std::uint8_t { mean, sum, none };
 
-/// A margin, and what is made of all losses.
+/// Options of losses with a margin.
 struct MarginOptions {
   double margin = 0;                      ///< how far apart scores have to be
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `triplet_margin`.
 struct TripletOptions {
   double margin = 1;                      ///< how far apart scores have to be
   double p = 2;                           ///< of the norm that distances are lengths in
   bool swap = false;                      ///< the distance of positive and negative counts where it is smaller
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `poisson_nll`.
 struct PoissonOptions {
   bool log_input = true;                  ///< whether the prediction is the logarithm of the rate
   bool full = false;                      ///< with Stirling's approximation of log(target!)
   double epsilon = 1e-8;                  ///< added to a rate before its logarithm is taken
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 /// Options of `gaussian_nll`.
 struct GaussianOptions {
   bool full = false;                      ///< with the constant 0.5 log(2 pi)
   double epsilon = 1e-6;                  ///< the least variance
-  Reduction reduction = Reduction::mean;  ///< what is made of the losses of single elements
+  Reduction reduction = Reduction::mean;  ///< how the losses of all elements are reduced
 };
 
 namespace detail {

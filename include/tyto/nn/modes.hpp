@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors of a mode handed to code that serves both, its results handed back, and assignment between them.
+// Converts tensors of one mode to those of both and back, and assigns between them.
 #pragma once
 
 #include <type_traits>
@@ -22,7 +22,7 @@ Tensor<M> with_mode(const Tensor<Any>& x) {
 }  // namespace detail
 }  // namespace TYTO_API
 
-/// What is assigned to stays what it is, of a mode or of both.
+/// The left-hand side of an assignment keeps its mode.
 #define TYTO_ASSIGNED_ANY(symbol)                                                                  \
   template <class M>                                                                               \
   requires(!std::is_same_v<M, Any>) Tensor<Any>                                                    \

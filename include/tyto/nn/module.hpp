@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What holds states between runs: named parameters, which are trained, and buffers, which are not, as a tree.
+// Module: a tree of named states, parameters, which are trained, and buffers, which are not.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ inline constexpr Phase training = Phase::training;
 /// The phase of the innermost call of a layer that runs on this thread; inference outside of one.
 Phase current_phase();
 
-/// What is done with a state: a parameter is trained; a buffer (a running statistic, a counter) is only kept.
+/// The role of a state: a parameter is trained; a buffer (a running statistic, a counter) is only kept.
 enum class StateKind : std::uint8_t { parameter, buffer };
 
 class Module;
@@ -94,7 +94,7 @@ class TYTO_API Module {
 
   /// The variables that are trained, those frozen left out.
   NamedList<Tensor<Any>> named_parameters() const;
-  /// The states that are kept beside them: running statistics, counters.
+  /// The states that are no parameters: running statistics, counters.
   NamedList<Tensor<Any>> named_buffers() const;
   /// All that a file must hold for the module to be made again: parameters, frozen or not, and buffers. A state that
   /// modules share is there under each of its names, as in PyTorch's state_dict().
@@ -104,7 +104,7 @@ class TYTO_API Module {
 
   /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name,
   /// wherever else in this module they are. Steps compiled before go on as they are, and so do running statistics and
-  /// dropout: a frozen teacher inside of a training call is told `teacher(x, nn::inference)`.
+  /// dropout: a frozen teacher inside of a training call is called by `teacher(x, nn::inference)`.
   /// Throws ValueError when there is none.
   ///
   ///     model.freeze("encoder");
@@ -134,7 +134,7 @@ class TYTO_API Module {
 
   /// The paths of the modules inside of one, see nn/running_call.hpp.
   class Paths;
-  /// What copies of a module have in common beside their states.
+  /// Data that copies of a module share besides their states.
   struct TYTO_API Common {
     std::set<std::string> frozen = {};
     std::atomic<int> calls_checked = 0;            // 1 after a call, 2 after one while a gradient was taken

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that disturb what passes through them in training, and leave it alone otherwise.
+// Dropout of elements and channels, and Gaussian noise: layers that change their input in training only.
 #pragma once
 
 #include "tyto/nn/layer.hpp"
@@ -7,7 +7,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// In training each element is 0 with probability `rate` and scaled up otherwise, drawn anew each time; else nothing.
+/// In training each element is 0 with probability `rate` and scaled up otherwise, drawn anew each time.
 struct TYTO_API Dropout : Layer {
   double rate;  ///< probability of being dropped
 

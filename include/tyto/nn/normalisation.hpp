@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that bring what passes through them to mean 0 and variance 1: batch, layer, group, instance and RMS norm.
+// Layers that normalise to mean 0 and variance 1: batch, layer, group, instance and RMS norm.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct BatchNormOptions {
   double epsilon = 1e-5;                 ///< added to the variance
   std::optional<double> momentum = 0.1;  ///< the share of a batch in the running statistics; none: all batches alike
   bool affine = true;                    ///< with a trained weight and bias for each channel
-  bool bias = true;                      ///< whether there is one beside the weight
+  bool bias = true;                      ///< whether there is one besides the weight
   bool track = true;         ///< keeps running statistics; without them a batch's own serve inference as well
   DType dtype = DType::f32;  ///< element type
   /// In training, statistics of the batch's parts on all processes (distributed.hpp), which have as many samples each,
@@ -62,7 +62,7 @@ struct InstanceNormOptions {
   double epsilon = 1e-5;      ///< added to what is divided by, against zero
   double momentum = 0.1;      ///< weight of a batch in the running means
   bool affine = false;        ///< whether a trained scale and shift follow
-  bool bias = true;           ///< whether there is one beside the weight
+  bool bias = true;           ///< whether there is one besides the weight
   bool track = false;         ///< keeps running statistics, which serve inference
   DType dtype = DType::f32;   ///< element type
 };
@@ -84,7 +84,7 @@ struct GroupNormOptions {
   std::int64_t groups = 1;    ///< parts of the channels that do not mix
   double epsilon = 1e-5;      ///< added to what is divided by, against zero
   bool affine = true;         ///< whether a trained scale and shift follow
-  bool bias = true;           ///< whether there is one beside the weight
+  bool bias = true;           ///< whether there is one besides the weight
   DType dtype = DType::f32;   ///< element type
 };
 /// Groups of channels of each sample normalised over themselves and space (Wu, He 2018).
@@ -102,7 +102,7 @@ struct LayerNormOptions {
   Shape shape;               ///< of the last axes, over which each sample is normalised
   double epsilon = 1e-5;     ///< added to what is divided by, against zero
   bool affine = true;        ///< whether a trained scale and shift follow
-  bool bias = true;          ///< whether there is one beside the weight
+  bool bias = true;          ///< whether there is one besides the weight
   DType dtype = DType::f32;  ///< element type
 };
 /// The last axes normalised over themselves (Ba, Kiros, Hinton 2016): nn::LayerNorm({.shape = {64}}).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Windows taken out of space and put back: unfold and fold, and largest elements with where they were found.
+// Unfold and fold, which extract windows and add them up again, and pooling that also returns where the maxima are.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ struct PatchOptions {
   PerAxis stride = 1;       ///< steps between windows along each spatial axis
   Padding padding = valid;  ///< zeros around the spatial axes
   PerAxis dilation = 1;     ///< steps between the elements of a window
-  /// Of a patch's elements: channels fastest, or, as what follows PyTorch's Unfold expects, the window fastest (nchw).
+  /// Elements of a patch: channels fastest, or, as what follows PyTorch's Unfold expects, the window fastest (nchw).
   Layout order = nhwc;
 };
 

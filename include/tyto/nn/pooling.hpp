@@ -74,7 +74,7 @@ struct TYTO_API Upsample : Layer {
 
 /// Options of Pad.
 struct PadOptions {
-  PaddingMode mode = PaddingMode::constant;  ///< what stands in the border
+  PaddingMode mode = PaddingMode::constant;  ///< values of the border
   double value = 0;                          ///< of a constant border
 };
 /// Elements added before and after each spatial axis: zeros, another number, the edge, or a reflection.

@@ -40,7 +40,7 @@ struct LossScaleOptions {
   double backoff = 0.5;  ///< after gradients that are not finite
   std::int64_t growth_interval = 2000;  ///< updates with finite gradients after which it grows
 };
-/// A factor of the loss that is as large as gradients bear: gradients that overflow are not used, and make it smaller.
+/// A dynamic loss scale, as large as gradients allow: gradients that overflow are not used, and lower it.
 ///
 ///     nn::LossScale scale;
 ///     auto scaled = [&](Tensor x, Tensor t) { return scale.scaled(objective(x, t)); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pyramid of feature maps, each level of which knows what the coarser ones do; and which level a box belongs to.
+// Feature pyramids, which add coarser maps of features to finer ones, and the level that each box belongs to.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Learning rates: numbers, functions of the count of updates, and one that falls when nothing improves.
+// Learning rates: numbers, functions of the count of updates, and one that is lowered when a metric stops improving.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,7 @@ LearningRate per_epoch(std::int64_t updates, LearningRate rate);
 /// Options of `Plateau`.
 struct PlateauOptions {
   double factor = 0.1;            ///< what the rate is multiplied by
-  std::int64_t patience = 10;     ///< how many observations without improvement are borne
+  std::int64_t patience = 10;     ///< reports without improvement before the rate is lowered
   double threshold = 1e-4;        ///< what counts as improvement
   bool relative = true;           ///< whether the threshold is a part of the best value
   bool larger_is_better = false;  ///< whether the metric should grow

@@ -21,22 +21,22 @@ struct RecurrentOptions {
   DType dtype = DType::f32;             ///< element type
 };
 
-/// What is remembered: (layers, or twice as many with two directions, batch, hidden), the hidden state of as many
-/// features as a projection leaves. Undefined tensors stand for zeros.
+/// States of a recurrent network: (layers, or twice as many with two directions, batch, hidden), the hidden state of as
+/// many features as a projection leaves. Undefined tensors stand for zeros.
 template <class M>
 struct RecurrentState {
   Tensor<M> hidden = {};  ///< (layers and directions, batch, hidden)
   Tensor<M> cell = {};    ///< of an LSTM only
 };
 
-/// What each time gives, and what is remembered in the end.
+/// The output of each time, and the final states.
 template <class M>
 struct Recurrence {
   Tensor<M> output;         ///< (batch, time, hidden), or twice as many features with two directions
   RecurrentState<M> state;  ///< after the last step
 };
 
-/// A network that reads a sequence and remembers. As a layer it begins with zeros and yields what each time gives.
+/// Base of recurrent networks. As a layer it begins with zeros and yields the output of each time.
 ///
 ///     nn::LSTM lstm({.in = 8, .hidden = 16});
 ///     auto [output, state] = lstm.run(x);             // then go on: lstm.run(y, state)
@@ -64,9 +64,9 @@ struct TYTO_API Recurrent : Layer {
   /// One time: `in` is the part of the gates that comes from x.
   virtual RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
                                    std::size_t network) const = 0;
-  /// Features of what each time gives.
+  /// Features of the output of each time.
   std::int64_t given_on() const { return options.projection > 0 ? options.projection : options.hidden; }
-  /// The part of the gates that comes from what is remembered.
+  /// The part of the gates that comes from the hidden state.
   Tensor<Any> from_hidden(const Tensor<Any>& hidden, std::size_t network) const;
 
  private:
@@ -78,7 +78,7 @@ struct TYTO_API Recurrent : Layer {
   bool has_cell_;
 };
 
-/// What the hidden state of an RNN goes through.
+/// The activation of an RNN's hidden state.
 enum class RecurrentActivation : std::uint8_t { tanh, relu };
 /// h = tanh(W x + b + U h + c), or relu of it.
 struct TYTO_API RNN : Recurrent {

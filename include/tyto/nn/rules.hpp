@@ -63,7 +63,7 @@ struct AdamwOptions {
   double beta1 = 0.9;          ///< decay of the running mean of gradients
   double beta2 = 0.999;        ///< decay of the running mean of their squares
   double epsilon = 1e-8;       ///< added to what is divided by, against zero
-  double weight_decay = 0.01;  ///< times the rate and the parameter, subtracted beside Adam's change
+  double weight_decay = 0.01;  ///< times the rate and the parameter, subtracted besides Adam's change
   bool amsgrad = false;        ///< divides by the largest mean of squares so far
 };
 /// Adam with weight decay of its own (Loshchilov, Hutter 2019).
@@ -118,9 +118,9 @@ Descent adadelta(const AdadeltaOptions& options = {});
 /// Options of `lion`.
 struct LionOptions {
   LearningRate rate = 1e-4;  ///< learning rate, a number or a schedule
-  double beta1 = 0.9;        ///< weight of that mean beside the gradient in the step
+  double beta1 = 0.9;        ///< weight of that mean against the gradient in the step
   double beta2 = 0.99;       ///< decay of the running mean of gradients
-  double weight_decay = 0;   ///< times the rate and the parameter, subtracted beside the change
+  double weight_decay = 0;   ///< times the rate and the parameter, subtracted besides the change
 };
 /// w -= rate * sign(beta1 * m + (1 - beta1) * g), m = beta2 * m + (1 - beta2) * g (Chen et al. 2023).
 Descent lion(const LionOptions& options = {});
@@ -167,7 +167,7 @@ struct AdafactorOptions {
   std::optional<double> epsilon1 = {};  ///< the root of the least mean of squares; none: the spacing of numbers at 1
   double epsilon2 = 1e-3;               ///< the least root mean square of a parameter that steps are relative to
   double clip = 1;                      ///< changes of a larger root mean square are scaled down to it
-  double weight_decay = 0;              ///< times the rate and the parameter, subtracted beside the change
+  double weight_decay = 0;              ///< times the rate and the parameter, subtracted besides the change
 };
 /// Adam's division by a root of squares from the means of its rows and columns alone, along the last two axes; vectors
 /// keep all squares (Shazeer, Stern 2018).
@@ -181,14 +181,14 @@ struct MuonOptions {
   LearningRate rate = 0.001;           ///< learning rate, a number or a schedule
   double momentum = 0.95;              ///< how much of the last step goes into the next
   bool nesterov = true;                ///< looks ahead by the momentum (Nesterov)
-  double weight_decay = 0.1;           ///< times the rate and the parameter, subtracted beside the change
+  double weight_decay = 0.1;           ///< times the rate and the parameter, subtracted besides the change
   MuonScale scale = MuonScale::shape;  ///< what a step is multiplied by
   std::int64_t iterations = 5;         ///< of Newton and Schulz
   double epsilon = 1e-7;               ///< the least norm that is divided by
 };
 /// The momentum made nearly orthogonal, all its singular values near 1 (Jordan 2024). For parameters of two or more
-/// axes, whose last one stands against the others together: weights of linear layers and convolutions. Embeddings, the
-/// last layer, biases and norms want another rule:
+/// axes, as matrices of the last axis by all others: weights of linear layers and convolutions. Embeddings, the
+/// last layer, biases and norms need another rule:
 ///
 ///     nn::Descent descent = nn::adamw().use(nn::muon({.rate = 0.02}), hidden_weights);
 Descent muon(const MuonOptions& options = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What batches are cut from: samples that can be read in any order, and by another thread.
+// Samples: data sets that batches are read from, in any order and by any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model is made of: its layers with output shapes, parameters, planned memory and multiplications.
+// Summarises a model: its layers with output shapes, parameters, planned memory and multiplications.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace nn TYTO_API {
 struct LayerSummary {
   std::string name;                ///< the path of its states, "" for the model itself
   std::string kind;                ///< the name of its type
-  int depth = 0;                   ///< how many calls of layers it stands in
+  int depth = 0;                   ///< number of calls of layers around it
   Shape output;                    ///< shape of its result
   std::int64_t parameters = 0;     ///< how many numbers are trained
   std::int64_t multiply_adds = 0;  ///< of products and convolutions

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The training loop: a step on each batch, with a line that says how it goes, and a history of what came of it.
+// The training loop: runs a step on each batch, prints its progress, and records a history of metrics.
 #pragma once
 
 #include <cstdint>
@@ -41,15 +41,15 @@ class TYTO_API ProgressLine {
   std::unique_ptr<State> state_;
 };
 
-/// What is told after each step.
+/// Progress as reported after each step.
 struct StepReport {
   std::int64_t epoch = 0;  ///< of the batch just used
   std::int64_t steps = 0;  ///< made in this call, this one included
   double loss = 0;         ///< of this step
 };
 
-/// When training ends before its time: once a metric was no better than its best for `patience` rows of the history,
-/// at once where those of the checkpoint that a run goes on from say so (processes agree on it after a step).
+/// Early stopping: training ends once a metric was no better than its best for `patience` rows of the history, at once
+/// where those of the checkpoint that a run goes on from say so (processes agree on it after a step).
 struct EarlyStop {
   std::string figure = "loss";    ///< the metric that is watched
   std::int64_t patience = 5;      ///< rows without a better value
@@ -70,9 +70,9 @@ struct TrainingOptions {
   bool progress = true;  ///< a line on the terminal, and one for each row of the history where something fills it
   /// Called after each step; training stops when it returns false.
   std::function<bool(const StepReport&)> after_step = {};
-  /// Figures of what was learnt, such as the accuracy on pictures held back, for each row of the history.
+  /// Computes validation metrics, such as the accuracy on pictures held back, for each row of the history.
   std::function<Figures()> validate = {};
-  /// Takes in the loss of each step and what `validate` yields. One that a checkpoint holds goes on when it is loaded.
+  /// Records the loss of each step and what `validate` yields. One that a checkpoint holds goes on when it is loaded.
   TrainingHistory* history = nullptr;
   /// The checkpoint that is written now and then and at the end, also of a run that was interrupted or stopped early.
   /// Of processes that train together the first one writes it.
@@ -81,9 +81,9 @@ struct TrainingOptions {
   ///     checkpoint.add("model", model.named_states());
   ///     nn::TrainingOptions options{.epochs = 12, .save = {&checkpoint, "run.npz", 50}};
   SavedRun save = {};
-  /// When training ends before its time; left out: not.
+  /// Early stopping; none if left out.
   std::optional<EarlyStop> stop_early = {};
-  /// A NaN loss ends training by a ValueError, before anything is told of it or saved; false: training goes on.
+  /// A NaN loss ends training by a ValueError, before it is reported or anything saved; false: training goes on.
   bool stop_on_nan = true;
   /// The first SIGINT (Ctrl-C) or SIGTERM ends training after the current step, and its epoch where that was the last
   /// batch; TrainingReport::interrupted_by names it; a second one ends the program at once, unless it is the same
@@ -98,7 +98,7 @@ struct TrainingOptions {
   std::vector<NamedList<Tensor<Any>>> keep = {};
 };
 
-/// What a call of train() did.
+/// Report of a call of train().
 struct TrainingReport {
   std::int64_t steps = 0;      ///< made in this call
   double seconds = 0;          ///< time taken
@@ -115,7 +115,7 @@ double seconds_now();
 std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int64_t batches_per_epoch,
                         const TrainingOptions& options);
 
-/// One call of train() without its data and its step: what is counted, shown, noted and decided.
+/// One call of train() without its data and its step: counts, progress, history, checkpoints, and when to stop.
 class TYTO_API TrainingCourse {
  public:
   /// `steps_before` of the run were made before this call, by the position of its batches; it makes `steps_to_come`.

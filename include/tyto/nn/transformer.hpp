@@ -9,7 +9,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// What stands between the two linear layers of a block.
+/// The activation between the two linear layers of a block.
 enum class BlockActivation : std::uint8_t { relu, gelu };
 
 /// Options of `TransformerEncoderLayer`.
@@ -46,7 +46,7 @@ struct TYTO_API TransformerEncoderLayer : Layer {
     return detail::with_mode<M>(encode(detail::modeless(x), tyto::detail::in_any_mode(masks), phase));
   }
 
-  /// What the causal block gives at one more place; see MultiheadAttention::next, whose cache it is.
+  /// The output of the causal block at one more place; see MultiheadAttention::next, whose cache it is.
   template <class M>
   Tensor<M> next(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& position,
                  const AttentionCache& cache) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is done to pictures on the way into a batch: cropped, flipped, resized, normalised, their colours varied.
+// Transforms of pictures on the way into a batch: crop, flip, resize, normalise, vary the colours.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ PictureTransform random_flip(double probability = 0.5);
 /// The whole picture in another size: height and width, or the length of its shorter side. Bilinear; where it gets
 /// smaller, over all pixels that fall on one, as Pillow and torchvision do.
 PictureTransform resize(const PerAxis& size);
-/// Each channel minus its mean, divided by its deviation; one number stands for all channels.
+/// Each channel minus its mean, divided by its deviation; one number applies to all channels.
 PictureTransform normalise(std::vector<float> mean, std::vector<float> deviation);
 
 /// By how much each may vary: factors are drawn from 1 - amount to 1 + amount, but not below 0.
