@@ -143,7 +143,7 @@ bool prefers_own(const ConvolutionProblem& problem, const KernelChoice& choice) 
          (problem.pass == ConvolutionPass::backward_input || problem.out_channels >= few_filters);
 }
 
-// oneDNN is far ahead in training networks of few channels on AVX-512 (docs/adr/0160).
+// oneDNN is far ahead in training networks of few channels on AVX-512 (docs/performance/convolutions.md).
 std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, const KernelChoice& choice) {
   if (choice.implementation != Implementation::own && !prefers_own(problem, choice)) {
     auto routine = prepare_onednn_convolution(problem, choice);
