@@ -66,7 +66,7 @@ BOTH_MODES("strides and offsets are those of NumPy, in elements") {
   check(T::borrow_strided(columns, {2, 3}, {1, 2}, [] {}), {1, 2}, 0, true);
 }
 
-TEST_CASE("what is not computed has no layout yet; computing it settles that") {
+TEST_CASE("a pending tensor has no layout until it is computed") {
   using T = Tensor<Lazy>;
   const T x = T{1, 2} + 1.0;
   CHECK(!describe(x).layout);

@@ -15,7 +15,7 @@ using tyto::ShapeError;
 using tyto::TypeError;
 using tyto::ValueError;
 
-TEST_CASE_TEMPLATE("shapes that do not fit together", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("operands whose shapes do not fit together are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({2, 3});
   const Tensor v = Tensor::ones({4});
@@ -62,7 +62,7 @@ TEST_CASE_TEMPLATE("shapes that do not fit together", Mode, tyto::Eager, tyto::L
                        "bool: the truth of a tensor of shape (2,3) is ambiguous; use any() or all()", ValueError);
 }
 
-TEST_CASE_TEMPLATE("tensors that cannot be made", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("tensors that cannot be made are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   constexpr std::int64_t large = std::int64_t{1} << 40;
   CHECK_THROWS_WITH_AS(Tensor::zeros({2, -1}), "zeros: shape (2,-1) has a negative length", ShapeError);
@@ -92,7 +92,8 @@ TEST_CASE_TEMPLATE("tensors that cannot be made", Mode, tyto::Eager, tyto::Lazy)
   CHECK_THROWS_WITH_AS(Tensor::from_function({2}, {}), "from_function: the function is empty", ValueError);
 }
 
-TEST_CASE_TEMPLATE("element types that an operator, or a read, does not take", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("element types that an operator, or a read, does not take are refused", Mode, tyto::Eager,
+                   tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({3});
   CHECK_THROWS_WITH_AS(x.template data<double>(), "data: the elements are f32, read as f64; cast first with astype",
@@ -111,7 +112,7 @@ TEST_CASE_TEMPLATE("element types that an operator, or a read, does not take", M
   CHECK_THROWS_WITH_AS(one_hot(x, 3), "one_hot: classes must be integers, not f32", TypeError);
 }
 
-TEST_CASE_TEMPLATE("indices and axes that are not there", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("indices and axes out of range are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({2, 3});
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
@@ -134,7 +135,7 @@ TEST_CASE_TEMPLATE("indices and axes that are not there", Mode, tyto::Eager, tyt
                        "gather: 3 index tensors for a tensor of rank 2, shape (2,3)", IndexError);
 }
 
-TEST_CASE_TEMPLATE("numbers that make no sense", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("invalid numbers are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor v = Tensor{3, 1, 2};
   CHECK_THROWS_WITH_AS(one_hot(v, -1), "one_hot: depth -1 is negative", ValueError);
@@ -153,7 +154,7 @@ TEST_CASE_TEMPLATE("numbers that make no sense", Mode, tyto::Eager, tyto::Lazy) 
   CHECK_THROWS_WITH_AS(tyto::concat<Mode>({}), "concat: no parts are given", ValueError);
 }
 
-TEST_CASE_TEMPLATE("einsum equations with slips", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("malformed einsum equations are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({2, 3});
   CHECK_THROWS_WITH_AS(tyto::einsum<Mode>("ij,jk->ik", {x}),
@@ -169,7 +170,7 @@ TEST_CASE_TEMPLATE("einsum equations with slips", Mode, tyto::Eager, tyto::Lazy)
                        ShapeError);
 }
 
-TEST_CASE_TEMPLATE("convolutions and pools that do not fit", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("convolutions and pools that do not fit are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor image = Tensor::ones({1, 8, 8, 3});
   CHECK_THROWS_WITH_AS(conv2d(image, Tensor::ones({3, 3, 4, 5})),
@@ -202,7 +203,7 @@ TEST_CASE_TEMPLATE("convolutions and pools that do not fit", Mode, tyto::Eager, 
                        ValueError);
 }
 
-TEST_CASE_TEMPLATE("gradients that do not exist", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("gradients that do not exist are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({3});
   const auto total = [](const Tensor& at) { return sum(at); };
@@ -231,7 +232,7 @@ TEST_CASE_TEMPLATE("gradients that do not exist", Mode, tyto::Eager, tyto::Lazy)
                        "jvp: tangent (2,) for an input of shape (3,)", ShapeError);
 }
 
-TEST_CASE_TEMPLATE("states used against their rules", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("invalid uses of states are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({2});
   const Tensor w = Tensor::variable(x, "w");
@@ -243,7 +244,7 @@ TEST_CASE_TEMPLATE("states used against their rules", Mode, tyto::Eager, tyto::L
                        "input 'pixels' of shape (2,) is read before a value was assigned to it", tyto::GraphError);
 }
 
-TEST_CASE_TEMPLATE("devices and strategies that are not there", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("unknown devices and strategies are refused", Mode, tyto::Eager, tyto::Lazy) {
   std::string message;
   try {
     const tyto::DeviceScope scope("gpu");
@@ -255,7 +256,7 @@ TEST_CASE_TEMPLATE("devices and strategies that are not there", Mode, tyto::Eage
   CHECK_THROWS_WITH_AS(tyto::threads(1025), "threads: the count must be from 1 to 1024, got 1025", ValueError);
 }
 
-TEST_CASE("what lazy mode cannot do, and graphs used against their rules") {
+TEST_CASE("invalid uses of lazy tensors and graphs are refused") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   const Tensor x = Tensor::placeholder({2, 3}, DType::f32, "x");
   const Tensor w = Tensor::variable(Tensor::ones({2, 3}), "w");
@@ -298,7 +299,8 @@ TEST_CASE("a compiled function raises what its lines raise, and works afterwards
   CHECK(w.to_vector<float>() == std::vector<float>(6, 2.0F));
 }
 
-TEST_CASE_TEMPLATE("a delayed function that does not keep its word", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("a delayed function whose result has another shape than promised is an error", Mode, tyto::Eager,
+                   tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({2});
   const auto late = [&] { return tyto::delay<Mode>({3}, DType::f32, [](auto& in) { return in[0]; }, {x}).to_string(); };
@@ -306,7 +308,8 @@ TEST_CASE_TEMPLATE("a delayed function that does not keep its word", Mode, tyto:
   CHECK_THROWS_WITH_AS(tyto::delay<Mode>({3}, DType::f32, {}, {x}), "delay: the function is empty", ValueError);
 }
 
-TEST_CASE_TEMPLATE("the largest and least integers do no harm", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("extreme integers as arguments are refused or computed, without overflow", Mode, tyto::Eager,
+                   tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -364,7 +367,7 @@ TEST_CASE("compiled functions say which label is no class") {
   check(T{-1, 0}, "cross_entropy: label -1 is out of range; the classes are 0 to 2");
 }
 
-TEST_CASE("an index that programs mark places with is told by the operator that was given it") {
+TEST_CASE("out-of-range indices such as -1 as a mark name the operator that was given them") {
   using E = tyto::Tensor<tyto::Eager>;
   using L = tyto::Tensor<tyto::Lazy>;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -394,7 +397,7 @@ TEST_CASE("an index that programs mark places with is told by the operator that 
   }
 }
 
-TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, tyto::Lazy) {
+TEST_CASE_TEMPLATE("invalid labels and weights are refused", Mode, tyto::Eager, tyto::Lazy) {
   using Tensor = tyto::Tensor<Mode>;
   const Tensor logits = Tensor{{1.0, 2.0}, {3.0, 1.0}};
   CHECK_THROWS_AS(cross_entropy(logits, Tensor{0, 2}).to_string(), IndexError);
@@ -426,7 +429,7 @@ TEST_CASE_TEMPLATE("labels and weights that mean nothing", Mode, tyto::Eager, ty
   CHECK(choice(v, 1, false, Tensor{0.0, 5.0, 0.0}).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("weights that mean nothing are told from one another where they are known") {
+TEST_CASE("errors of weights state which is invalid where they are known") {
   using Tensor = tyto::Tensor<tyto::Eager>;
   const Tensor v = Tensor{3, 1, 2};
   CHECK_THROWS_WITH_AS(choice(v, 2, true, Tensor{-1.0, 1.0, 1.0}),

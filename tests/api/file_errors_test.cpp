@@ -55,7 +55,7 @@ std::string bytes_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("files that are not there") {
+TEST_CASE("missing files are refused by name") {
   const std::string nowhere = "/nowhere/at/all";
   const std::string expected = "cannot be opened: No such file or directory";
   CHECK(complaint(nowhere, npy) == expected);
@@ -64,7 +64,7 @@ TEST_CASE("files that are not there") {
   CHECK(complaint(nowhere, idx) == expected);
 }
 
-TEST_CASE("files of another kind") {
+TEST_CASE("files of another kind are refused by name") {
   const File text("this is a text, and no array at all");
   CHECK(complaint(text.path(), npy) == "is no npy file: it lacks the magic \\x93NUMPY");
   CHECK(complaint(text.path(), npz) == "is no zip archive (npz), or its end is missing");
@@ -73,7 +73,7 @@ TEST_CASE("files of another kind") {
   CHECK(complaint(text.path(), idx) == "is no IDX file: it must begin with two bytes of zero");
 }
 
-TEST_CASE("files that were cut short") {
+TEST_CASE("truncated files are refused by name") {
   const tyto::Tensor<tyto::Eager> x{1.0, 2.0, 3.0};
   const File whole("");
   write_npy(whole.path(), x);

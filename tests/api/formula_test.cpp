@@ -48,14 +48,14 @@ TEST_CASE("products, transposes and sums are those of matrices") {
   CHECK(formula(matmul(-s, m)) == "y = (-s) @ m\n");
 }
 
-TEST_CASE("what is read twice has a name") {
+TEST_CASE("an expression that is read twice gets a name") {
   const LazyTensor a = named({2}, "a");
   const LazyTensor e = exp(a);
   CHECK(formula(e / (e + 1.0)) == "let t1 = exp(a)\ny = t1 / (t1 + 1)\n");
   CHECK(formula(a * a) == "y = a * a\n");
 }
 
-TEST_CASE("no two things have one name") {
+TEST_CASE("names in a formula are unique") {
   const LazyTensor a = named({2}, "t1"), b = named({2}, "t1"), c = LazyTensor::placeholder({2}), y = named({2}, "y");
   const LazyTensor e = exp(a + b + c);
   CHECK(formula(e * e + y) == "let t2 = exp(t1 + t1_2 + x1)\ny1 = t2 * t2 + y\n");

@@ -63,7 +63,7 @@ TEST_CASE_TEMPLATE("call applies an operator by its name", M, Eager, Lazy) {
   CHECK(array_equal(drawn, T::normal({3}, {.key = Key{7, 0}})));
 }
 
-TEST_CASE_TEMPLATE("call asks of any and all what their functions ask: truths, whatever is given", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("call casts the operands of any and all to bool, as their functions do", M, Eager, Lazy) {
   using T = Tensor<M>;
   for (int i = 0; i < dtype_count; ++i) {
     const auto type = static_cast<DType>(i);
@@ -105,7 +105,7 @@ TEST_CASE("call is differentiated like any other function") {
   CHECK(array_equal(grad([](const T& v) { return call("sum", {call("square", {v})[0]})[0]; })(x), 2 * x));
 }
 
-TEST_CASE("what call is not given right is named") {
+TEST_CASE("errors of call name the operator and the wrong argument") {
   using T = Tensor<Eager>;
   const T x = T::ones({2, 3});
   CHECK_THROWS_WITH_AS(call("plus", {x, x}),
@@ -139,7 +139,7 @@ TEST_CASE("result_types applies the shape rule and nothing else") {
   CHECK(random_state().draws == before.draws);
 }
 
-TEST_CASE("what hangs on no input, state or draw is known") {
+TEST_CASE("values that depend on no input, state or draw are known") {
   using L = Tensor<Lazy>;
   const L input = L::placeholder({2}), w = L::variable(L{1.0, 2.0});
   const L constant = L{2.0, 3.0} * 2 + L::arange(2);

@@ -157,7 +157,7 @@ TEST_CASE("a plan serves the numbers, types, shapes and threads that it was made
   std::thread([&] { CHECK(numbers(after_many([&] { return heaviside(x, 0.5); })) == Numbers{0, 0.5, 1}); }).join();
 }
 
-TEST_CASE("what views show, variables hold and tapes remember goes through plans or round them") {
+TEST_CASE("views and variables take plans, taped operands do not, and both give the same numbers") {
   const T x{{1, 2, 4}, {3, 9, 27}};
   const T columns = x.T();
   CHECK(numbers(after_many([&] { return gradient(columns, 0); })) == Numbers{1, 6, 1.5, 12, 2, 18});

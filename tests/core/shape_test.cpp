@@ -6,7 +6,7 @@
 
 #include "core/value/shape.hpp"
 
-TEST_CASE("a list's first and last number") {
+TEST_CASE("front and back of a list are its first and last number") {
   const tyto::IntList list{4, 5, 6};
   CHECK(list.front() == 4);
   CHECK(list.back() == 6);

@@ -173,7 +173,7 @@ TEST_CASE("messages, and operators in groups of some processes, have values and 
   });
 }
 
-TEST_CASE("what processes do together is the same by TCP, whole pieces at once or not") {
+TEST_CASE("collective calls give the same results over TCP, whole pieces at once or not") {
   with_each_mpi([](const std::string& mpi) {
     if (mpi != "openmpi") return;
     for (const std::string limit : {"", " OMPI_MCA_btl_tcp_eager_limit=4096"}) {

@@ -364,7 +364,7 @@ TEST_CASE("rank: effects" * doctest::skip(true)) {
   group.barrier();
 }
 
-TEST_CASE("what communicates is never merged, folded or dropped, and cannot stand in a loop") {
+TEST_CASE("collective calls are never merged, folded or dropped, and are refused in a loop") {
   with_each_mpi([](const std::string& mpi) {
     const Ran ran = run_case(mpi, 2, "rank: effects");
     CHECK_MESSAGE(ran.status == 0, ran.output);

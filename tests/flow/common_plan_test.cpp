@@ -62,7 +62,8 @@ class Nest {
   std::mt19937 random_;
 };
 
-TEST_CASE("blocks of loops and branches lie among those around them, in no more memory than an arena a region takes") {
+TEST_CASE(
+    "blocks of regions are planned among those around them, in no more memory than an arena for each region takes") {
   std::int64_t common = 0, apart = 0;
   std::size_t lower = 0, within = 0;
   for (std::uint32_t seed = 0; seed < 100; ++seed) {

@@ -136,7 +136,7 @@ TEST_CASE("a value cannot be read while a body is recorded") {
       tyto::GraphError);
 }
 
-TEST_CASE("what a body makes is of no use outside of it unless it is returned") {
+TEST_CASE("values of a body cannot be used outside of it unless they are returned") {
   using Tensor = tyto::Tensor<Lazy>;
   Tensor leaked;
   const Tensor x = fori_loop(0, 3, Tensor{1.0, 2.0}, [&](const Tensor&, const Tensor& c) {

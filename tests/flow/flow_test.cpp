@@ -225,7 +225,7 @@ TEST_CASE("a graph with loops and branches is saved, read and shown whole") {
   }
 }
 
-TEST_CASE("what crosses the border of a region is dense in a graph, where sums add up accordingly") {
+TEST_CASE("operands and results of regions are dense in a graph, which fixes the order of their sums") {
   // Channels lie apart: a sum over the other axes goes through the elements as they lie.
   const auto otherwise_laid_out = []<class T>(const T& x) {
     return transpose(copy(transpose(x, {0, 3, 1, 2})), {0, 2, 3, 1});
@@ -276,7 +276,7 @@ TEST_CASE("loops that are equal run once") {
   CHECK(same.report().steps + 1 == other.report().steps);
 }
 
-TEST_CASE("what nobody reads of a loop is not computed, and what does not change is not carried") {
+TEST_CASE("unused results of a loop are not computed, and carries that never change become captures") {
   using Tensor = tyto::Tensor<Lazy>;
   using List = std::vector<Tensor>;
   const Tensor p = Tensor::placeholder({3}, DType::f32, "p");

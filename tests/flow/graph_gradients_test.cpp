@@ -135,7 +135,7 @@ TEST_CASE("a loop's gradient that adds up minus zeros is minus zero, as a sum of
   CHECK((lazy == 0 && std::signbit(lazy)));
 }
 
-TEST_CASE("what no arm and no iteration differentiates has no gradient, which would be zero times infinity") {
+TEST_CASE("operands that no arm and no iteration uses get no gradient, which would be zero times infinity") {
   SUBCASE("a value that arms only compare") {
     const Gradients gradients = gradients_behind_root([](const auto& root, const auto& w) {
       return tyto::cond(

@@ -134,7 +134,7 @@ TEST_CASE("a carry delayed by k whose initial values the graph computes takes k 
   }
 }
 
-TEST_CASE("what a branch passes on, or leaves alone, stays where it lies") {
+TEST_CASE("operands that a branch passes on, or does not touch, are not copied") {
   const auto around = [](const auto& branch) {
     return [branch](const auto& p) { return tyto::sum(branch(matmul(p, p), p)); };
   };
@@ -154,7 +154,7 @@ TEST_CASE("what a branch passes on, or leaves alone, stays where it lies") {
   }
 }
 
-TEST_CASE("what lives between a carry's last reader and its next value lies in the carry's place, too") {
+TEST_CASE("a temporary between a carry's last reader and its next value shares the carry's memory") {
   // A temporary four times as large as the carry, of integers: made of the carry's largest and itself read before
   // the next value is computed.
   const auto loop = [](const auto& p) {
@@ -172,7 +172,7 @@ TEST_CASE("what lives between a carry's last reader and its next value lies in t
   CHECK(found < wide_bytes + part_bytes + square_bytes * 2);
 }
 
-TEST_CASE("a loop works where its initial values lie") {
+TEST_CASE("a loop computes in place of its initial values") {
   const auto around = [](const auto& loop) {
     return [loop](const auto& p) { return tyto::sum(loop(matmul(p, p), p)); };
   };

@@ -156,7 +156,7 @@ TEST_CASE("setting an element or a row of a carried buffer moves nothing") {
   }
 }
 
-TEST_CASE("what cannot stay in its place is named with the reason") {
+TEST_CASE("reports name each value that is copied, with the reason") {
   const Tensor p = square_input();
   SUBCASE("a carry that becomes a view") {
     const auto list =
@@ -202,7 +202,7 @@ TEST_CASE("what cannot stay in its place is named with the reason") {
   }
 }
 
-TEST_CASE("copies of loops within loops are said to be theirs") {
+TEST_CASE("copies of nested loops are reported under the inner loop") {
   const Tensor p = square_input();
   const Tensor last = fori_loop(0, 3, p * 2, [&](const Tensor&, const Tensor& outer) {
     return outer + fori_loop(0, 5, outer, [&](const Tensor&, const Tensor& inner) { return transpose(inner); });

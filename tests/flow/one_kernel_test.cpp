@@ -229,7 +229,7 @@ bool is_repeated(const Lazy& result) { return is_repeated(List{result}); }
 
 }  // namespace
 
-TEST_CASE("the kernel does the iterations of these bodies by itself, and of none that changes more than rows") {
+TEST_CASE("the kernel repeats itself for bodies that move along rows only, and for no others") {
   if (!tyto::cpu::jit::is_available()) return;
   const auto add = [](const Lazy&, const Lazy& c) { return c * 0.75 + 1.25; };
   const Lazy count = given({}, DType::i64), number = given({}), line = given({128}), rows = given({20, 128});

@@ -53,7 +53,7 @@ TEST_CASE("an OpenCL device runs loops and branches, and leaves to the host thos
   CHECK(device_lacking.second == std::vector<std::string>{"loop"});
 }
 
-TEST_CASE("what passes bring out of loops and branches is composed on an OpenCL device as what stands outside") {
+TEST_CASE("nodes hoisted out of loops and branches are lowered on an OpenCL device like those outside") {
   using Tensor = tyto::Tensor<Lazy>;
   const std::vector<tyto::DeviceInfo> known = tyto::devices();
   if (std::none_of(known.begin(), known.end(), [](const auto& each) { return each.name == "opencl:0"; })) {

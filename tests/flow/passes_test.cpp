@@ -48,7 +48,7 @@ T repeated(const T& x, const std::function<T(const T&)>& body) {
 
 }  // namespace
 
-TEST_CASE("what is the same in every iteration is computed once, before the loop") {
+TEST_CASE("loop-invariant nodes are computed once, before the loop") {
   const auto one = [](const T& x, const T& y) {
     return repeated(x, [&](const T& c) { return tanh(c + matmul(y, transpose(y))); });
   };
@@ -63,7 +63,7 @@ TEST_CASE("what is the same in every iteration is computed once, before the loop
   CHECK(fired("hoisted", chain) == 1);
 }
 
-TEST_CASE("what is the same in all loops around it is computed before all of them") {
+TEST_CASE("nodes that are invariant in nested loops are hoisted out of all of them") {
   const auto nested = [](const T& x, const T& y) {
     return repeated(x, [&](const T& c) { return repeated(c, [&](const T& d) { return d * 0.5 + matmul(y, y); }); });
   };
@@ -81,7 +81,7 @@ TEST_CASE("what is the same in all loops around it is computed before all of the
   CHECK(fired("hoisted", outer) == 1);
 }
 
-TEST_CASE("views, constants, what grows by an element-wise operator and users' functions stay in the loop") {
+TEST_CASE("views, constants, element-wise operators that broadcast and users' functions are not hoisted") {
   const auto views = [](const T& x, const T& y) {
     return repeated(x, [&](const T& c) { return c * 2.0 + transpose(y); });
   };
@@ -118,7 +118,7 @@ TEST_CASE("views, constants, what grows by an element-wise operator and users' f
   CHECK(calls == 3);
 }
 
-TEST_CASE("a loop that may not end stays in a loop that may not run") {
+TEST_CASE("a loop that may not end is not hoisted out of a loop that may not run") {
   const auto f = [](const char* passes) {
     return tyto::compile(
         [](T n, T x, T y) {
@@ -156,7 +156,7 @@ TEST_CASE("a loop of constants is not run when the graph is compiled") {
   CHECK(folded.report().steps > 1);
 }
 
-TEST_CASE("a loop that does not run gives what it was given, whatever was computed before it") {
+TEST_CASE("a loop without iterations returns its initial carries, whatever was hoisted before it") {
   auto f = tyto::compile([](T n, T x, T y) {
     return fori_loop(tyto::Count(0), tyto::Count(n), x, [&](const T&, const T& c) { return c + matmul(y, y); });
   });
@@ -184,7 +184,7 @@ TEST_CASE("weights that a loop captures are packed before it, once for all itera
   for (std::size_t i = 0; i < packed.size(); ++i) CHECK(packed[i] == doctest::Approx(plain[i]).epsilon(1e-4));
 }
 
-TEST_CASE("a draw that one arm reads stays the draw that it was, beside the arm's own") {
+TEST_CASE("a random draw moved into the arm that reads it keeps its numbers, beside the arm's own") {
   const T x = T::placeholder({2, 2}, DType::f32, "x");
   const auto run = [&](const char* passes) {
     tyto::seed(11);

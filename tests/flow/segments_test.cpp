@@ -108,7 +108,7 @@ TEST_CASE("loops of every kind run in segments") {
   }
 }
 
-TEST_CASE("a limit that a part of the iterations in segments meets is met") {
+TEST_CASE("every memory limit from the least that segments promise on is met") {
   const auto small = [](const List& in) {
     return tyto::fori_loop(0, 100, in[0], [&](const T&, const T& c) { return sin(c) * in[0]; }).sum();
   };
@@ -132,7 +132,7 @@ TEST_CASE("a limit that a part of the iterations in segments meets is met") {
   }
 }
 
-TEST_CASE("loops that others read or follow keep within a limit as they can") {
+TEST_CASE("loops that read each other's results keep within a memory limit") {
   const auto both = [](const List& in) {
     const auto step = [&](const T& c, const T& x) {
       const T next = tanh(matmul(c, in[1]) + x);

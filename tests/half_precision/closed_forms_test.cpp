@@ -85,7 +85,9 @@ void check_repeated_places() {
   check(grad(coordinates)(zeros), {3000, 0});
 }
 
-TEST_CASE_TEMPLATE("what goes to one place of f16 is added up in f32", M, Eager, Lazy) { check_repeated_places<M>(); }
+TEST_CASE_TEMPLATE("elements of f16 that go to one position are added up in f32", M, Eager, Lazy) {
+  check_repeated_places<M>();
+}
 
 TEST_CASE_TEMPLATE("gradients of f16 are clipped by norms that are no numbers of f16", M, Eager, Lazy) {
   const std::vector<Tensor<M>> long_ones{f16<M>({60000, 0}), f16<M>({0, 60000})};
@@ -142,7 +144,7 @@ bool has_opencl() {
   return false;
 }
 
-TEST_CASE("what goes to one place of f16 is added up in f32 on the OpenCL device") {
+TEST_CASE("elements of f16 that go to one position are added up in f32 on the OpenCL device") {
   if (!has_opencl()) return;
   const DeviceScope device("opencl");
   check_repeated_places<Lazy>();

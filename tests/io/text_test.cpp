@@ -45,7 +45,7 @@ TEST_CASE("text is read as rows of numbers") {
   CHECK(read_text<T>(in.with("none", "# nothing\n")).shape() == Shape{0});
 }
 
-TEST_CASE("what is no number has a stand-in or names its place") {
+TEST_CASE("text that is no number is replaced where `missing` is given, else an error with its place") {
   const Folder in;
   const std::string gaps = in.with("g.csv", "1,,3\n4,x,6\n");
   const std::vector<double> read = read_text<T>(gaps, {.delimiter = ',', .missing = -1}).to_vector<double>();

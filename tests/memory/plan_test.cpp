@@ -24,7 +24,7 @@ std::vector<Block> three_hard() {
 
 }  // namespace
 
-TEST_CASE("nonsense is refused by name and value") {
+TEST_CASE("plan_memory refuses invalid blocks and options by name and value") {
   const auto plan_one = [](Block block) { plan_memory(std::vector{block}); };
   CHECK_THROWS_WITH_AS(plan_one({.id = 7, .lower = 0, .upper = 1, .size = -1}),
                        "plan_memory: block 7 has size -1; sizes are not negative", ValueError);

@@ -108,7 +108,7 @@ TEST_CASE("lowest first rests every block on another one or on the ground") {
   CHECK(height(study, "lowest_first") == 14);
 }
 
-TEST_CASE("best stays within the work that it is given when lives are long and many") {
+TEST_CASE("best stays within its work limit when lifetimes are long and many") {
   // 20,000 blocks all alive together would have 200 million pairs; they fill one step, so any stack is the bound.
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < 20'000; ++i) blocks.push_back({.id = i, .lower = i, .upper = 40'000 - i, .size = 8});

@@ -432,7 +432,7 @@ BOTH_MODES("a tensor from outside may be given the type and shape that a compile
   for (int call = 0; call < 3; ++call) CHECK(f(x).template item<double>() == 9);
 }
 
-TEST_CASE("what a trace leaves in a name says so when it is read") {
+TEST_CASE("reading a name that a trace assigned to is an error") {
   using T = Tensor<Lazy>;
   const T w = T::variable(1.0, "w");
   T seen;

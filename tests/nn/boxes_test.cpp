@@ -339,7 +339,7 @@ TEST_CASE_TEMPLATE("nms of a batch keeps in each set what it keeps alone", M, Ea
         }) == "nms: a score for each of the boxes (2,3,4) is needed, not shape (3,)");
 }
 
-TEST_CASE_TEMPLATE("functions of boxes tell what they need", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("errors of box functions state the shapes and types expected", M, Eager, Lazy) {
   using T = Tensor<M>;
   CHECK(message([] {
           box_iou(T::ones({4}), T::ones({2, 4}));

@@ -57,7 +57,7 @@ TEST_CASE("a graph trains layers by gradients of a function without arguments") 
   CHECK(losses[2] == doctest::Approx(0.5625));
 }
 
-TEST_CASE("what a graph computes of parameters alone follows them as well") {
+TEST_CASE("values that a graph computes of parameters alone are recomputed when these change") {
   Training training;
   const auto objective = [&](const T& x) {
     return sum(square(training.layer(x))) + sum(square(T(training.layer.weight)));

@@ -194,7 +194,7 @@ TEST_CASE("second gradients of pools come back from ONNX as they were") {
   check_written("pick", x, given, {value_and_grad(gradient)(L::ones({2, 3, 3, 3})).second[0]});
 }
 
-TEST_CASE("what ONNX has no words for is named before anything is written") {
+TEST_CASE("operators that ONNX lacks are named before anything is written") {
   const testing::TemporaryFolder folder;
   const L x = L::placeholder({3}, DType::f32, "x"), state = L::variable(L{1.0, 2.0, 3.0}, "total");
   const std::string path = folder / "m.onnx";

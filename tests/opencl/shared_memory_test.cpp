@@ -75,7 +75,7 @@ TEST_CASE("states stay in the device's memory, and are read where they lie") {
   CHECK(copied_bytes().out < bytes);
 }
 
-TEST_CASE("what was read keeps its contents though the state goes on, and what was given stays the giver's") {
+TEST_CASE("tensors that were read keep their contents when the state changes, and borrowed memory stays its owner's") {
   OpenClDevice* const device = shared_device();
   if (device == nullptr) return;
   const L initial = ramp();

@@ -164,7 +164,7 @@ TEST_CASE("graphs draw NaN or -1 of parameters of which a distribution cannot dr
   }
 }
 
-TEST_CASE("what is refused is said with the number that was found") {
+TEST_CASE("errors of distributions state the number that was found") {
   using T = Tensor<Eager>;
   CHECK_THROWS_WITH_AS((d::Normal<T>{0.0, -1.5}.sample(Shape{3})), "sample: Normal needs stddev >= 0, not -1.5",
                        ValueError);

@@ -78,7 +78,7 @@ TEST_CASE_TEMPLATE("only values that stayed in a scatter have a gradient", M, Ea
   CHECK(weighted_gradient(v, [&](auto& b) { return scatter_add<M>(x, {places}, b); }) == Numbers{4, 1, 4});
 }
 
-TEST_CASE_TEMPLATE("indices that cannot be say why when the line is written", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("invalid indices throw when the line is written", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::zeros({2, 3}), zero{0};
   CHECK_THROWS_WITH_AS(take(x, Tensor<M>{0.5}, 0), "take: indices must be integers, not f32", TypeError);
   CHECK_THROWS_WITH_AS(take(Tensor<M>::zeros({0, 3}), zero, 0),
@@ -116,7 +116,7 @@ TEST_CASE_TEMPLATE("positions and coordinates outside of a shape are refused", M
   CHECK(ravel_multi_index<M>({T(1), T(2)}, {2, 3}).template item<std::int64_t>() == 5);
 }
 
-TEST_CASE_TEMPLATE("second derivatives of products at places are the products of the others, zeros among them or not",
+TEST_CASE_TEMPLATE("second derivatives of scatter_multiply are products of the other factors, zeros among them or not",
                    Mode, Eager, Lazy) {
   using T = tyto::Tensor<Mode>;
   using Factors = std::vector<double>;

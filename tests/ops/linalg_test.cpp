@@ -80,7 +80,7 @@ TEST_CASE("factors of random matrices of any size multiply to the matrix") {
   }
 }
 
-TEST_CASE("spectra of random matrices of any size make the matrix again") {
+TEST_CASE("eigenvalues and singular values with their vectors reconstruct random matrices of any size") {
   using T = Tensor<Eager>;
   for (const DType type : types) {
     for (const std::int64_t size : sizes) {
@@ -112,7 +112,7 @@ TEST_CASE("spectra of random matrices of any size make the matrix again") {
   }
 }
 
-TEST_CASE("eigenvectors of random matrices of any size are turned into multiples of themselves") {
+TEST_CASE("random matrices of any size multiply their eigenvectors by their eigenvalues") {
   using T = Tensor<Eager>;
   for (const DType type : types) {
     for (const std::int64_t size : sizes) {
@@ -183,7 +183,7 @@ TEST_CASE("eigenvalues of matrices that are not diagonalisable, scaled badly or 
                        ShapeError);
 }
 
-TEST_CASE("matrices that are hard to take apart are taken apart") {
+TEST_CASE("singular, graded, sparse and badly scaled matrices are factorised") {
   using T = Tensor<Eager>;
   const std::int64_t n = 150;
   const T line = T::arange(0, n, 1, DType::f64), ones = T::ones({n, n}, DType::f64);
@@ -326,7 +326,7 @@ BOTH_MODES("pivots below the smallest normal number divide like others") {
   CHECK(numbers(factors.u) == Numbers{pivot, 1, 0, 1 - std::ldexp(1.0, -30)});
 }
 
-TEST_CASE("a graph fills what it cannot compute with NaN, and says which that is") {
+TEST_CASE("in a graph failed factorisations are NaN, and `info` names the matrix") {
   using T = Tensor<Lazy>;
   const T stacked = tyto::stack<Lazy>({T::eye(2), T{{1.0, 2.0}, {2.0, 4.0}}});
   const T inverse = linalg::inv(stacked);

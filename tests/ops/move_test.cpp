@@ -141,7 +141,7 @@ TEST_CASE_TEMPLATE("diag makes a matrix of a vector and takes the vector out of 
   CHECK(weighted_gradient(counted<M>({2, 3}), [](auto& v) { return diag(v, 1); }) == Numbers{0, 1, 0, 0, 0, 2});
 }
 
-TEST_CASE_TEMPLATE("triangles are kept of each of the last planes, whatever the diagonal", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("tril and triu keep the triangles of stacked matrices, for any diagonal", M, Eager, Lazy) {
   const Tensor<M> x = counted<M>({2, 3});
   CHECK(numbers(tril(x)) == Numbers{1, 0, 0, 4, 5, 0});
   CHECK(numbers(triu(x, 1)) == Numbers{0, 2, 3, 0, 0, 6});
@@ -151,7 +151,7 @@ TEST_CASE_TEMPLATE("triangles are kept of each of the last planes, whatever the 
   CHECK(weighted_gradient(x, [](auto& v) { return triu(v); }) == Numbers{1, 2, 3, 0, 5, 6});
 }
 
-TEST_CASE_TEMPLATE("a part replaced passes no gradient to what stood there", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("set_slice passes no gradient to the elements that it replaces", M, Eager, Lazy) {
   const Tensor<M> x = counted<M>({4}), v = counted<M>({2});
   const auto replaced = [](const Tensor<M>& a, const Tensor<M>& b) { return set(a, {slice(0, 4, 2)}, b); };
   CHECK(numbers(replaced(x, -v)) == Numbers{-1, 2, -2, 4});
@@ -166,7 +166,7 @@ TEST_CASE_TEMPLATE("meshgrid spans coordinates in matrix order", M, Eager, Lazy)
   CHECK(numbers(grid[1]) == Numbers{1, 2, 3, 1, 2, 3});
 }
 
-TEST_CASE_TEMPLATE("moves that cannot be say what does not fit", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("errors of joins, cuts, pads and diagonals state what does not fit", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::zeros({2, 3}), y = Tensor<M>::zeros({3, 2});
   CHECK_THROWS_WITH_AS(concat<M>({}), "concat: no parts are given", ValueError);
   CHECK_THROWS_WITH_AS(concat<M>({x, Tensor<M>()}), doctest::Contains("concat: an operand is an undefined tensor"),

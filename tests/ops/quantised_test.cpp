@@ -315,7 +315,7 @@ TEST_CASE("vmap multiplies the rows of all examples at once") {
   CHECK(allclose(vmap([&](const T& x) { return quantised_matmul(x, w); })(a), quantised_matmul(a, w), 1e-5, 1e-5));
 }
 
-TEST_CASE_TEMPLATE("what are no weights of few bits is refused by what would have been right", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("invalid quantised weights are refused with what would have been right", M, Eager, Lazy) {
   using X = Tensor<M>;
   const X a = X::ones({2, 40}), numbers = X::zeros({3, 3, 8}, DType::u8), scales = X::ones({3, 3});
   const auto refuses = [&](const std::string& message, auto exception, const X& rows, const QuantisedWeights<M>& w) {

@@ -129,7 +129,7 @@ TEST_CASE("both modes draw the same") {
   CHECK(choice(Tensor<Lazy>::arange(100), 20).to_vector<std::int64_t>() == first);
 }
 
-TEST_CASE_TEMPLATE("without putting back nothing is drawn twice", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("choice without replacement draws nothing twice", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::arange(10);
   const Places all_of_it = choice(x, 10, false, {}, fixed).template to_vector<std::int64_t>();
   CHECK(std::set<std::int64_t>(all_of_it.begin(), all_of_it.end()).size() == 10);
@@ -138,7 +138,7 @@ TEST_CASE_TEMPLATE("without putting back nothing is drawn twice", M, Eager, Lazy
   CHECK(choice(Tensor<M>::zeros({4, 3}), 2, false, {}, fixed).shape() == Shape{2, 3});
 }
 
-TEST_CASE_TEMPLATE("weights are kept to, and what weighs nothing is never drawn", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("choice draws in proportion to the weights, and never with weight zero", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::arange(4), weights{0.0, 3.0, 1.0, 0.0};
   const Places counts = counts_of(choice(x, 4000, true, weights, fixed).template to_vector<std::int64_t>(), 4);
   CHECK(counts[0] == 0);
@@ -192,7 +192,7 @@ TEST_CASE_TEMPLATE("rows of logits without a largest number are refused, or draw
   CHECK(categorical(Tensor<M>{-ever, 0.0}, 2).template to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 1});
 }
 
-TEST_CASE_TEMPLATE("weights that say nothing choose nothing", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("choice refuses weights that are negative, not finite or all zero", M, Eager, Lazy) {
   const double none = std::nan(""), ever = std::numeric_limits<double>::infinity();
   for (const Tensor<M>& weights :
        {Tensor<M>{0.0, 0.0, 0.0}, Tensor<M>{1.0, -0.5, 1.0}, Tensor<M>{1.0, none, 1.0}, Tensor<M>{1.0, ever, 1.0}}) {
@@ -207,7 +207,7 @@ TEST_CASE_TEMPLATE("weights that say nothing choose nothing", M, Eager, Lazy) {
   }
 }
 
-TEST_CASE_TEMPLATE("draws that cannot be say why", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("errors of choice and categorical state the reason", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::zeros({3, 2});
   CHECK_THROWS_WITH_AS(choice(x, 4, false), "choice: 4 of 3 elements cannot be drawn without putting back", ValueError);
   CHECK_THROWS_WITH_AS(choice(x, -1), "choice: count -1 is negative", ValueError);

@@ -45,7 +45,7 @@ TEST_CASE("each line of the operator lists has a definition, in its place and of
   }
 }
 
-TEST_CASE("what is said to be never negative is never below +0") {
+TEST_CASE("operators with the trait nonnegative never return less than +0") {
   std::size_t met = 0;
   for (const core::OpDef& def : core::op_table()) {
     if (!def.is(core::Traits::is_nonnegative)) continue;
@@ -169,7 +169,7 @@ TEST_CASE("operators refuse operands whose types or shapes do not agree") {
                        "scatter_add: values of f32 in a tensor of f64", TypeError);
 }
 
-TEST_CASE("a random draw wants its key, and a type that can hold it") {
+TEST_CASE("a random draw needs a key, and a type that holds its numbers") {
   const Value key = Tensor<Eager>::zeros({2}, DType::i64);
   CHECK_THROWS_WITH_AS(emit(OpId::random_uniform, core::RandomAttributes{{2}}, {matrix()}),
                        "random_uniform: the key must be i64 of shape (2,), not f32 of shape (2,3)", TypeError);

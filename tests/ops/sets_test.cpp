@@ -171,7 +171,7 @@ TEST_CASE("sets of complex numbers come in the order of NumPy") {
   CHECK(setxor1d(x, x).shape() == Shape{0});
 }
 
-TEST_CASE("what has no fixed shape is refused in lazy mode by its own name") {
+TEST_CASE("functions with data-dependent shapes are refused by name in lazy mode") {
   using L = Tensor<Lazy>;
   const L x{1, 2, 2};
   const auto refused = [](const char* name, const auto& f) {
@@ -194,7 +194,7 @@ TEST_CASE_TEMPLATE("membership goes by value, never by NaN", M, Eager, Lazy) {
   CHECK(isin(T{300, 44}, T{44}.astype(DType::u8), true).template to_vector<bool>() == std::vector<bool>{true, false});
 }
 
-TEST_CASE_TEMPLATE("functions of arrays say what was wrong with them", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("errors of array functions state what was wrong", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x{1, 2, 3}, m = T::ones({2, 3}), none = T::zeros({0});
   CHECK_THROWS_WITH_AS(diff(x, -1), "diff: the order -1 is negative", ValueError);
@@ -278,7 +278,7 @@ TEST_CASE_TEMPLATE("common divisors take as many steps as neighbouring Fibonacci
         1);
 }
 
-TEST_CASE_TEMPLATE("functions of nothing give nothing", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("functions of empty tensors return empty tensors, zeros or NaN", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T none = T::zeros({0}), rows = T::zeros({0, 3});
   CHECK(nansum(none).template item<double>() == 0);

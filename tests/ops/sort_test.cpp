@@ -179,7 +179,7 @@ TEST_CASE_TEMPLATE("histogram counts between edges, the last one included", M, E
   CHECK(histogram(x, Tensor<M>{0.5, 1.5}).template to_vector<std::int64_t>() == Places{2});
 }
 
-TEST_CASE_TEMPLATE("orders that cannot be say why", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("errors of sorting and searching state the reason", M, Eager, Lazy) {
   const Tensor<M> x = Tensor<M>::zeros({2, 3});
   CHECK_THROWS_WITH_AS(sort(Tensor<M>::full({}, 1.0)), "sort: axis -1 given, but a 0-d tensor has no axes", IndexError);
   CHECK_THROWS_WITH_AS(topk(x, 4), "topk: k = 4 is outside [0, 3], the length of axis 1 of shape (2,3)", ValueError);

@@ -166,7 +166,7 @@ TEST_CASE("stacks of products have epilogues, too") {
   CHECK(epilogue_in(graph, OpId::matmul_epilogue).low == 0);
 }
 
-TEST_CASE("what is added otherwise is no bias") {
+TEST_CASE("only an added operand of one number a channel is a bias") {
   const auto added = [](const Shape& shape) {
     return [shape](Sketch& s) { return s.add(OpId::add, {product(s), s.input(shape)}); };
   };

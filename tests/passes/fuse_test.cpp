@@ -60,7 +60,7 @@ TEST_CASE("a lone node, other shapes and other operators are left alone") {
   CHECK(fused.nodes().size() == plain.nodes().size());
 }
 
-TEST_CASE("a group never waits for itself: what reads it through another node stays outside") {
+TEST_CASE("a fusion group never depends on itself: a node that reads it through another node stays outside") {
   Sketch s;
   const Port x = s.input({4, 4});
   const Port a = s.add(OpId::exp, {x});
@@ -104,7 +104,7 @@ TEST_CASE("a cheap function of one tensor is computed by each group that reads i
   check_same(plain, fused);
 }
 
-TEST_CASE("what is made cheaply of a tensor and of small ones is computed by each group that reads it") {
+TEST_CASE("a cheap function of a tensor and of small operands is computed by each group that reads it") {
   // Batch normalisation: centred by means, divided by deviations; the gradient reads the outcome far behind.
   Sketch s;
   const Port x = s.input({64, 4}), mean = s.input({4}), rate = s.input({4}), gradient = s.input({64, 4});
@@ -121,7 +121,7 @@ TEST_CASE("what is made cheaply of a tensor and of small ones is computed by eac
   check_same(plain, fused);
 }
 
-TEST_CASE("what is made of two whole tensors is stored, as is a function of too many") {
+TEST_CASE("a function of two whole tensors, or of too many, is stored") {
   for (const bool many : {false, true}) {
     CAPTURE(many);
     Sketch s;
@@ -182,7 +182,7 @@ TEST_CASE("a value that only later nodes read is not computed early and kept") {
   check_same(plain, fused);
 }
 
-TEST_CASE("a value that takes the room of what only it reads is computed early") {
+TEST_CASE("a value that frees an operand which only it reads is computed early") {
   Sketch s;
   const Port x = s.input({4, 4});
   const Port wave = s.add(OpId::sin, {x});
@@ -226,7 +226,7 @@ TEST_CASE("a mask is made when it can set its operand free, and beside its reade
   }
 }
 
-TEST_CASE("what nobody needs neither joins a group nor keeps one from forming") {
+TEST_CASE("dead nodes neither join a group nor keep one from forming") {
   Sketch s;
   const Port x = s.input({6});
   const Port a = s.add(OpId::exp, {x});
@@ -236,7 +236,7 @@ TEST_CASE("what nobody needs neither joins a group nor keeps one from forming") 
   CHECK(core::to_string(program_of(fused)) == "v0=exp(x0); v1=square(v0) -> v1");
 }
 
-TEST_CASE("groups of nothing do not wait for themselves") {
+TEST_CASE("fusion groups of empty tensors make no cycle") {
   auto compiled = compile([](Tensor<Lazy> x, Tensor<Lazy> s) {
     const auto low = less(clip(x, 10, 50), maximum(x, 16));
     const auto high = logical_or(greater_equal(x, 8192), less(maximum(s, 65535), 0));

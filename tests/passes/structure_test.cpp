@@ -121,7 +121,7 @@ TEST_CASE("slices and flips compose, whole ones go") {
   expect("flip_of_one", false, [](Sketch& s) { return s.add(OpId::flip, {s.input({1, 3})}, AxesAttributes{{1}}); });
 }
 
-TEST_CASE("what one process does together is nothing, and what several do stays, unread or not") {
+TEST_CASE("collective calls of one process are removed, those of several are kept, unread or not") {
   const auto call = [](OpId op, std::int64_t processes) {
     return [op, processes](Sketch& s) {
       const Port x = s.input(op == OpId::reduce_scatter ? Shape{processes, 3} : Shape{3});

@@ -164,7 +164,7 @@ TEST_CASE("parts that cannot be in place are copied: inputs, constants, outputs,
   CHECK(both(slice(0, 3)).to_vector<float>() == e.to_vector<float>());
 }
 
-TEST_CASE("a part that its whole has turned round is not computed as if it were not") {
+TEST_CASE("a part that is joined in reverse is not computed in place in its first order") {
   auto f = compile(
       [](const L& x) {
         const L y = exp(x);
@@ -176,7 +176,7 @@ TEST_CASE("a part that its whole has turned round is not computed as if it were 
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]));
 }
 
-TEST_CASE("what an output is only the beginning of is not computed in the output's buffer") {
+TEST_CASE("a tensor of which an output is a part is not computed in the output's buffer") {
   constexpr std::int64_t many = 1 << 20;
   auto f = compile([](const L& x) { return exp(x)(slice(0, 2)); }, {.passes = "none"});
   CHECK(f(L::zeros({many})).to_vector<float>() == std::vector<float>{1, 1});
@@ -349,7 +349,7 @@ TEST_CASE("parts of a replacement are not written before what it replaces a part
   });
 }
 
-TEST_CASE("what a part of a whole is made of keeps to what is written over the whole later") {
+TEST_CASE("operands of a part are not computed where later parts of the whole are written") {
   check_as_eager([]<class T>(const T& x) {
     T front = cumsum(x, 0) * 2;
     const T late = cumsum(x(slice(0, 6)) * 3, 0);

@@ -72,7 +72,7 @@ TEST_CASE("weights are packed in the first run and not in the second") {
   CHECK(packing_steps() == 0);
 }
 
-TEST_CASE("what a run wrote before it threw is packed anew") {
+TEST_CASE("weights that a run wrote before it threw are packed anew") {
   bool fails = false;
   const CustomOp checked = custom_op({.name = "checked",
                                       .results = [](ArrayTypes in) { return std::vector{in[0]}; },

@@ -183,7 +183,7 @@ TEST_CASE("branches that run at the same time give the bits of one after the oth
                   Lazy::linspace(-1, 1, 24 * 96).reshape({24, 96}));
 }
 
-TEST_CASE("what lanes use at the same time lies apart") {
+TEST_CASE("memory that lanes use at the same time does not overlap") {
   const TwoThreads threads;
   const Lazy x = Lazy::placeholder({1, 8, 8, 32}, DType::f32, "x");
   const std::vector<Value> outputs{inception(inception(x))};

@@ -59,7 +59,7 @@ TEST_CASE("orders of networks are chosen by the bytes that their steps then need
   }
 }
 
-TEST_CASE("so are those of random graphs") {
+TEST_CASE("orders of random graphs are chosen by the bytes that their steps then need") {
   std::mt19937 random(11);
   for (int i = 0; i < 400; ++i) {
     const core::Graph graph = testing::random_graph(random, 4 + i % 40);
@@ -80,7 +80,7 @@ TEST_CASE("so are those of random graphs") {
   }
 }
 
-TEST_CASE("what kernels work in is counted where it raises the peak") {
+TEST_CASE("kernel workspace is counted where it raises the peak") {
   using namespace tyto::testing;
   for (const bool training : {false, true}) {
     const core::Graph graph = u_network(training, {.batch = 1, .side = 32, .channels = 8, .levels = 2});

@@ -105,7 +105,7 @@ TEST_CASE("memory that is said to hold zeros does, and recycled memory is not sa
 }
 #endif
 
-TEST_CASE("what makes tensors of zeros and a few numbers is right in fresh memory and in recycled memory") {
+TEST_CASE("operators that clear their result first are right in fresh memory and in recycled memory") {
   using Tensor = tyto::Tensor<Eager>;
   constexpr std::int64_t n = 1200;  // 11.5 MB in f64, twice that in c128
   for (const bool fresh : {true, false}) {

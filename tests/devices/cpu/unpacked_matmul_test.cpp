@@ -241,7 +241,7 @@ TEST_CASE("threads share out the rows of a product of few columns") {
   }
 }
 
-TEST_CASE("what is large, packed or of integers is no small product") {
+TEST_CASE("large, packed and integer products do not take the code of small ones") {
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 4, 4, 4), {}) != nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f64, 8, 8, 8), {}) != nullptr);
   CHECK(prepare_unpacked_matmul(dense_matmul(DType::f32, 1, 128, 128), {}) != nullptr);
