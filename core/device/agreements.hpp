@@ -11,15 +11,14 @@
 
 namespace tyto::core {
 
-/// How often this process has compared with others what it was about to do.
+/// How many comparisons of collective calls this process has taken part in.
 std::uint64_t agreements();
 
-/// The group all of whose processes compared what they were about to do after the first `before` agreements: that of
-/// all processes, or the only other one. Nothing where there was none or were several. Messages between two processes
-/// do not count.
+/// The group whose processes compared their calls after the first `before` comparisons: that of all processes, or the
+/// only other one. Nothing where there was none or were several. Messages between two processes do not count.
 std::optional<std::int64_t> group_that_agreed(std::uint64_t before);
 
-/// What every process of the group throws where they are about to do different things.
+/// Thrown by every process of a group where their next calls differ.
 struct DifferentCalls : GraphError {
   using GraphError::GraphError;
   std::int64_t group = 0;

@@ -22,7 +22,7 @@ struct Operand {
   View view;  // the offset counts elements from the operand's address
 };
 
-/// One operator application ready to be prepared: all that is known before memory exists.
+/// One operator application, from which a kernel is prepared before any memory is allocated.
 struct Step {
   OpId op;
   const Attributes* attributes;
@@ -31,7 +31,7 @@ struct Step {
   bool beside_others = false;  // its kernel runs on one thread, while others run kernels on theirs
 };
 
-/// What a kernel is given at a launch.
+/// Arguments of a launch.
 struct LaunchAddresses {
   std::span<const Address> inputs, outputs;
   Address workspace;
@@ -41,7 +41,7 @@ struct LaunchAddresses {
 struct Repetition {
   std::int64_t launches = 1;
   std::span<const std::ptrdiff_t> strides;  // of the inputs, then of the outputs
-  /// In the host's memory: a launch that leaves a zero there is the last one. Null where all are wanted.
+  /// In the host's memory: a launch that leaves a zero there is the last one. Null: all launches run.
   const std::byte* goes_on = nullptr;
 };
 
@@ -104,10 +104,10 @@ class Device {
 
   /// A buffer of at least `bytes`, aligned as properties() says. Throws DeviceError naming the size when there is none.
   virtual BufferRef allocate(std::size_t bytes) = 0;
-  /// Lets the system have the pages of a buffer whose contents are needed no more, where the device keeps freed buffers
-  /// for reuse.
+  /// Returns the pages of a buffer to the system (its contents are lost), where the device keeps freed buffers for
+  /// reuse.
   virtual void discard(Buffer& /*buffer*/) {}
-  /// From and to the host's memory, which is free again, or filled, on return.
+  /// Copies from and to the host's memory, and return when that may be reused, or is filled.
   virtual void copy_in(Address target, const void* source, std::size_t bytes) = 0;
   virtual void copy_out(void* target, Address source, std::size_t bytes) = 0;
   /// Bytes of a buffer of the host as a read-only buffer of this device without a copy, which keeps the host's for as

@@ -87,7 +87,7 @@ CollectiveCalls::With& CollectiveCalls::with(Party party) {
 void CollectiveCalls::add(std::string call, Party party, std::string seen) {
   if (seen.empty()) seen = call;
   if (party.peer != Party::everyone) {
-    // A message comes after as many calls of all on both of its ends.
+    // Sender and receiver have made the same number of collective calls before a message.
     const std::size_t before = with({party.group, Party::everyone}).calls.size();
     if (before != 0) seen += text(", after ", before, before == 1 ? " call" : " calls", " of all");
   }

@@ -15,7 +15,7 @@
 
 namespace tyto::core {
 
-/// How the elements that processes have become one.
+/// How elements of several processes are combined.
 enum class Reduction : std::uint8_t { sum, min, max };
 
 /// The reduction of that name, or ValueError naming the operator.
@@ -30,16 +30,16 @@ struct Party {
   friend auto operator<=>(const Party&, const Party&) = default;
 };
 
-/// The operators that lead to what processes do together, a line of words each. Processes that are given arguments of
-/// the same types and shapes have the same.
+/// The operators that lead to collective calls, a line of text each. Processes that are given arguments of the same
+/// types and shapes have the same.
 struct GraphOutline {
   std::string lines = {};
   std::uint64_t hash = 0;  // of the lines; 0: there is none
   std::uint64_t arguments = 0;
 };
 
-/// What a program does together with other processes, in order: a line of words each. What it does with each party
-/// has a hash, which is the same on every machine.
+/// The collective calls of a program, in order: a line of text each. The calls with each party have a hash, which is
+/// the same on every machine.
 class CollectiveCalls {
  public:
   struct With {
@@ -47,7 +47,7 @@ class CollectiveCalls {
     std::vector<std::string> calls = {};  // as all of the party see them
     std::uint64_t hash = 0;               // of their lines
   };
-  /// The party sees the call as `seen`, or in the same words.
+  /// The party describes the call as `seen`, or in the same words.
   void add(std::string call, Party party = {}, std::string seen = "");
   bool empty() const { return calls_.empty(); }
   const std::vector<std::string>& calls() const { return calls_; }
@@ -88,8 +88,8 @@ class ProcessGroup {
   virtual void recv(std::byte* data, std::int64_t bytes, int from) = 0;
   /// Those who gave the same colour, in the order of their keys, then ranks.
   virtual std::shared_ptr<ProcessGroup> split(int colour, int key) = 0;
-  /// Throws GraphError on all processes where they are about to do different things, or compute it by different graphs,
-  /// naming the first difference. Of messages, who receives compares them; who sends waits for nobody.
+  /// Throws GraphError on all processes where their next calls, or the graphs that lead to them, differ, naming the
+  /// first difference. The receiver of a message compares it; the sender does not wait.
   virtual void agree(const CollectiveCalls::With& calls, const GraphOutline& graph) = 0;
 };
 
@@ -105,22 +105,22 @@ void set_process_group(std::shared_ptr<ProcessGroup> group);
 void add_process_group(std::int64_t number, std::shared_ptr<ProcessGroup> group);
 std::int64_t next_process_group();
 
-/// Lets each party of the calls agree.
+/// Compares the calls with each party that takes part in them.
 void agree(const CollectiveCalls& calls);
 
 /// From now on operators work in the group of that number; that of the one before.
 std::int64_t enter_process_group(std::int64_t number);
 
-/// Of how many processes a call is recorded. One that is recorded for this process alone is noted, since no larger
-/// group can be joined after it. Throws GraphError under a CollectivesBarred. `call` names it, for the program's
-/// lifetime.
+/// The number of processes that a call is recorded for. A call that is recorded for this process alone is remembered,
+/// since no larger group can be joined after it. Throws GraphError under a CollectivesBarred. `call` names it, for the
+/// program's lifetime.
 int processes_of_call(std::string_view call);
 /// The first call that was recorded for this process alone; empty while there is none.
 std::string_view first_call_alone();
 /// The group of that number. Throws GraphError for a call that was recorded for a group of another size.
 ProcessGroup& require_group_of(std::int64_t processes, std::string_view call, std::int64_t number);
 
-/// While it lives, this thread calls nothing that processes do together: vmap makes many calls of one.
+/// Forbids collective calls on this thread while it is alive: vmap makes many calls of one.
 class CollectivesBarred {
  public:
   CollectivesBarred();

@@ -25,7 +25,7 @@ class Builder {
   /// Applies an operator whose operands, which are moved from, are of the right count and types. Returns its first
   /// result.
   virtual Value emit(OpId op, std::shared_ptr<const Attributes> attributes, std::span<Value> inputs) = 0;
-  /// Makes the result over `first`'s memory, which the operator must allow (InPlace::update_first_input). False, with
+  /// Computes the result in `first`'s memory, which the operator must allow (InPlace::update_first_input). False, with
   /// nothing done, where a node is to be recorded or somebody else could see that memory.
   virtual bool overwrite(const Value& first, OpId op, const Attributes& attributes, std::span<const Value> others) = 0;
 };
@@ -63,7 +63,7 @@ Value weak_scalar(const Scalar& value);
 
 /// A leaf with contents.
 Value constant(Mode mode, Array array);
-/// Is told of the contents of each leaf, on any thread. Defined in engine/run, which lists what is alive where that is
+/// Called with the contents of each leaf, on any thread. Defined in engine/run, which lists live tensors where that is
 /// asked for.
 void note_leaf(const Array& array);
 
@@ -71,7 +71,7 @@ void note_leaf(const Array& array);
 /// engine/graph, which keeps the sequence.
 Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key);
 
-/// What an undefined tensor can have come from, for the errors that name one.
+/// Possible origins of an undefined tensor, for errors that name one.
 inline constexpr std::string_view empty_tensor = "an undefined tensor (default-constructed or moved from)";
 
 /// Gradients of loops and branches: regions of their own. Defined in engine/front, which records them.

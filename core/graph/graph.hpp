@@ -42,7 +42,7 @@ struct GraphUpdate {
   Port port = no_port;
 };
 
-/// What a graph is made of. Whoever builds or rewrites one works on this; a Graph is one that is done with.
+/// The parts of a graph, on which builders and passes work; a Graph is finished and immutable.
 struct GraphData {
   std::vector<GraphNode> nodes;  // inputs precede their consumers
   std::vector<Port> edges;
@@ -91,12 +91,12 @@ bool same_structure(const Graph& a, const Graph& b);
 /// Equal for graphs of the same structure.
 std::size_t hash_of(const Graph& graph);
 
-/// Whether the node calls a function of the user's, itself or in one of its regions: what it does may depend on more
-/// than its operands.
+/// Whether the node calls a user's function, itself or in one of its regions: its results may depend on more than its
+/// operands.
 bool calls_user_function(const GraphNode& node);
 
-/// Whether the node must run even when nobody reads it, in the order written, and as often as it stands there. What a
-/// group of one process does together has no effect.
+/// Whether the node must run even when nobody reads it, in the order written, and as often as it stands there.
+/// Collective calls of a group of one process have no effect.
 bool has_effect(const GraphNode& node);
 
 /// The operators that a fused node is made of, each once: "multiply+add+exp"; empty for others.

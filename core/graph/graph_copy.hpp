@@ -24,10 +24,10 @@ class GraphCopy {
 
   /// All inputs, which keep their numbers.
   void add_inputs();
-  /// The node on what its operands have become.
+  /// Copies the node, on the new ports of its operands.
   void add(const GraphNode& node) { add(node, node.label); }
   void add(const GraphNode& node, const std::shared_ptr<const std::string>& label);
-  /// The node on other operands, ports of the new graph; returns the first result and leaves the places alone.
+  /// Copies the node on other operands, ports of the new graph; returns the first result, without placing it.
   Port add_on(std::span<const Port> operands, const GraphNode& node, std::shared_ptr<const Attributes> attributes,
               const std::shared_ptr<const std::string>& label);
   /// Places the node's results from `first` on.

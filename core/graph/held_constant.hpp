@@ -16,7 +16,7 @@ Value held_constant(Array array);
 std::shared_ptr<State> holder_of(const Node& node);
 std::shared_ptr<State> holder_of(const Attributes& attributes);
 
-/// What a constant with these attributes holds, made again where its state has let go of it.
+/// The contents of a constant with these attributes, restored where its state has released them.
 Array contents_of_constant(const Attributes& attributes);
 
 /// Whether a view has each element of its operand once, in whatever order.

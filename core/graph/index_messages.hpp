@@ -13,14 +13,14 @@
 
 namespace tyto::core {
 
-/// What the user wrote for an operator that takes indices: plain indexing is a gather or a scatter.
+/// The name of an operator that takes indices as the user wrote it: plain indexing is a gather or a scatter.
 inline std::string_view written_as(OpId op) {
   if (op == OpId::gather) return "gather or x(indices)";
   if (op == OpId::scatter) return "scatter or x(indices) = v";
   return definition(op).name;
 }
 
-/// An index outside of an axis, which what is called so was given.
+/// Throws for an index outside of an axis, which the operator of that name was given.
 inline std::string message_of_index(std::string_view op, std::int64_t index, std::int64_t length) {
   return text(
       op, ": index ", index, " is outside an axis of length ", length,

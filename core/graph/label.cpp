@@ -20,7 +20,7 @@ const Label none;
 
 }  // namespace
 
-/// What alone knows whether an error's message names its place.
+/// Access to the flag of an error that tells whether its message names a place.
 class PlacedError {
  public:
   static bool is(const Error& error) { return error.names_place_; }

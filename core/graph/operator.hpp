@@ -101,7 +101,7 @@ enum class InPlace : std::uint8_t {
   by_region,           // as the regions of a loop or branch use the input
 };
 
-/// What a gradient rule sees: the node's operands and results, and the gradients of the results (empty when zero).
+/// Arguments of a gradient rule: the node's operands and results, and the gradients of the results (empty when zero).
 struct GradientContext {
   const Attributes& attributes;
   std::span<const Value> inputs;

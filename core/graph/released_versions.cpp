@@ -47,7 +47,7 @@ bool is_released(const Node& version) { return deferred_of(version) != nullptr; 
 void end_release(Node& version, Array contents) {
   if (released_count.load(std::memory_order_acquire) == 0) return;
   Released& all = released();
-  decltype(all.versions)::node_type found;  // let go of after the lock
+  decltype(all.versions)::node_type found;  // freed after the lock
   const std::lock_guard lock(all.mutex);
   found = all.versions.extract(&version);
   if (found.empty()) return;  // another thread was faster
@@ -56,7 +56,7 @@ void end_release(Node& version, Array contents) {
 }
 
 Array restored_contents(Node& version) {
-  // Where making them throws, they can still be made later.
+  // Where restoring them throws, they can still be restored later.
   if (const auto deferred = deferred_of(version)) end_release(version, deferred->make());
   return version.result(0).array;
 }

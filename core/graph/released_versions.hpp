@@ -9,20 +9,20 @@
 
 namespace tyto::core {
 
-/// The contents of a value that is evaluated. Those of a state are taken under its lock, since a run of another thread
-/// may let go of them, and made again where one has.
+/// The contents of a value that is evaluated. Those of a state are read under its lock, since a run of another thread
+/// may release them, and restored where one has.
 Array contents_of(const Value& value);
 
-/// The version lets go of its contents, which `deferred` makes again, bit for bit, when they are asked for.
+/// Releases the contents of the version; `deferred` restores them, bit for bit, when they are read.
 Array release_contents(Node& version, std::shared_ptr<const DeferredContents> deferred);
 
-/// Whether the version has let go of its contents, and nobody has asked for them since.
+/// Whether the contents of the version are released and have not been read since.
 bool is_released(const Node& version);
 
-/// The contents of a version, for who has the lock of its state.
+/// The contents of a version; the caller holds the lock of its state.
 Array restored_contents(Node& version);
 
-/// From now on these are the contents of the version, if it had let go of its own.
+/// Gives the version these contents, if its own were released.
 void end_release(Node& version, Array contents);
 
 }  // namespace tyto::core

@@ -8,7 +8,7 @@
 
 namespace tyto::core {
 
-/// Takes `count` draws off the process-wide sequence, as that many of `core::draw` without a key would. Defined in
+/// Advances the process-wide sequence by `count` draws, as that many of `core::draw` without a key would. Defined in
 /// engine/graph, which keeps the sequence.
 void skip_draws(Mode mode, std::int64_t count);
 

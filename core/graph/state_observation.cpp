@@ -39,7 +39,7 @@ bool UntrainedReads::any() { return untrained_reads; }
 const std::string* untrained_variable(State& state) {
   if (state.kind() != State::Kind::variable) return nullptr;
   const Value current = state.current();
-  // What stands in for a state that was read before, in a function or region, knows of no gradient.
+  // The replacement of a state that was read before, in a function or region, has no gradient.
   return current && current.node()->tape() == 0 && !current.node()->symbolic() ? &state.name() : nullptr;
 }
 

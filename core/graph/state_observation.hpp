@@ -25,7 +25,7 @@ class StateObservation {
   StateObservation(const StateObservation&) = delete;
   StateObservation& operator=(const StateObservation&) = delete;
 
-  /// Tells the observer that was the innermost before this one.
+  /// Calls the observer that was the innermost before this one.
   void tell_outer(const std::shared_ptr<State>& state) const {
     if (outer_ != nullptr) outer_->touch_(outer_->observer_, state);
   }
@@ -40,12 +40,12 @@ class StateObservation {
   StateObservation* outer_;
 };
 
-/// Tells the innermost observer that a state is read or assigned to on this thread.
+/// Calls the innermost observer of this thread for a state that is read or assigned to.
 void touch(const std::shared_ptr<State>& state);
 
 /// The state that a handle stands for; null for any other value.
 const State* state_of(const Value& handle);
-/// While alive on a thread, states are read for what no gradient is taken of.
+/// While alive on a thread, reads of states are not differentiated.
 class UntrainedReads {
  public:
   UntrainedReads();

@@ -69,7 +69,7 @@ const Attributes& Node::attributes() const { return attributes_ ? *attributes_ :
 
 bool Node::evaluated() const {
   if (symbolic_) return false;
-  if (op_ == OpId::constant || is_version()) return true;  // also one whose contents a state holds or has let go of
+  if (op_ == OpId::constant || is_version()) return true;  // also one whose contents a state holds or has released
   for (const Result& result : results()) {
     if (!result.array) return false;
   }
@@ -109,7 +109,7 @@ void Node::release() {
 
 namespace {
 
-// What stands in for states on this thread; made when there is something to hold.
+// Replacements of states on this thread; allocated at their first use.
 using StandIns = std::unordered_map<const State*, Value>;
 [[gnu::tls_model("initial-exec")]] thread_local constinit StandIns* stand_ins = nullptr;
 
@@ -174,7 +174,7 @@ Array State::release(DeferredContents contents) {
       node.is_version() && node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
   // In eager mode contents are read without the lock.
   if (!unread || (!alone && (node.tracked() || node.mode() == Mode::eager))) return {};
-  std::atomic_thread_fence(std::memory_order_acquire);  // what others read before they let go comes first
+  std::atomic_thread_fence(std::memory_order_acquire);  // after the reads of threads that released it
   contents.sequence = node.sequence();
   auto deferred = std::make_shared<const DeferredContents>(std::move(contents));
   if (!alone) return release_contents(node, std::move(deferred));  // recorded expressions read it
@@ -191,7 +191,7 @@ State::Held State::held() const {
 
 void State::hold(Held held) {
   const std::lock_guard lock(mutex_);
-  std::swap(held_, held);  // what it held is let go of after the lock
+  std::swap(held_, held);  // its old contents are freed after the lock
   ++revision_;
 }
 

@@ -67,10 +67,10 @@ class Node {
 
   /// Every result has contents that stay; the node is then a leaf for whoever reads it.
   bool evaluated() const;
-  /// A version of a state with contents of its own, which a run of another thread may let go of: contents_of() takes
-  /// them.
+  /// A version of a state with contents of its own, which a run of another thread may release: read them by
+  /// contents_of().
   bool is_version() const;
-  /// Forgets the inputs, so that what only this node needed is freed.
+  /// Drops the inputs, so that nodes that only this one needed are freed.
   void drop_inputs();
 
   /// A gradient is being taken with respect to something this node depends on: keep the inputs.
@@ -131,7 +131,7 @@ struct DeferredContents {
 /// used, so that a read placed before an update never sees the value after it.
 class State : public std::enable_shared_from_this<State> {
  public:
-  /// A parameter stands for what a region is given each time it runs; it has no value outside of it.
+  /// A parameter is an input of a region, given each time it runs; it has no value outside of it.
   enum class Kind : std::uint8_t { placeholder, persistent, variable, parameter };
 
   State(Kind kind, std::string name, TensorType type) : kind_(kind), name_(std::move(name)), type_(std::move(type)) {}
@@ -140,7 +140,7 @@ class State : public std::enable_shared_from_this<State> {
   const std::string& name() const { return name_; }
   const TensorType& type() const { return type_; }
 
-  /// What a state stands for: a version, or how to make one when it is read.
+  /// The current contents of a state: a version, or how to make one when it is read.
   struct Held {
     Value version;
     std::shared_ptr<const DeferredContents> deferred;
@@ -151,19 +151,19 @@ class State : public std::enable_shared_from_this<State> {
 
   /// The version that a read sees now. Deferred contents are made here.
   Value current();
-  /// The contents of a version of this state, made again where it has let go of them.
+  /// The contents of a version of this state, restored where they were released.
   Array contents_of(Node& version) const;
   void set_current(Value version);
-  /// From now on this thread alone sees `version`, and what it assigns replaces that: for the time that a function or a
-  /// region is recorded. Returns what stood in before, to be put back by end_stand_in(), or nothing.
+  /// From now on this thread alone reads `version`, and its assignments replace that: while a function or a region is
+  /// recorded. Returns the earlier replacement, to be restored by end_stand_in(), or nothing.
   Value stand_in(Value version);
   void end_stand_in(Value before);
   /// From now on contents that are made by the first read.
   void defer(DeferredContents contents);
-  /// Gives away contents that `contents` makes again, bit for bit, when they are read: their revision stays. Empty,
-  /// with nothing done, where somebody else holds them or a run has written them and will again.
+  /// Releases contents that `contents` restores, bit for bit, when they are read: their revision stays. Empty, with
+  /// nothing done, where somebody else holds them or a run has written them and will again.
   Array release(DeferredContents contents);
-  /// What it stands for, without making anything.
+  /// The current version or deferred contents, without making any.
   Held held() const;
 
   /// Counts what may have changed the contents: new versions, and runs that wrote them in place.

@@ -12,13 +12,13 @@ using TapeId = std::uint32_t;
 TapeId open_tape();
 void close_tape(TapeId tape);
 
-/// True while operations on what the tape tracks are to be remembered.
+/// True while operations on the values that the tape tracks are recorded.
 bool is_recording(TapeId tape);
 
 /// True while any gradient is being taken on this thread.
 bool any_tape_open();
 
-/// While alive, the tape remembers nothing: what its own gradients are made of is of no use to it.
+/// Pauses the tape while alive: it has no use for the operations that its own gradients are made of.
 class TapePause {
  public:
   explicit TapePause(TapeId tape);

@@ -6,7 +6,7 @@
 
 namespace tyto::core {
 
-/// The contents of an eager tensor that is computed, is no state and that no tape remembers; else null. What views it
+/// The contents of an eager tensor that is computed, is no state and is not recorded by a tape; else null. A view of it
 /// may then be a leaf.
 const Array* contents_now(const Value& value);
 

@@ -105,7 +105,7 @@ Complex operator/(const Complex& a, const Complex& b) {
           choose(zero, a.imaginary / abs(b.real), imaginary / divisor)};
 }
 
-/// A power of two that brings numbers near the ends of their range away from there, and what undoes it.
+/// A power of two that scales numbers near the ends of their range into its middle, and the numbers that undo it.
 struct Scaling {
   Real factor, root, logarithm;  // root: of 1 / factor; logarithm: of 1 / factor
 };
@@ -227,8 +227,8 @@ Complex tan(const Complex& z) { return over_i(tanh(times_i(z))); }
 Complex one_plus(const Complex& z) { return {1 + z.real, z.imaginary}; }
 Complex one_minus(const Complex& z) { return {1 - z.real, -z.imaginary}; }
 
-// The inverse functions are Kahan's. Where squares would overflow the number one beside z counts for nothing, and
-// they are taken of a part of z; at infinity they are angles.
+// The inverse functions are Kahan's. Where squares would overflow, one is negligible beside z, and they are computed
+// from a scaled z; at infinity they are angles.
 struct Part {
   Complex z;
   Real logarithm;  // of what it is a part of

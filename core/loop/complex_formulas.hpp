@@ -16,8 +16,8 @@ struct LoopComplex {
   LoopNumber real, imaginary;
 };
 
-/// What operator `op` makes of complex operands, of which it has as many as the span; its traits say that it takes
-/// them. `wide` says that powers of c64 may be computed in f64.
+/// The result of operator `op` on complex operands, which its traits allow. `wide`: powers of c64 may be computed in
+/// f64.
 LoopComplex complex_result(OpId op, std::span<const LoopComplex> operands, bool wide);
 
 /// The same for operators whose results are real or truths: abs and the comparisons.

@@ -59,8 +59,8 @@ class LevelPlanner {
  private:
   bool is_fold(std::size_t value) const { return may_fold(program_.instruction_of(value).op); }
 
-  /// Steps that it takes to compute a whole value from what is at hand, counted no further than to `enough`: values
-  /// that read one value twice would double the count, and the time, step by step.
+  /// Instructions that compute a whole value from available ones, counted up to `enough`: values that read one value
+  /// twice would double the count, and the time, step by step.
   std::size_t steps_again(std::size_t value, std::size_t enough) const {
     if (at_hand_[value]) return 0;
     if (!is_cheap(program_.instruction_of(value).op)) return enough;

@@ -28,7 +28,7 @@ struct LoopLevels {
 /// `whole` is what whole_values gives.
 LoopLevels plan_levels(const LoopProgram& program, const std::vector<bool>& whole, bool keeps = true);
 
-/// What it takes to compute some of a program's values from others that are at hand.
+/// A part of a program that computes some of its values from others that are available.
 struct LoopPart {
   std::vector<LoopValue> inputs;  // values of the whole program, which are the part's inputs
   LoopProgram program;            // its results are the values asked for

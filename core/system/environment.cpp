@@ -90,7 +90,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return steps.back().back();
 }
 
-// Names that are nearly one of ours; others with this beginning may be a program's own.
+// Names that nearly match one of ours; others with this prefix may be a program's own.
 void warn_of_misspelt_names() {
   constexpr std::size_t near = 2;
   for (char** entry = environment_lines(); entry != nullptr && *entry != nullptr; ++entry) {

@@ -11,8 +11,8 @@ namespace tyto::core {
 
 class LockedFile {
  public:
-  /// Makes the file at `place` anew, which is to stand at `target` in the end; `name` is what messages call it. Throws
-  /// IoError where it cannot be made, is a symbolic link or is being written already.
+  /// Creates the file at `place`, which will be moved to `target`; messages call it `name`. Throws IoError where it
+  /// cannot be made, is a symbolic link or is being written already.
   LockedFile(std::string name, std::string place, std::string target);
   /// Removes the file unless it was moved.
   ~LockedFile();

@@ -23,7 +23,7 @@ class MappedFile {
   bool holds(std::span<const std::byte> part) const {
     return part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size();
   }
-  /// Lets the system have the pages within a part of the file: who reads them again gets them from the file.
+  /// Lets the system drop the pages within a part of the file: later reads load them from the file again.
   void discard(std::span<const std::byte> part) const;
 
  private:

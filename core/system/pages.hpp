@@ -15,14 +15,14 @@ void* map_code_pages(std::size_t bytes);
 /// Ends writing to such pages and lets them be run; false where the system forbids it.
 bool make_executable(void* pages, std::size_t bytes);
 void unmap_pages(void* pages, std::size_t bytes);
-/// Lets the system have the pages that lie wholly within a part of memory; what they hold is lost, or comes from the
+/// Returns the pages that lie wholly within a part of memory to the system; their contents are lost, or come from the
 /// file that they map.
 void discard_pages(const void* memory, std::size_t bytes);
 
 /// A block of the heap at a multiple of `alignment`, of which `bytes` is one; null where there is none.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes);
 void free_aligned(void* block);
-/// Gives back to the system what was freed between blocks in use.
+/// Returns memory that was freed between blocks in use to the system.
 void trim_heap();
 
 }  // namespace tyto::core

@@ -4,7 +4,8 @@
 
 namespace tyto::core {
 
-/// Has a signal handled whose handling is the system's; false where somebody else handles it, or nobody can.
+/// Installs a handler for a signal that has the system's default; false where another handler is installed, or none can
+/// be.
 bool handle_signal(int signal, void (*handler)(int));
 /// Gives the signal back to the system, unless a handler other than this was installed meanwhile.
 void release_signal(int signal, void (*handler)(int));

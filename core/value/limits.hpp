@@ -14,7 +14,7 @@
 
 namespace tyto::core {
 
-/// The numbers between two ends, as messages tell them. NaN is never one of them.
+/// The numbers between two ends, with their text for messages. NaN is never one of them.
 struct Limits {
   enum class Ends : std::uint8_t { both, low, high, none };
 

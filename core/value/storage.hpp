@@ -38,7 +38,7 @@ class Buffer {
   std::size_t bytes() const { return bytes_; }
   Address at(std::size_t offset) const { return {memory_, offset}; }
   bool is_released_by(Release release) const { return release_ == release; }
-  /// Lent by the user: may be read, never written.
+  /// Borrowed from the user: may be read, never written.
   bool read_only() const { return read_only_; }
   void set_read_only() { read_only_ = true; }
   /// Every byte was zero when the buffer was allocated.

@@ -46,7 +46,7 @@ template <class Error>
   throw Error(joined(parts));
 }
 
-/// The one way to throw what only a message tells: `throw_error<ValueError>("matmul: ", a, " x ", b)`.
+/// Throws an error that consists of its message: `throw_error<ValueError>("matmul: ", a, " x ", b)`.
 template <class Error, class... Parts>
 [[noreturn]] void throw_error(const Parts&... parts) {
   throw_joined<Error>({Printable(parts)...});

@@ -65,9 +65,9 @@ core::Label gradient_label(const Node& node) {
   return kept.label;
 }
 
-/// What the operator's rule makes of the gradients of its results.
+/// Applies the operator's gradient rule to the gradients of its results.
 std::vector<Value> gradients_of_inputs(const Node& node, const core::GradientContext& context) {
-  // In eager mode nobody asks for labels, unless operators are watched.
+  // Labels are needed in eager mode only where results of operators are checked.
   std::optional<core::LabelScope> scope;
   if (node.mode() == core::Mode::lazy || run::eager_watch != 0) scope.emplace(gradient_label(node));
   try {
@@ -100,7 +100,7 @@ void collect(BackwardPass& backward, std::span<const Value> results, std::span<c
   while (!stack.empty()) {
     Node* node = stack.back();
     stack.pop_back();
-    // What an enclosing gradient is taken with respect to has let go of its input: it is an end like any other.
+    // A value by which an enclosing gradient is taken has released its input: it is a leaf like any other.
     if (!node->tracked() || node->inputs().empty() || !seen.emplace(node, true).second) continue;
     backward.nodes.push_back(node);
     for (const Value& input : node->inputs()) stack.push_back(input.node());
@@ -163,7 +163,7 @@ void apply_rule(BackwardPass& backward, Node& node, core::TapeId tape) {
   }
 }
 
-// Has its contents at once like every eager node, but goes on knowing of which state they are.
+// Has its contents at once like every eager node, but keeps the state that they belong to.
 Value alias_of_state(core::Mode mode, const Value& version) {
   Value input = version;
   Value alias(new Node(OpId::alias, mode, nullptr, {&input, 1}, {&core::result_of(version).type, 1}), 0);
@@ -235,7 +235,7 @@ Tape::~Tape() {
     stack.pop_back();
     Node* node = value.node();
     if (node->tape() == 0 || node->tracked() || !node->evaluated()) continue;
-    // A graph recorded from it later wants to know of which state it is the value.
+    // A graph recorded from it later needs the state that it is the value of.
     if (node->op() == OpId::alias && !node->inputs().empty() && node->inputs()[0].node()->op() == OpId::read) continue;
     stack.insert(stack.end(), node->inputs().begin(), node->inputs().end());
     node->drop_inputs();

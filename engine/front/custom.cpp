@@ -26,7 +26,7 @@ std::string listed(ArrayTypes types) {
   return '(' + out + ')';
 }
 
-/// What a user's rule yields; exceptions that are not ours get the operator's name and the inputs' types.
+/// Calls a user's rule; exceptions that are not ours get the operator's name and the inputs' types.
 template <class Rule>
 auto ask(const std::string& name, const char* what, const Rule& rule, ArrayTypes inputs) {
   try {
@@ -196,7 +196,7 @@ void* HostOperand::elements(DType asked, const char* role) const {
   return data_;
 }
 
-// Public headers name nothing of tyto::run, which functions of users may be called as well.
+// Public headers do not name tyto::run, since a user's function may have that name.
 class CustomOp::Definition : public run::CustomDefinition {
   using CustomDefinition::CustomDefinition;
 };

@@ -52,12 +52,12 @@ Array contents_of(const Value& value) {
 }
 
 struct Shown {
-  Array contents;  // none where those of a constant were let go of, for which it is dense all the same
+  Array contents;  // none where those of a constant were released; it is dense all the same
   core::View view;
   std::size_t bytes = 0;  // of what the view is of
 };
 
-/// What the value shows, seen through views that are not computed yet.
+/// The contents that the value shows, through views that are not computed yet.
 std::optional<Shown> shown_by(const Value& value) {
   std::vector<const Node*> views;  // the innermost last
   Value source = value;

@@ -6,8 +6,8 @@
 
 namespace tyto::core {
 
-/// From now on this thread builds what is of this mode, eager or neutral, with `substitute`, or, if that is null, with
-/// the mode's own builder. Returns what stood there before. Defined in modes.cpp.
+/// From now on nodes of this mode, eager or neutral, are built on this thread by `substitute`, or, if that is null, by
+/// the mode's own builder. Returns the substitute before. Defined in modes.cpp.
 Builder* exchange_substitute(Mode mode, Builder* substitute);
 bool has_eager_substitute();
 

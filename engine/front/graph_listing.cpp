@@ -20,7 +20,7 @@ using Knows = std::function<bool(const std::string& op)>;
 
 bool is_left_out(const core::OpDef& def) { return def.is(core::Traits::leaf) || def.name == "read"; }
 
-/// The graph in operators that are known, as far as they are made of such.
+/// The graph with unknown operators lowered to known ones, as far as they are made of these.
 core::Graph in_known_operators(core::Graph graph, const Knows& knows) {
   if (!knows) return graph;
   const auto is_known = [&](const core::OpDef& def) { return is_left_out(def) || knows(std::string(def.name)); };

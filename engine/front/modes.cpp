@@ -15,7 +15,7 @@ namespace tyto::core {
 
 namespace {
 
-// A node on the way from what a gradient is taken of to its result keeps its inputs for the gradient rules.
+// A node between a tracked value and the result of a gradient keeps its inputs for the gradient rules.
 bool track(Node& node) {
   TapeId tape = 0;
   for (const Value& input : node.inputs()) {
@@ -27,7 +27,7 @@ bool track(Node& node) {
   return true;
 }
 
-// What a function being traced computes of numbers alone keeps them, so that `rate *= 0.5` is noticed.
+// In a trace nodes computed of numbers alone keep their inputs, so that `rate *= 0.5` is noticed.
 bool is_of_numbers_in_trace(const Node& node) {
   const auto is_number = [](const Value& input) { return input.shape().empty(); };
   return run::FunctionScope::innermost() != nullptr && std::ranges::all_of(node.inputs(), is_number);

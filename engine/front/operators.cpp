@@ -22,7 +22,7 @@ using core::text;
 using core::throw_error;
 using core::Traits;
 
-/// Draws take their number from the sequence, not from whoever calls.
+/// Draws take their number from the sequence, not from the caller.
 bool is_given(const OpDef& def, std::string_view field) { return !def.is(Traits::random) || field != "draw"; }
 
 core::Attributes made(std::size_t kind) {
@@ -78,7 +78,7 @@ OperatorInfo described(const OpDef& def) {
   return info;
 }
 
-/// Sets fields from the attributes given, and tells what is wrong with them.
+/// Sets fields from the attributes given, and throws for invalid ones.
 class AttributeReader {
  public:
   AttributeReader(const OpDef& def, const NamedList<Attribute>& given) : def_(def), given_(given) {}
@@ -283,7 +283,7 @@ TYTO_INSTANTIATE_CALL(Lazy)
 TYTO_INSTANTIATE_CALL(Any)
 #undef TYTO_INSTANTIATE_CALL
 
-// Placeholders that nobody feeds: the operator is recorded beside them, and what it would give is read off.
+// Records the operator on placeholders without values, and reads the types of its results.
 std::vector<ArrayType> result_types(std::string_view name, ArrayTypes inputs, const NamedList<Attribute>& attributes) {
   const OpDef& def = definition_of(name);
   NamedList<Attribute> with_key = attributes;  // a draw of the sequence would move it

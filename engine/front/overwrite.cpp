@@ -13,7 +13,7 @@ namespace tyto::run {
 
 namespace {
 
-// Views, spans that were read out, states, constants of graphs: each holds a share in the buffer or the node.
+// Views, spans that were read, states and constants of graphs each hold a reference to the buffer or the node.
 bool is_exclusive(core::Node& node) {
   return node.references() == 1 && node.results().size() == 1 && node.evaluated() && !node.tracked() &&
          !node.symbolic() && node.inputs().empty() && node.op() != core::OpId::state && node.op() != core::OpId::read &&
@@ -25,7 +25,7 @@ bool is_exclusive(core::Node& node) {
 bool overwrite(const Value& first, core::OpId op, const core::Attributes& attributes, std::span<const Value> others) {
   core::Node& node = *first.node();
   if (core::definition(op).in_place != core::InPlace::update_first_input || !is_exclusive(node)) return false;
-  std::atomic_thread_fence(std::memory_order_acquire);  // what others read before they let go comes first
+  std::atomic_thread_fence(std::memory_order_acquire);  // after the reads of threads that released it
   const core::Array& target = node.result(0).array;
   core::Device& device = *target.buffer->device();
   if (!core::is_dense(target.view) || target.view.offset != 0) return false;

@@ -27,7 +27,7 @@ namespace tyto::run {
 
 namespace {
 
-/// Elements that calls have to have worked through before a plan is made: that takes as long as operators on so many.
+/// Elements that calls must have processed before a plan is made, which takes as long as operators on so many.
 constexpr std::int64_t paying_elements = 1 << 19;
 /// To apply operators to one element takes as long as to this many.
 constexpr std::int64_t elements_of_call = 4096;
@@ -35,7 +35,7 @@ constexpr std::int64_t elements_of_call = 4096;
 constexpr std::size_t kept_arena_bytes = 1 << 16;
 constexpr std::size_t plan_limit = 64;
 
-/// All that a plan depends on, as words.
+/// The key of a plan: all that it depends on, as 64-bit words.
 class PlanKey {
  public:
   void add(std::uint64_t word) {

@@ -89,7 +89,7 @@ Value draw(core::Mode mode, OpId op, const Shape& shape, DType dtype, const std:
   return core::draw(mode, op, {shape, dtype, 0, first, second}, key);
 }
 
-// The bodies of what makes tensors, in the mode that the caller names, and of what reads them.
+// The bodies of functions that make tensors, in the mode that the caller names, and of those that read them.
 
 Value counted(core::Mode mode, const Scalar& start, const Scalar& stop, const Scalar& step,
               std::optional<DType> dtype) {
@@ -212,10 +212,10 @@ const void* elements_of(const Value& value, DType wanted) {
   static std::mutex mutex;  // of what readers were given, in several threads perhaps
   const std::lock_guard lock(mutex);
   core::BufferRef& host = value.node()->result(value.output()).host;
-  // The copy that an earlier call made is what its pointer shows; it is dense.
+  // The pointer of an earlier call points into the copy that it made, which is dense.
   if (host != nullptr && host != contents.buffer && !run::is_kept_state(value)) return host->memory();
   const core::Array array = run::contiguous(run::to_device(contents, run::cpu_device()));
-  // A share in the buffer keeps the pointer good, and keeps a later run from writing there.
+  // A reference to the buffer keeps the pointer valid, and keeps a later run from writing there.
   host = array.buffer;
   return static_cast<const std::byte*>(array.buffer->memory()) +
          static_cast<std::size_t>(array.view.offset) * size_of(array.dtype);
@@ -384,7 +384,7 @@ Tensor<M> Tensor<M>::placeholder(const Shape& shape, DType dtype, std::string na
   const Value handle =
       run::make_state(mode_tag<M>, core::State::Kind::placeholder, std::move(name), {dtype, shape, false});
   const auto state = run::state_behind(handle, "placeholder");
-  // What is recorded does not hold the state, only this symbol, which is to know its name.
+  // Recorded nodes do not hold the state, only this symbol, which therefore stores its name.
   if (const Value symbol = state->held().version) {
     symbol.node()->set_label(std::make_shared<const std::string>(state->name()));
   }
@@ -397,7 +397,7 @@ Value stateful(core::Mode mode, core::State::Kind kind, const Value& initial, st
   Value value = core::resolve(initial);
   const Value handle = run::make_state(mode, kind, std::move(name), {value.dtype(), value.shape(), false});
   const auto state = run::state_behind(handle, "variable");
-  // What is drawn and not read yet is drawn when it is read: weights that are loaded from a file never are.
+  // Pending draws are computed when they are read: weights that a file replaces never are.
   if (run::is_pending_draw(value)) {
     core::Device& device = run::current_device();
     state->defer({mode, [value, &device] { return run::to_device(run::contents(value), device); }, 0});

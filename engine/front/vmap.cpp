@@ -54,7 +54,7 @@ Value raised(const Operand& operand, int rank) {
   return reshape(BatchedTensor(operand.value), wider);
 }
 
-/// Replays one node for `count` examples at once, or says that there is no rule for it.
+/// Replays one node for `count` examples at once, or returns that there is no rule for it.
 class BatchRule {
  public:
   BatchRule(const Node& node, std::span<const Operand> operands, std::int64_t count)
@@ -212,8 +212,8 @@ std::vector<Value> one_by_one(const Node& node, std::span<const Operand> operand
 
 }  // namespace
 
-/// What the recorded function assigns to states is seen by that function alone, until it has returned. Other processes
-/// know nothing of its examples.
+/// Assignments of the recorded function to states are visible to that function alone, until it has returned. Collective
+/// calls are refused: other processes have no such examples.
 class Batch::States {
  public:
   struct Assigned {

@@ -126,14 +126,14 @@ void take(ByteReader& in, std::vector<core::Region>& regions) {
   for (core::Region& region : regions) region = read_region(in);
 }
 
-/// What holds a function or a state has no bytes.
+/// Attributes that hold a function or a state cannot be saved.
 template <class Struct>
 constexpr bool is_saved() {
   return !std::is_same_v<Struct, core::ConstantAttributes> && !std::is_same_v<Struct, core::StateAttributes> &&
          !std::is_same_v<Struct, core::VersionAttributes> && !std::is_same_v<Struct, core::CustomAttributes>;
 }
 
-/// What is saved of each kind called "axis", which were one struct in the first version of the format.
+/// The fields that are saved of each kind called "axis"; they were one struct in the first version of the format.
 struct AxisRecord {
   std::int64_t axis = 0;
   bool switches[2] = {};

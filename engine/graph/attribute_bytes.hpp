@@ -7,7 +7,7 @@
 
 namespace tyto::run {
 
-/// Throws GraphError naming `owner` for attributes that hold what cannot leave the process: functions and states.
+/// Throws GraphError naming `owner` for attributes that hold functions or states, which cannot leave the process.
 void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::string_view owner);
 
 /// Of a node of this operator.

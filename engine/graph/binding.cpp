@@ -57,7 +57,7 @@ void BoundSession::bind_state(std::uint32_t input) {
     // Held by the version's node and by `array` here; the node held by the state and by `current`.
     const bool alone =
         node.is_version() && node.references() == 2 && array.buffer.use_count() == 2 && !array.buffer->read_only();
-    // What others read of it before they let go of it comes before it is written.
+    // Reads by threads that released it happen before it is written.
     std::atomic_thread_fence(std::memory_order_acquire);
     if (!alone || !core::is_dense(array.view) || array.buffer->device() != &executable.device()) {
       // Copied on the device: what arrives there may be the host's memory, shared.
@@ -102,8 +102,8 @@ void BoundSession::run() {
   }
   // After the states, so that who reads one of them in plain too keeps that.
   for (const PackedInput& each : executable.packed_inputs()) session_.bind(each.input, each.weights->current(read_));
-  // Written in place: whoever has computed something of these states is to notice, of a run that threw on its way as
-  // well, which may have written some.
+  // Written in place: values computed from these states must be invalidated, also after a run that threw, which may
+  // have written some.
   const auto note_writes = [&] {
     for (const core::GraphUpdate& update : graph.updates()) graph.inputs()[update.input].state->count_write();
   };
@@ -113,7 +113,7 @@ void BoundSession::run() {
     note_writes();
     throw;
   }
-  // Others may pack them anew before the next run.
+  // Other sessions may pack them anew before the next run.
   for (const PackedInput& each : executable.packed_inputs()) session_.unbind(each.input);
   note_writes();
 }

@@ -23,7 +23,7 @@ class BoundSession {
   void run();
   /// From now on other threads may read the same states at the same time.
   void read_beside_others();
-  /// Lets go of packed weights that nobody else shares: the next run packs them anew.
+  /// Releases packed weights that nobody else shares: the next run packs them anew.
   void release_packed();
 
  private:

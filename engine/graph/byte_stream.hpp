@@ -80,7 +80,7 @@ class ByteReader {
     if (value > left() / least) refuse(value, " ", what, " do not fit the ", left(), " bytes that are left");
     return value;
   }
-  /// While alive, what is read stands one level deeper. Refuses more levels than `deepest`.
+  /// While alive, reads are one level of nesting deeper. Refuses more levels than `deepest`.
   class Nesting {
    public:
     Nesting(ByteReader& reader, int deepest) : reader_(reader) {

@@ -30,7 +30,7 @@ class CompiledSession;
 
 namespace {
 
-// What was moved from has no traces; only another compiled function may be moved to it.
+// A moved-from function has no traces; only another compiled function may be moved to it.
 CompiledSession& held(CompiledSession* session) {
   if (session == nullptr) throw GraphError("compile: a compiled function that was moved from is used");
   return *session;
@@ -88,7 +88,7 @@ class CompiledSession {
     take(run(runs_.front(), arguments));
   }
 
-  /// Whether calls note the time of their steps.
+  /// Whether calls record the time of their steps.
   void time_calls(bool timed) {
     timed_ = timed;
     if (timed) was_timed_ = false;
@@ -97,7 +97,7 @@ class CompiledSession {
     if (!was_timed_) throw GraphError("compile: a profile is of a call in lazy mode, and this one was none");
     return *last().profile;
   }
-  /// What eager operators of a plain call are looked at for beside what the environment says.
+  /// The checks of eager results in a plain call, besides those of the environment.
   NumberCheck number_check() const {
     const CompileOptions& options = function_->options();
     return {options.check_nan || options.check_infinity, options.check_infinity};
@@ -171,7 +171,7 @@ class CompiledSession {
 namespace tyto TYTO_API {
 namespace detail {
 
-// Public headers name nothing of tyto::run, which functions of users may be called as well.
+// Public headers do not name tyto::run, since a user's function may have that name.
 class CompiledCore::Session : public run::CompiledSession {
   using CompiledSession::CompiledSession;
 };

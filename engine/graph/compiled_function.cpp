@@ -27,7 +27,7 @@ Value scalar_operand(const Value& input, const core::TensorType& type) {
       0);
 }
 
-// The same graph, for pictures: what constants hold belongs to the executable, which may have no more use for it.
+// The same graph, for pictures, without the contents of constants, which the executable may release.
 core::Graph without_contents(const core::Graph& graph) {
   core::GraphData data = core::Graph(graph).take();
   for (core::GraphNode& node : data.nodes) {

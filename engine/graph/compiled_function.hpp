@@ -18,14 +18,14 @@
 
 namespace tyto::run {
 
-/// What tells one trace of a function from another.
+/// The key of a trace.
 struct Signature {
   std::vector<core::TensorType> arguments;
   std::string layout;  // see detail::lay_out
   core::Device* device;
 };
 
-/// What all sessions share.
+/// The part of a trace that all sessions share.
 struct CompiledTrace {
   Signature signature;
   core::Graph recorded;  // without the contents of constants
@@ -42,7 +42,7 @@ const core::TensorType& argument_type(const Value& argument);
 /// Scalars come as what holds all of them: in the function they may meet f64.
 DType passed_as(const core::TensorType& type);
 
-/// What users call a tensor among the arguments: "argument 2", or "argument 2[0]" of a list or tuple.
+/// The name of a tensor among the arguments: "argument 2", or "argument 2[0]" of a list or tuple.
 std::string name_of_argument(const std::string& layout, std::size_t number);
 
 inline constexpr const char* shared_function = "compile: the function";

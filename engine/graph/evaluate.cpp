@@ -174,7 +174,7 @@ void apply_unwatched(Node& node) {
   const core::OpDef& def = core::definition(node);
   const std::size_t count = node.inputs().size();
   SmallBuffer<const core::Array*> inputs(count);
-  SmallBuffer<core::BufferRef> held(count);  // of versions, which let go of no contents that somebody else holds
+  SmallBuffer<core::BufferRef> held(count);  // of versions: contents that are referenced are not released
   for (std::size_t i = 0; i < count; ++i) {
     const Value& input = node.inputs()[i];
     if (input.node()->mode() == core::Mode::neutral && input.node()->is_version()) {
@@ -278,7 +278,7 @@ bool apply_views(Node& node) {
     if (!view || at->symbolic() || at->inputs().size() != 1) return false;
     views.push_back(at);
   }
-  // What a state holds may be written over.
+  // The contents of a state may be overwritten.
   const Node& source = *views.back()->inputs()[0].node();
   if (source.op() == OpId::read) return false;
   for (std::size_t i = views.size(); i-- > 0;) {

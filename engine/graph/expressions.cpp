@@ -23,12 +23,12 @@ namespace tyto TYTO_API {
 
 namespace {
 
-/// What other nodes are computed from: contents, or a version of a state, also one whose contents are still to come.
+/// A leaf: contents, or a version of a state, also one whose contents are still to come.
 bool is_leaf(const core::Node& node) {
   return node.inputs().empty() || node.evaluated() || node.op() == core::OpId::read;
 }
 
-/// What `x` hangs on, oldest first, as far as leaves.
+/// The nodes that `x` depends on, oldest first, up to leaves.
 std::vector<core::Node*> nodes_behind(const Value& x) {
   std::vector<core::Node*> found{x.node()};
   std::unordered_set<const core::Node*> seen{x.node()};
@@ -92,7 +92,7 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
     check_substitution(each.from, each.to);
     pairs.emplace_back(core::operand(each.from), core::operand(each.to));
   }
-  // What hangs on a placeholder never keeps its contents.
+  // A node that depends on a placeholder never keeps its contents.
   std::uint64_t oldest = UINT64_MAX;
   for (const auto& [from, to] : pairs) {
     if (!from.node()->symbolic()) oldest = std::min(oldest, from.node()->sequence());
@@ -110,7 +110,7 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
   };
   for (core::Node* const node : nodes_behind(root)) {
     if (is_leaf(*node)) {
-      // What was computed has forgotten of what; older contents cannot be of what is replaced.
+      // Computed values have dropped their inputs; contents older than the replaced values cannot depend on these.
       const bool given = node->mode() != core::Mode::lazy || core::definition(node->op()).max_inputs == 0 ||
                          node->op() == core::OpId::read || is_replaced(*node);
       if (given || node->sequence() < oldest) continue;
@@ -137,7 +137,7 @@ Tensor<Lazy> simplify(const Tensor<Lazy>& x, const std::string& passes) {
   core::require("simplify", x);
   const Value root = core::operand(x);
   CompileOptions options;
-  // What kernels gain by is no simpler to read.
+  // Passes that only make kernels faster make expressions no simpler.
   options.passes = "-scaling,-padding,-hoist,-epilogues,-packing,-buckets,-fuse";
   if (!passes.empty()) options.passes += "," + passes;
   optimiser::PassSelection().apply(options.passes);  // throws for a word that is none, whatever x is

@@ -22,7 +22,7 @@ bool depends_on(const Value& value, const Value& other) {
     stack.pop_back();
     if (node == other.node()) return true;
     if (node->sequence() < other.node()->sequence() || !seen.insert(node).second) continue;
-    // What is known while tracing is written into the same part at each call.
+    // A part whose indices are known while tracing is the same part in each call.
     const bool repeats =
         node->op() == core::OpId::set_slice && !node->symbolic() && node->inputs()[0].node() == other.node();
     for (const Value& input : node->inputs().subspan(repeats ? 1 : 0)) stack.push_back(input.node());
@@ -66,8 +66,8 @@ std::vector<StateUpdate> FunctionScope::updates() const {
   return list;
 }
 
-// What a plain name is given from outside, as `total = zero`, each call gives it again: what it had before is what
-// later values must not be computed from. Where that is the same, nobody can tell.
+// A plain name that is assigned a value from outside, as in `total = zero`, is assigned it again in each call: later
+// values must not be computed from its former value. Where both are the same, this cannot be detected.
 void FunctionScope::note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next) {
   if (!before || before.node()->sequence() >= since_) return;
   const bool is_state = is_kept_state(before);

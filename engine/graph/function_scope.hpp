@@ -46,7 +46,7 @@ class FunctionScope {
 
   /// A name gets a new value, or is moved from, where there is none. Noted if it had a value before the trace began.
   void note_new_value(detail::OwnName& name, void* tensor, const Value& before, const Value& next);
-  /// The names that are still there, with other values: they are from outside, or were made to outlive the trace.
+  /// Names that still exist and have other values: they are from outside, or outlive the trace.
   std::vector<Rebinding> rebound();
 
  private:

@@ -72,7 +72,7 @@ constexpr const char* used_while_running =
     "Graph: the graph is used while it runs, by another thread or by a delayed function of its own; take a session() "
     "for each";
 
-// What was moved from has no graph; only another graph may be moved to it.
+// A moved-from graph is empty; only another graph may be moved to it.
 GraphState* held(GraphState* state) {
   if (state == nullptr) throw GraphError("Graph: a graph that was moved from is used");
   return state;
@@ -84,7 +84,7 @@ GraphState* held(GraphState* state) {
 
 namespace tyto TYTO_API {
 
-// Public headers name nothing of tyto::run, which functions of users may be called as well.
+// Public headers do not name tyto::run, since a user's function may have that name.
 struct Graph::State : run::GraphState {};
 
 Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std::make_unique<State>()) {

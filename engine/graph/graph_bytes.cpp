@@ -106,7 +106,7 @@ class GraphWriter {
     }
   }
 
-  // What a user's gradient rule hangs on to is gone once gradients are taken: the node passes its first input on.
+  // A user's gradient rule is not needed once gradients are taken: the node passes its first input on.
   static OpId saved_operator(const GraphNode& node) { return node.op == OpId::with_gradient ? OpId::alias : node.op; }
 
   void write_operator_names() {

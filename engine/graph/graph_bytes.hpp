@@ -15,7 +15,7 @@ namespace tyto::run {
 /// Throws GraphError naming an operator that is a function of this process and a state without contents.
 std::vector<std::byte> graph_to_bytes(const core::Graph& graph);
 
-/// The graph with states of its own. Everything is checked; IoError says what is wrong and where.
+/// The graph with states of its own. Everything is checked; IoError states what is wrong and where.
 core::Graph graph_from_bytes(std::string_view name, std::span<const std::byte> bytes);
 
 /// One line a node: number, operator, attributes, inputs, type, label.

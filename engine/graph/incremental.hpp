@@ -36,7 +36,7 @@ class IncrementalSession {
   static constexpr std::size_t part_limit = 8;
   using Changes = std::vector<bool>;
 
-  /// What a set of changes takes to bring everything up to date.
+  /// The part of the graph that brings everything up to date after a set of changes.
   struct Part {
     std::vector<std::uint32_t> inputs;
     std::vector<core::Port> given;

@@ -83,7 +83,7 @@ DrawScope::DrawScope(Value key) : parameter_(std::move(key)), outer_(innermost_d
 DrawScope::DrawScope(const char* what) : refusing_(what), outer_(innermost_draws) { innermost_draws = this; }
 DrawScope::~DrawScope() { innermost_draws = outer_; }
 
-// What is computed at once while a region is recorded belongs to no iteration of it, but to what records it.
+// An eager draw while a region is recorded belongs to the recording code, not to an iteration of the region.
 DrawScope* DrawScope::innermost(core::Mode mode) {
   DrawScope* scope = innermost_draws;
   while (scope != nullptr && scope->parameter_ && mode == core::Mode::eager) scope = scope->outer_;

@@ -17,7 +17,7 @@ struct Generator {
 Generator generator();
 void set_generator(Generator generator);
 
-/// While alive, this thread draws from a copy of the sequence: what is recorded takes no numbers off it.
+/// While alive, this thread draws from a copy of the sequence, so that recording does not advance it.
 class OwnGenerator {
  public:
   OwnGenerator();
@@ -25,7 +25,7 @@ class OwnGenerator {
   OwnGenerator(const OwnGenerator&) = delete;
   OwnGenerator& operator=(const OwnGenerator&) = delete;
 
-  /// Where the sequence stood.
+  /// The position of the sequence at the beginning.
   const Generator& start() const { return start_; }
 
  private:
@@ -34,7 +34,7 @@ class OwnGenerator {
   Generator* outer_;
 };
 
-/// Takes `count` draws off the sequence and returns it as it was before.
+/// Advances the sequence by `count` draws and returns it as it was before.
 Generator advance_generator(std::uint64_t count);
 
 /// The state that stands for the sequence in graphs.
@@ -71,7 +71,7 @@ class DrawScope {
   friend Draw next_draw(core::Mode mode);
   friend Key next_region_key();
 
-  /// The one that a draw of this mode belongs to, if there is any. Throws GraphError where draws are refused.
+  /// The region that a draw of this mode belongs to, if there is any. Throws GraphError where draws are refused.
   static DrawScope* innermost(core::Mode mode);
 
   Key key_;

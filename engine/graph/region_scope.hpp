@@ -54,7 +54,7 @@ class RegionScope {
   std::optional<core::StateObservation> observation_;
 };
 
-/// What a region is made of: `inputs` are parameters in order, `captured` come after them.
+/// The parts of a region: `inputs` are parameters in order, `captured` come after them.
 struct RegionParts {
   std::span<const Value> inputs;
   std::span<const Value> outputs;

@@ -51,7 +51,7 @@ struct Group {
   std::vector<Call*> calls = {};
 };
 
-/// What is known of calls of a kind.
+/// Whether calls of one kind may run together.
 enum class Joining {
   untried,
   right,  // rows did not change with those of other calls
@@ -151,7 +151,7 @@ void run_together(std::size_t session, std::span<Call* const> calls, std::int64_
   for (Call* call : calls) {
     call->results = {{}, results.structure};
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      // A copy, or who keeps a row would keep all.
+      // A copy: otherwise a caller that keeps a row would keep all.
       call->results.values.push_back(
           core::constant(results.values[i].node()->mode(), copy_of_rows(arrays[i], row, call->rows())));
     }
@@ -283,7 +283,7 @@ struct PoolCore::Queue {
   }
 
  private:
-  // While the mutex is held: who waits may be gone as soon as it is free.
+  // While the mutex is held: the waiting thread may be gone as soon as it is free.
   void wake() {
     if (!idle.empty() && !waiting.empty()) waiting.front().changed.notify_one();
   }

@@ -25,7 +25,7 @@ class OneCall {
 /// the message.
 void refuse_updates(const char* what, const core::Graph& graph);
 
-/// Computes values that states were given and that are computed when they are read: before several sessions read them.
+/// Computes pending values of states, before several sessions read them.
 void compute_pending_states(const core::Graph& graph);
 
 }  // namespace tyto::run

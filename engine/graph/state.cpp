@@ -50,7 +50,7 @@ bool is_a_buffer_of_its_own(const core::Array& array) {
 }
 
 namespace {
-// Less of a constant saves little memory. Packing gives back the elements of two types, on the CPU.
+// Releasing smaller constants saves little memory. Packing gives back the elements of two types, on the CPU.
 bool may_be_packed(const core::Array& array) {
   constexpr std::size_t least_bytes = 4096;
   return array && (array.dtype == DType::f32 || array.dtype == DType::f64) && array.buffer->device() == &cpu_device() &&

@@ -15,14 +15,14 @@ namespace tyto::run {
 /// The handle of a new state without contents.
 Value make_state(core::Mode mode, core::State::Kind kind, std::string name, core::TensorType type);
 
-/// Whether nobody lent the array's memory, and it is no part of something larger.
+/// Whether the array's memory is not borrowed, and no part of something larger.
 bool is_a_buffer_of_its_own(const core::Array& array);
 
 /// A constant. Lazy ones that products may pack are held by a state (core/graph/held_constant.hpp).
 Value make_constant(core::Mode mode, const core::Array& array);
 /// The same in a graph that stays as it was recorded.
 core::Port add_constant(core::GraphBuilder& builder, const core::Array& array);
-/// What a constant with these attributes holds, for who takes a copy.
+/// A copy of the contents of a constant with these attributes.
 core::Array constant_to_copy(const core::Attributes& attributes);
 
 /// The state a handle stands for; throws GraphError naming `function` when it stands for none.
@@ -42,8 +42,8 @@ bool is_kept(const core::State& state);
 /// The value that was assigned to a state, of the version that stands for it.
 Value assigned_value(const Value& version);
 
-/// A list, of this thread, of versions assigned while a gradient was being taken of what they depend on. Whoever takes
-/// them off it lets go of their inputs.
+/// A list, of this thread, of versions assigned while a gradient was being taken of what they depend on. The tape that
+/// takes them off the list releases their inputs.
 void record_version(const Value& version);
 std::vector<Value> take_recorded_versions();
 

@@ -24,17 +24,17 @@ struct TraceRequest {
   std::span<const std::shared_ptr<core::State>> inputs;
   /// Contents found on the way become constants; otherwise arguments, so that equal structures make equal graphs.
   bool capture_constants = true;
-  /// States are inputs of the graph; otherwise they are read as they are now.
+  /// States are inputs of the graph; otherwise their current contents are read.
   bool bind_states = true;
   /// Nodes recorded before this one belong to the surroundings: they are evaluated and captured, not repeated each run.
   std::uint64_t since = 0;
-  /// Where the random sequence stood when recording began: every draw since then counts, those that nothing uses
+  /// The position of the random sequence when recording began: every draw since then counts, those that nothing uses
   /// included, so that a run takes as many as plain execution would. Without it only draws in use count.
   std::optional<Generator> sequence = {};
-  /// Of a region: values from outside, which become its inputs after the states listed. Its inputs are no states of
-  /// the program's: whoever runs the region says what they are.
+  /// Of a region: values from outside, which become its inputs after the states listed. Its inputs are no states of the
+  /// program's: the operands of its node are bound to them.
   std::optional<std::span<const Value>> captured = {};
-  /// What must run though nobody reads it.
+  /// Nodes that must run though nobody reads them.
   std::span<const Value> effects = {};
 };
 
@@ -46,8 +46,8 @@ struct Traced {
 
 Traced trace(const TraceRequest& request);
 
-/// What the roots depend on that is older than `since`, or listed in `standing_in`: what a region captures. Numbers of
-/// no mode are part of the region instead.
+/// The captures of a region: values that the roots depend on and that are older than `since`, or listed in
+/// `standing_in`. Numbers of no mode are part of the region instead.
 std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since, std::span<const Value> standing_in);
 
 /// Throws GraphError for a value of a trace that has ended.
@@ -56,12 +56,12 @@ std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since
 /// True while a function, or the region of a loop or branch, is being traced on this thread.
 bool trace_in_progress();
 
-/// Makes it so while alive.
+/// Marks this thread as tracing while alive.
 class TraceInProgress {
  public:
   enum class Of : std::uint8_t { function, region };
 
-  /// `scope` belongs to whoever traces a compiled function.
+  /// `scope` is that of a compiled function being traced.
   explicit TraceInProgress(Of traced = Of::function, void* scope = nullptr);
   ~TraceInProgress();
   TraceInProgress(const TraceInProgress&) = delete;

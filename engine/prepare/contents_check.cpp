@@ -136,7 +136,7 @@ class SymbolicRun {
     return constants_[{frame.program, index}].memory;
   }
 
-  // Views, copies and what puts parts together consist of what they are made of; all else is a value of its own.
+  // Views, copies and concat-like nodes consist of their operands' contents; every other result is a value of its own.
   void name_values(Frame& frame) {
     const Graph& graph = *frame.program->graph;
     frame.contents.resize(graph.port_count());
@@ -217,7 +217,7 @@ class SymbolicRun {
     return contents;
   }
 
-  /// The bytes of an operand; nothing for what is not followed.
+  /// The bytes of an operand; nothing for operands that are not followed.
   std::optional<std::vector<ByteRun>> runs(const Frame&, const PlannedOperand& operand, Address base, bool& ordered) {
     auto list = memory::runs_of(operand.view, operand.element, ordered);
     if (!list) return list;
@@ -445,7 +445,7 @@ class SymbolicRun {
     put(table, table_bytes, addresses);
     for (const PlacedChain& placed : places.chains) places.enter(placed, bound, trips > 0, follow);
 
-    // What is meant, by the loop's attributes and the body alone.
+    // The expected contents, by the loop's attributes and the body alone.
     std::vector<Contents> carried(given.begin() + static_cast<std::ptrdiff_t>(first_carry),
                                   given.begin() + static_cast<std::ptrdiff_t>(first_row));
     std::vector<std::vector<Contents>> stacked(static_cast<std::size_t>(loop.stacked));
@@ -527,7 +527,7 @@ class SymbolicRun {
     return made;
   }
 
-  /// Names the region that faults and values are said to be in.
+  /// Names the region in the messages of faults and in values.
   class Within {
    public:
     Within(SymbolicRun& run, const std::string& name) : run_(run), before_(run.scope_) {

@@ -403,7 +403,7 @@ void ExecutableBuilder::finish_updates() {
   }
 }
 
-// Whose contents a run is to be given: whatever it reads or writes, and every argument.
+// The inputs that a run needs contents of: those that it reads or writes, and every argument.
 void ExecutableBuilder::note_inputs() {
   const std::span<const core::GraphInput> inputs = graph_.inputs();
   target_.needed_.assign(inputs.size(), false);

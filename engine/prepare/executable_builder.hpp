@@ -53,7 +53,7 @@ class ExecutableBuilder {
     std::shared_ptr<const core::Kernel> kernel;
     std::shared_ptr<RegionKernel> region;
   };
-  /// What an arena is planned from: blocks of the storages, then of the regions.
+  /// The blocks of an arena: those of the storages, then of the regions.
   struct ArenaBlocks {
     std::vector<Block> blocks;
     std::vector<std::vector<Span>> spans;  // that blocks view

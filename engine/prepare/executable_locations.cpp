@@ -14,7 +14,7 @@ using core::View;
 // made for this node has none but it.
 bool ExecutableBuilder::may_overwrite(const GraphNode& node, Port result, std::span<const Location> inputs,
                                       std::uint32_t storage) const {
-  // The whole that a result is to cover is a port of another node.
+  // Whether the whole that a result is a part of is a port of another node.
   const bool own = result - node.first_result < node.result_count;
   if (!own && node.result_count != 1) return false;
   const Port written = own ? result : node.first_result;

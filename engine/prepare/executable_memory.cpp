@@ -51,7 +51,7 @@ void ExecutableBuilder::note_instants() {
   }
 }
 
-// Storages lie where they are planned: now it shows whether each step finds what it is to read.
+// Offsets are final: check that each step finds the contents that it is to read.
 void ExecutableBuilder::check_contents() const {
   const std::vector<std::string> faults = run::check_contents(planned_program(target_));
   if (!faults.empty()) core::throw_error<GraphError>("compile: the memory plan is wrong: ", faults.front());
@@ -137,7 +137,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
       if (lane_of_[each.step] != none) continue;  // what runs beside it needs both places
       reuses.push_back({arena.block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
     }
-    // Who names a strategy wants to see what it does.
+    // A user who names a strategy wants its plan, not a related one.
     constexpr int trials = 12;
     constexpr int trials_of_others = 2;
     memory::InPlacePlan planned = memory::plan_in_place(

@@ -33,7 +33,7 @@ schedule::NodeOrder ExecutableBuilder::find_order(const optimiser::Storages& sto
                              : schedule::order_of(graph_, storages, extra, ordering);
 }
 
-// The workspace of kernels is known once they are prepared. Where it raises the peak, the order is looked for again.
+// The workspace of kernels is known once they are prepared. Where it raises the peak, another order is searched for.
 std::optional<schedule::NodeOrder> ExecutableBuilder::better_order(const optimiser::Storages& storages) const {
   constexpr std::int64_t worth = 200;  // parts of the peak
   if (related_ != nullptr || !target_.sections_.empty() || options_.schedule != "best") return {};

@@ -22,7 +22,7 @@ namespace tyto::run {
 
 namespace {
 
-/// What constants were made of is free when they are there, but of other sizes than what is made next.
+/// Operands of folded constants are freed afterwards, but their sizes do not suit later allocations.
 struct LeftOvers {
   LeftOvers() = default;
   LeftOvers(const LeftOvers&) = delete;
@@ -79,7 +79,7 @@ core::Graph with_optimised_regions(core::Graph graph, core::Device& device, cons
     }
     if (auto* loop = std::get_if<core::IterationAttributes>(&attributes)) {
       const std::int64_t own = loop->carries + loop->numbered + loop->keyed + loop->rows;
-      // What another device is to run packs nothing that this one would have to pack for it.
+      // Graphs for another device do not pack weights that the CPU would have to pack for it.
       const std::size_t first_capture = &home == &device ? static_cast<std::size_t>(own) : SIZE_MAX;
       loop->body = optimised_region(loop->body, home, options, first_capture);
     }

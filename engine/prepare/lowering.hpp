@@ -12,7 +12,7 @@
 
 namespace tyto::run {
 
-/// What graphs are lowered for.
+/// The target of lowering.
 struct LoweringTarget {
   /// Whether it has the operator, on operands and with results of these types.
   std::function<bool(const core::OpDef&, std::span<const core::TensorType> operands,

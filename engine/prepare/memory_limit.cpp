@@ -20,7 +20,7 @@ bool groups_are_formed(const PassReport& report) {
 
 }  // namespace
 
-// The search counts tensors; kernels add workspace, and plans a little waste. What was missed is taken off the target;
+// The search counts tensors; kernels add workspace, and plans a little waste. The target is lowered by the excess;
 // where that was too much, which costs time in every run, a target in between is tried.
 bool Executable::fits_with_repeated(const core::Graph& graph, const char* passes, std::size_t& smallest) {
   constexpr int attempts = 5;
@@ -105,7 +105,7 @@ bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
     }
     double too_little = 0;
     for (int i = 0; i < attempts; ++i) {
-      // What is kept falls with the share of the iterations, about.
+      // The bytes kept fall about with the share of the iterations.
       const double saved = static_cast<double>(bytes) - static_cast<double>(best->arena_bytes_);
       const double guess = i == 0 ? static_cast<double>(bytes - limit) / saved * 1.02 : (enough + too_little) / 2;
       const recompute::LoopSegments fewer = recompute::segments_of(pairs[chosen], guess);

@@ -145,7 +145,7 @@ std::vector<ParallelSection> parallel_sections(std::span<const SectionStep> step
       best_end = step + 1;
     }
     if (best_end == first) {
-      // What holds the branches together may be one of the first steps: the search goes on a little later.
+      // One of the first steps may connect the branches: the search goes on a little later.
       first += std::max<std::size_t>(1, branches.size() / 8);
       continue;
     }

@@ -11,7 +11,7 @@
 
 namespace tyto::run {
 
-/// What a step reads or writes of a storage.
+/// The elements of a storage that a step reads or writes.
 struct StorageUse {
   std::uint32_t storage = 0;
   core::View view;

@@ -11,7 +11,7 @@ namespace tyto::run {
 
 namespace {
 
-/// What a step does with a storage.
+/// A use of a storage by a step.
 struct Use {
   std::uint32_t step = 0;
   bool reads = false;

@@ -25,7 +25,7 @@ thread_local core::Device* chosen_device = nullptr;
 }
 
 core::Device& cpu_device() {
-  // Whoever computes comes by here: nonsense in the environment is refused before.
+  // Every computation calls this first: invalid environment variables are refused here.
   static core::Device& device = (core::check_environment(), cpu::device());
   return device;
 }

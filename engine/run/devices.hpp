@@ -12,7 +12,7 @@ namespace tyto::run {
 /// The CPU first, then every OpenCL device.
 const std::vector<core::Device*>& all_devices();
 core::Device& cpu_device();
-/// "cpu", "opencl" (the first of them) or "opencl:N". Throws DeviceError listing what there is.
+/// "cpu", "opencl" (the first of them) or "opencl:N". Throws DeviceError listing the devices.
 core::Device& find_device(std::string_view name);
 /// The device of the innermost DeviceScope on this thread; the CPU outside of any.
 core::Device& current_device();

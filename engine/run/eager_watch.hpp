@@ -18,14 +18,14 @@ struct EagerWatch {
 
 /// The same, the environment asked.
 std::uint8_t known_eager_watch();
-/// Whether results are looked at on this thread.
+/// Whether results are checked on this thread.
 inline bool checks_eager_numbers() { return eager_watch != 0 && (known_eager_watch() & EagerWatch::nan) != 0; }
 
-/// From now on results of eager operators on this thread are looked at for this as well; whoever calls it puts
-/// `eager_watch` back.
+/// From now on results of eager operators on this thread are checked for this as well; the caller restores
+/// `eager_watch`.
 void watch_eager_numbers(const NumberCheck& check);
 
-/// Does to a node that was just computed what the thread's watch says.
+/// Runs the checks of this thread on a node that was just computed.
 void watch_result(const core::Node& node);
 
 }  // namespace tyto::run

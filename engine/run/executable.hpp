@@ -56,8 +56,8 @@ struct ExecutableStep {
   const char* name = "";
 };
 
-/// Steps from `first` to `end`, which nothing else runs beside. Steps of different lanes have nothing to do with each
-/// other; those of a lane run in their order.
+/// Steps from `first` to `end`, which nothing else runs beside. Steps of different lanes are independent; those of a
+/// lane run in their order.
 struct ParallelSection {
   std::uint32_t first = 0, end = 0;
   std::vector<std::vector<std::uint32_t>> lanes;
@@ -101,7 +101,7 @@ class Executable {
   /// Of each operand, where plans or numbers are checked or branches looked for; else none.
   std::span<const OperandView> operand_views() const { return operand_views_; }
   std::span<const core::Array> constants() const { return constants_; }
-  /// What it does together with other processes, in the order of a run.
+  /// The collective calls of a run, in order.
   const core::CollectiveCalls& collectives() const { return collectives_; }
   /// Most bytes alive at once, as they were counted when the order was chosen. The workspace of kernels is counted
   /// where that led to another order.
@@ -116,7 +116,7 @@ class Executable {
   bool needs(std::uint32_t input) const { return needed_[input]; }
   /// Memory that holds nothing is to be filled with NaN.
   bool is_poisoned() const { return poisoned_; }
-  /// What the results of each step are looked at for.
+  /// The checks of each step's results.
   const NumberCheck& number_check() const { return number_check_; }
   /// Inputs whose storage is written during a run.
   bool is_written(std::uint32_t input) const { return written_[input]; }

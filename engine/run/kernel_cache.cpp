@@ -103,7 +103,7 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
                               : home->supports(op, input_types, output_types);
   if (!at_home) device = &cpu_device();
 
-  // What was transferred from another device, or made contiguous, is dense.
+  // Operands that were transferred from another device, or made contiguous, are dense.
   std::vector<Operand> operands;
   for (const Input& input : inputs) {
     Operand operand{input.dtype, input.view};

@@ -45,7 +45,7 @@ struct PreparedOperator {
 const PreparedOperator& prepared_operator(const core::Node& node, std::span<const core::Array* const> inputs,
                                           core::Device& home);
 
-/// Has every kernel prepared anew: something that kernels are chosen by has changed.
+/// Drops all kernels, since something that they are chosen by has changed.
 void forget_kernels();
 
 /// Changes whenever kernels are forgotten.

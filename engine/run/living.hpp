@@ -11,7 +11,7 @@ namespace tyto::run {
 
 /// Whether TYTO_TRACE is 1.
 bool notes_living();
-/// Of contents that an operator has just made. Views of memory that is known already are passed over.
+/// Records contents that an operator has just made. Views of recorded memory are skipped.
 void note_living(const core::Array& array, std::string_view op, const core::Label& label);
 
 }  // namespace tyto::run

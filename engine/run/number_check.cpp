@@ -149,7 +149,8 @@ CheckedStep::CheckedStep(const Executable& executable, std::size_t step, const c
   }
 }
 
-// What only moves numbers, to other devices or into packed weights, makes none; a value without operands is the user's.
+// Steps that only move numbers, to other devices or into packed weights, make no NaN; a value without operands is the
+// user's.
 bool CheckedStep::is_checked() const {
   const ExecutableStep& step = executable_.steps()[step_];
   if (step.copies || step.input_count == 0) return false;

@@ -16,16 +16,16 @@ namespace tyto::run {
 
 class Executable;
 
-/// What is looked for.
+/// The numbers that results are checked for.
 struct NumberCheck {
   bool nan = false;
   bool infinity = false;  // in the result of finite operands
   friend bool operator==(const NumberCheck&, const NumberCheck&) = default;
 };
 
-/// What TYTO_NAN asks for.
+/// The check that TYTO_NAN switches on.
 NumberCheck number_check_of_environment();
-/// What the options ask for, or the environment.
+/// The check that the options switch on, or the environment.
 NumberCheck number_check_of(const CompileOptions& options);
 
 /// Elements of a tensor: where the view's storage starts, on a device.
@@ -44,7 +44,7 @@ struct WrongNumbers {
 };
 WrongNumbers wrong_numbers(const Elements& elements);
 
-/// What an operator was given, in words and as it was before it ran.
+/// An operand's name, and its wrong elements before the operator ran.
 struct CheckedOperand {
   std::string name;
   WrongNumbers wrong;

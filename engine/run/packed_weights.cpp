@@ -29,7 +29,7 @@ Registry& registry() {
 }
 
 std::vector<std::shared_ptr<PackedWeights>> all_of(const core::State* state) {
-  std::vector<std::shared_ptr<PackedWeights>> found;  // the last share of one is not let go of under the lock
+  std::vector<std::shared_ptr<PackedWeights>> found;  // last references must not be dropped under the lock
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   const auto [first, last] = all.of_state.equal_range(state);
@@ -77,7 +77,7 @@ std::shared_ptr<PackedWeights> PackedWeights::of(const std::shared_ptr<core::Sta
     if (known->weights_ == weights && same_path(known->path_, path)) return known;
   }
   const auto made = std::make_shared<PackedWeights>(weights, path, type);
-  std::vector<std::shared_ptr<PackedWeights>> others;  // let go of after the lock, as `made` is
+  std::vector<std::shared_ptr<PackedWeights>> others;  // freed after the lock, as `made` is
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   // Another thread may have been faster.
@@ -111,7 +111,7 @@ core::Array PackedWeights::current(ReadContents read) {
     pack(revision, read);
     release_plain();
   } else if (*unpacked_ && ++runs_ >= patience_) {
-    // Who reads them in plain between any two runs is not to unpack them each time.
+    // A program that reads plain contents between any two runs must not unpack them each time.
     patience_ *= 2;
     release_plain();
   }
@@ -128,7 +128,7 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   const bool known = current.node()->is_version();
   const core::Array read_plain = known ? core::contents_of(current) : read(current);
   if (!known) {
-    // Who computed it may have given the state a version that holds it, which is the same value.
+    // The thread that computed it may have given the state a version that holds the same value.
     const std::uint64_t now = weights_->revision();
     if (core::contents_of(weights_->current()).buffer == read_plain.buffer) revision = now;
   }

@@ -27,14 +27,12 @@ class PackedWeights {
   static std::shared_ptr<PackedWeights> behind(const core::GraphInput& input);
   static std::shared_ptr<core::State> input_state(const std::shared_ptr<PackedWeights>& packed);
 
-  /// The state's contents as they are now, packed: anew when they have changed. The state lets go of its plain contents
-  /// where nobody else holds them.
-  /// `read` gets the contents of the value that was assigned to it.
+  /// The state's contents as they are now, packed: anew when they have changed. The state releases its plain contents
+  /// where nobody else holds them. `read` gets the contents of the value that was assigned to it.
   using ReadContents = core::Array (*)(const Value&);
   core::Array current(ReadContents read);
-  /// Lets go of packed weights that nobody else holds: they are packed anew when they are asked for again. A buffer
-  /// that another layout or state shares stays: the memory would not be freed, and sizes in turn would pack at each
-  /// call.
+  /// Releases packed weights that nobody else holds: they are packed anew at their next use. A buffer that another
+  /// layout or state shares stays: the memory would not be freed, and sizes in turn would pack at each call.
   void release();
 
   const core::State& weights() const { return *weights_; }
@@ -55,12 +53,12 @@ class PackedWeights {
   core::State input_;
   std::mutex mutex_;
   std::shared_ptr<Contents> contents_;
-  /// Whether the state may have its plain contents beside packed ones, since a read has made them or somebody else held
-  /// them when it was to let go. All layouts of one state share the flag.
+  /// Whether the state may have its plain contents besides packed ones, since a read has restored them or somebody else
+  /// held them when they were to be released. All layouts of one state share the flag.
   std::shared_ptr<std::atomic<bool>> unpacked_ = std::make_shared<std::atomic<bool>>(true);
   std::uint64_t revision_ = 0;  // of the state, when it was packed
   std::uint32_t runs_ = 0;      // since the plain contents were read again
-  std::uint32_t patience_ = 1;  // as many of them until they are let go of
+  std::uint32_t patience_ = 1;  // as many of them until they are released
 };
 
 }  // namespace tyto::run

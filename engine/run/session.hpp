@@ -33,15 +33,15 @@ class Session {
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run. With TYTO_VERIFY set
   /// in the environment it runs beside a reference session (verification.cpp).
   void run();
-  /// From now on every run waits after each step and notes here what it took, in milliseconds and by the device's own
-  /// clock where it has one: one number a step. An empty span ends that.
+  /// From now on every run waits after each step and records here the time it took, in milliseconds and by the device's
+  /// own clock where it has one: one number a step. An empty span ends that.
   void time_steps(std::span<double> milliseconds) { milliseconds_ = milliseconds; }
 
   const core::BufferRef& arena() const { return arena_; }
 
   /// Buffers that kernels asked for while they ran, which a plan should have foreseen, in all runs so far.
   std::size_t unplanned_allocations() const { return unplanned_; }
-  /// Who asked, each with how often: "label/operator". Noted from the run after the first that had any.
+  /// The steps that asked, each with how often: "label/operator". Recorded from the run after the first that had any.
   const std::map<std::string, std::size_t>& unplanned_by_node() const { return unplanned_by_node_; }
 
   /// The result of the last run. It stays as it is however often the session runs again.
@@ -52,7 +52,7 @@ class Session {
   void give_output(std::size_t index, core::Array array) { outputs_[index] = std::move(array); }
   const core::Array& input(std::uint32_t input) const { return inputs_[input]; }
   void unbind(std::uint32_t input) { inputs_[input] = {}; }
-  /// Lets go of everything bound.
+  /// Releases everything bound.
   void release_inputs();
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t base = std::int64_t{1} << 23;  // numbers from 1 to this are exact in f32
 
-/// What the path makes of the numbers of all elements, one digit of them at a time, counted from 1: 0 is padding.
+/// Applies the path to the numbers of all elements, one digit of them at a time, counted from 1: 0 is padding.
 template <class T>
 core::Array packed_digits(const PackingPath& path, std::int64_t weight) {
   core::Array numbers = new_array(cpu_device(), path.type.dtype, path.type.shape);

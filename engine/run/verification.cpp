@@ -18,7 +18,7 @@ namespace tyto::run {
 
 namespace {
 
-/// Says at the end of the process what was compared.
+/// Prints at the end of the process what was compared.
 struct Tally {
   std::atomic<std::size_t> graphs{0};
   std::atomic<std::size_t> runs{0};

@@ -271,7 +271,7 @@ class Formula {
     for (const Port input : graph_.inputs_of(node)) {
       arguments += (arguments.empty() ? "" : ", ") + expressions_[input].text;
     }
-    // What regions and user functions hold has no formula of its own.
+    // Regions and user functions have no formula.
     if (node.attributes && core::regions_of(*node.attributes).empty() && !core::calls_user_function(node)) {
       std::string attributes = core::to_string(*node.attributes);
       if (latex_ && !attributes.empty()) attributes = R"(\text{)" + escaped(attributes) + "}";

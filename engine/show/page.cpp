@@ -105,7 +105,8 @@ std::vector<std::int64_t> live_bytes(const Executable& executable) {
   return most;
 }
 
-/// What a call works on, by its parts where it is a bucket: of a gradient the parameter, found by layer and shape.
+/// The tensors of a collective call, by parts where it is a bucket: for a gradient the parameter, found by layer and
+/// shape.
 std::string parts_of(const core::Graph& graph, core::Port whole, const StateNames& states) {
   const core::GraphNode* node = &graph.nodes()[graph.producer(whole)];
   std::string parts;

@@ -350,7 +350,8 @@ std::ostream& print(std::ostream& out, const Value& value) {
     const Tensor<Any> shown = summarised ? edges(x) : x;
     out << Layout(shape, shown.shape(), texts(shown)).axis(0, line_width);
   }
-  // What does not show: the shape of what is empty or cut short, and a type other than the one such digits would have.
+  // Appends what the digits do not show: the shape of empty or shortened arrays, and a type other than the default for
+  // such digits.
   if (summarised || (x.size() == 0 && shape != Shape{0})) out << " shape=" << core::text(shape);
   const DType dtype = x.dtype();
   const bool plain = dtype == DType::f32 || dtype == DType::i64 || dtype == DType::boolean || dtype == DType::c64;

@@ -18,8 +18,8 @@ namespace {
 
 std::int64_t elements_of(const core::Graph& graph, core::Port port) { return element_count(graph.type(port).shape); }
 
-/// What a function counts of a region's nodes, as often as the region runs: of a loop whose count is not known before
-/// it runs once, of a branch what its costliest arm has.
+/// Sums a count over a region's nodes, times the runs of the region: once for a loop whose count is not known, the
+/// costliest arm for a branch.
 template <class F>
 std::int64_t count_in_regions(const core::Attributes& attributes, const F& count) {
   std::int64_t most = 0;
@@ -87,7 +87,7 @@ GraphProfile profile_of(const Executable& executable, std::span<const double> mi
     StepProfile row{step.name, node.label ? *node.label : std::string(), core::members_of(graph, node),
                     milliseconds[i]};
     if (core::definition(node.op).name != step.name) {
-      // What the executable adds to a node (copies, transfers) reads as much as it writes, densely.
+      // Steps that the executable adds to a node (copies, transfers) read as many bytes as they write, densely.
       const std::uint32_t written = executable.operands()[step.first_operand + step.input_count];
       row.bytes = 2 * static_cast<std::int64_t>(executable.storages()[written].bytes);
     } else {

@@ -12,8 +12,8 @@ namespace tyto::run {
 using StateNames = std::unordered_map<const core::State*, std::string>;
 using InputNames = std::unordered_map<core::Port, std::string>;
 
-/// What states are called: by their path, which is that of the layer that reads them first, "encoder.weight", or by
-/// their own name where no layer does. `graph` is the recorded one: nodes of an optimised one lie in several layers.
+/// Names of states: their path, which is that of the layer that reads them first, "encoder.weight", or by their own
+/// name where no layer does. `graph` is the recorded one: nodes of an optimised one lie in several layers.
 StateNames names_of_states(const core::Graph& graph);
 
 /// Of the recorded graph or of one that was made of it: the names of states, packed or not, and of placeholders.

@@ -47,7 +47,7 @@ std::vector<bool> reached_by(const Graph& graph, const std::vector<bool>& change
 }
 
 PartialGraph partial_graph(const Graph& whole, const PartialRequest& request) {
-  // What is to be put out is computed; everything else that is available is given.
+  // Requested outputs are computed; everything else that is available becomes an input.
   std::vector<bool> asked(whole.port_count(), false);
   for (const std::uint32_t output : request.outputs) asked[whole.outputs()[output]] = true;
   for (const Port port : request.kept) asked[port] = true;

@@ -9,7 +9,8 @@
 
 namespace tyto::optimiser {
 
-/// Of each port whether it depends on a changed input. What may differ from run to run without an input does always.
+/// For each port whether it depends on a changed input. Values that may differ from run to run without an input always
+/// do.
 std::vector<bool> reached_by(const core::Graph& graph, const std::vector<bool>& changed_inputs);
 
 /// What a partial graph is to compute, and which values it is given instead of computing them.
@@ -29,8 +30,8 @@ struct PartialGraph {
 
 PartialGraph partial_graph(const core::Graph& whole, const PartialRequest& request);
 
-/// Values that cross from what a change does not reach to what it does, and that it takes a kernel with inputs to
-/// compute: those worth keeping. Leaves out what is available.
+/// Values worth keeping: unchanged ones that changed nodes read, and that a kernel with inputs computes. Leaves out
+/// those that are available.
 std::vector<core::Port> crossing_values(const core::Graph& whole, const std::vector<bool>& reached,
                                         const PartialRequest& request);
 

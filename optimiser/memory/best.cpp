@@ -83,7 +83,7 @@ Placement best_part(const Problem& p, const Effort& whole) {
   const Effort effort = whole.worth_of(placement.height - whole.enough);
   const std::int64_t work = effort.work_or(ladder_work);
   const bool named = effort.work > 0 || effort.deadline;
-  // Whoever names the work does not want lists that cost more than that; nobody waits seconds who names nothing.
+  // With a given work limit lists must not cost more than that; by default they must not take seconds.
   const std::int64_t left = most_greedy_work - work_to_sweep * static_cast<std::int64_t>(p.size.size());
   const std::int64_t most_pairs = effort.work > 0   ? effort.work / (2 * work_to_list)
                                   : effort.deadline ? most_listed_pairs

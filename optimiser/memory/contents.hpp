@@ -18,7 +18,7 @@ namespace tyto::memory {
 using ValueNumber = std::uint32_t;
 inline constexpr ValueNumber no_value = 0;
 
-/// What a tensor consists of: bytes of values, one after the other. Where it is not `ordered` only the values that may
+/// The contents of a tensor: bytes of values, one after the other. Where it is not `ordered` only the values that may
 /// be met are known, as of transposes; of some not even these (`any`).
 struct Contents {
   struct Piece {
@@ -56,9 +56,9 @@ class ByteContents {
   std::uint32_t add_memory();
 
   void write(std::uint32_t memory, std::span<const ByteRun> runs, const Contents& contents);
-  /// What lies there is copied as it is, whatever it is.
+  /// Copies the contents of a range, whatever they are.
   void copy(std::uint32_t to, std::span<const ByteRun> to_runs, std::uint32_t from, std::span<const ByteRun> from_runs);
-  /// Anything may be read from there: the writer is not followed.
+  /// Marks a range as unknown, which any read matches: its writer is not simulated.
   void excuse(std::uint32_t memory, std::int64_t begin, std::int64_t bytes);
 
   struct Fault {

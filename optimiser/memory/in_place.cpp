@@ -15,7 +15,7 @@ namespace {
 
 // Plans within this part of the bound are as good as they get.
 constexpr std::int64_t tight = 1000;
-// Blocks smaller than this part of the height do not make it.
+// Blocks smaller than this part of the height do not determine it.
 constexpr std::int64_t large = 64;
 
 // Most bytes alive at once. The bound of a plan may be higher where a search has proved it, but only with no reuse

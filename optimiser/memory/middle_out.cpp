@@ -169,7 +169,7 @@ Index hardest_section(const Problem& p, const Placement& placement, Index middle
 
 Placement middle_out(const Problem& p, const Effort& effort) {
   auto middle = static_cast<Index>(std::max_element(p.load.begin(), p.load.end()) - p.load.begin());
-  // Where a sweep does not know who is in the way, the same order is given to a search for gaps.
+  // Where a sweep does not know which blocks conflict, a search for gaps takes the same order.
   if (!p.sweepable()) return place_in_order(with_neighbours(p), MiddleOut(p, middle).order(), Fit::best);
   Placement best = MiddleOut(p, middle).run(effort.enough);
   if (best.height <= effort.enough || p.count() > many) return best;

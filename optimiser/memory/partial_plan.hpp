@@ -27,7 +27,7 @@ struct PartialPlan {
     Index begin;
     Index end;
   };
-  /// How things stood, for restore().
+  /// A state of the search, for restore().
   struct Mark {
     std::size_t former;
     std::size_t floors;
@@ -129,7 +129,7 @@ struct PartialPlan {
            sections_hold(scope, last_offset, touched_begin, touched_end);
   }
 
-  /// Takes block i back, which was placed when things stood at `before`.
+  /// Takes back block i, which was placed at the state `before`.
   void take_back(Index i, const Mark& before) {
     const std::size_t b = at(i);
     restore(before);

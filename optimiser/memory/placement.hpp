@@ -44,7 +44,7 @@ struct Effort {
     if (work > 0) return work;
     return deadline ? std::numeric_limits<std::int64_t>::max() / 4 : fallback;
   }
-  /// What a plan lower by `gain` is worth; a little work always is.
+  /// The work that a plan lower by `gain` is worth; a little always is.
   Effort worth_of(Bytes gain) const {
     Effort limited = *this;
     if (work_per_unit > 0 && gain < work / work_per_unit) {

@@ -21,7 +21,7 @@ MemoryPlan plan_worth(std::span<const Block> blocks, const PlanOptions& options,
 constexpr std::int64_t work_to_sweep = 7000;
 
 /// Work for each byte by which a graph's arena may still become smaller. The sweeps mostly leave some 10 KB, for which
-/// a search may take 4 ms: what making ready takes for 200 nodes.
+/// a search may take 4 ms: the time that compiling 200 nodes takes.
 constexpr std::int64_t worth_of_byte = 400;
 
 /// The work that planning the blocks of a graph to be run is worth: about 20 us a block, half a second at the most.

@@ -113,7 +113,7 @@ void Portfolio::run_member(std::size_t m, std::int64_t nodes) {
   for (std::int64_t done = 0; done < nodes && !member.stop && !effort_.late(); done += slice) {
     member.outcome = member.search->run(std::min(slice, nodes - done), member.stop);
     if (member.outcome == FitSearch::Outcome::paused) continue;
-    // Those behind cannot win any more; with a deadline nobody needs to.
+    // Later searches cannot win any more; with a deadline none needs to go on.
     for (std::size_t other = effort_.deadline ? 0 : m + 1; other < members_.size(); ++other)
       members_[other]->stop = true;
     return;

@@ -271,7 +271,7 @@ void check_fixed(const Problem& p, std::span<const Block> blocks) {
   }
 }
 
-// Strategies that lend whole objects align each for all of its blocks, so that even all common multiples together must
+// Strategies that reuse whole objects align each for all of its blocks, so that even all common multiples together must
 // stay below the limit.
 void check_alignments(const Problem& p, std::span<const Block> blocks) {
   Bytes common = 1;

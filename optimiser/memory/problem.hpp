@@ -131,7 +131,7 @@ struct Problem {
     return aligned ? round_up(offset, alignment[static_cast<std::size_t>(i)]) : offset;
   }
 
-  /// The end of the highest fixed block; what knows no gaps starts there.
+  /// The end of the highest fixed block; strategies without gaps start there.
   Bytes fixed_top() const;
 };
 
@@ -152,7 +152,7 @@ Problem sub_problem(const Problem& whole, std::span<const Index> members);
 /// holes. A plan of it is a plan of `problem`.
 Problem hull_of(Problem problem);
 
-/// Groups of blocks that have nothing to do with each other, heaviest section first. One group under a precedence.
+/// Independent groups of blocks, heaviest section first. One group under a precedence.
 std::vector<std::vector<Index>> independent_parts(const Problem& problem);
 
 }  // namespace tyto::memory

@@ -22,7 +22,7 @@ struct Strategy {
 
 std::span<const Strategy> strategies();
 
-/// What `strategy` makes of a problem whose lifetimes may have holes.
+/// Runs `strategy` on a problem whose lifetimes may have holes.
 Placement place_with(const Strategy& strategy, const Problem& problem, const Effort& effort);
 
 Placement bump(const Problem& problem, const Effort& effort);

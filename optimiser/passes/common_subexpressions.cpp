@@ -14,7 +14,7 @@ namespace {
 
 using Index = GraphEditor::Index;
 
-// Contents small enough to be compared; larger constants are the same when they share their memory.
+// Bytes up to which contents are compared; larger constants are the same when they share their memory.
 constexpr std::int64_t comparable_bytes = 64;
 
 /// The bytes of a small dense constant in host memory.

@@ -39,7 +39,7 @@ class ConstantFolder {
     return static_cast<std::size_t>(element_count(editor_.shape(port))) * size_of(editor_.dtype(port));
   }
 
-  // What a state holds is packed when runs read it, once for all graphs, and let go of.
+  // Contents of states are packed when runs read them, once for all graphs, and then released.
   bool is_packed_by_holder(Index index) {
     if (editor_.node(index).op != OpId::pack_weights) return false;
     Port port = editor_.input(index, 0);
@@ -75,8 +75,8 @@ class ConstantFolder {
     }
   }
 
-  // What nodes that are not known, outputs and updates read of what is known. Views cost nothing when they stay, so
-  // what is folded is what they look at.
+  // Known values that other nodes, outputs and updates read. Views cost nothing at run time, so their operands are
+  // folded instead of them.
   void collect() {
     for (const Index index : editor_.order()) {
       if (known_[index] != 0) continue;
@@ -105,7 +105,7 @@ class ConstantFolder {
     if (instead || bytes <= context_.options.fold_limit) wanted_.push_back(port);
   }
 
-  // Part by part: what large constants are made of goes before the next ones are made.
+  // In parts: the operands of large constants are freed before the next ones are computed.
   void fold() {
     for (std::size_t begin = 0, end = 0; begin < wanted_.size(); begin = end) {
       std::size_t bytes = 0;

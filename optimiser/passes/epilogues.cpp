@@ -72,7 +72,7 @@ const Condition scale_a_channel{
     "s is one number a channel of the product; wider than 16 bits; no scale yet", [](const Match& m) {
       return by_channel(m, 's') && size_of(m.dtype()) > 2 && !epilogue_of(m.editor, product_in(m)).scale;
     }};
-// What only this sum reads of an element-wise operator costs nothing when it is computed along with the sum.
+// An element-wise operand that only this sum reads costs nothing when it is computed along with the sum.
 const Condition free_residual{
     "r has the result's shape and is no element-wise operator's for this sum alone; neither residual nor "
     "limits yet",

@@ -93,7 +93,7 @@ void Fuser::classify() {
     const GraphNode& each = node(i);
     for (const Port input : graph_.inputs_of(each)) consumers_[input] += live_[i] ? 1 : 0;
     for (Port port = each.first_result; port < each.first_result + each.result_count; ++port) source_[port] = port;
-    // To an element-wise consumer a stretched or renamed tensor is the tensor itself.
+    // An element-wise consumer reads through broadcasts and renamings to the tensor itself.
     const bool same = each.op == OpId::broadcast_to || each.op == OpId::alias || each.op == OpId::stop_gradient;
     if (same) source_[each.first_result] = source_[graph_.inputs_of(each)[0]];
     fusible_[i] = live_[i] && is_fusible(each);
@@ -113,7 +113,7 @@ void Fuser::choose_repeated() {
       if (shape(input) == shape(node(i).first_result)) ++fusing[input];
     }
   }
-  // By node: how many repeated nodes its repetition consists of.
+  // By node: how many nodes repeating it takes.
   std::vector<std::uint8_t> together(size(), 0);
   for (Index i = 0; i < size(); ++i) {
     const Port result = node(i).first_result;
@@ -155,7 +155,7 @@ std::uint32_t Fuser::level_of(Index i) {
 
 void Fuser::place(Index i) {
   if (repeated_[i]) {
-    // Stays outside all groups; whoever reads it reads its operand.
+    // Stays outside all groups; its consumers read its operand.
     each_operand(i, [&](Port port) { level_[i] = std::max(level_[i], level_of(graph_.producer(port))); });
     return;
   }
@@ -185,7 +185,7 @@ void Fuser::place(Index i) {
   const Index soon = soonest(i);
 
   if (!candidates.empty() && highest >= level) {
-    // All groups of the highest level or none: one left outside would be read by its own level.
+    // All groups of the highest level or none: one left outside would be read by another of its own level.
     Groups peers;
     for (const Index group : candidates) {
       if (groups_[group].level == highest) peers.add(group);

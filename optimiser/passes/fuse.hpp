@@ -8,7 +8,7 @@
 
 namespace tyto::optimiser {
 
-/// What one run of the pass did.
+/// Report of one run of the pass.
 struct FuseCounts {
   std::size_t groups = 0;    ///< nodes `fused` made
   std::size_t members = 0;   ///< nodes that went into them

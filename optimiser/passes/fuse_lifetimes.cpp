@@ -5,7 +5,7 @@
 
 namespace tyto::optimiser {
 
-// Who reads the memory of each tensor, in order, views and what is repeated being seen through.
+// Lists the readers of each tensor's memory, in order, looking through views and repeated nodes.
 void Fuser::list_reads() {
   memory_of_.resize(graph_.port_count());
   heavy_before_.assign(size() + 1, 0);
@@ -77,8 +77,8 @@ std::uint32_t Fuser::made_at(Index i) {
   return group == none ? i : groups_[group].when;
 }
 
-// A mask, or what else is smaller than the one tensor that it is computed from, might come as soon as that is there,
-// and let it go: where that would save most, groups do not hold it back.
+// A mask, or another result smaller than the one tensor that it is computed from, could be computed as soon as that
+// exists, and free it: where that would save most, no group delays it.
 std::uint32_t Fuser::soonest(Index i) {
   Port from = core::no_port;
   bool one = true;
@@ -91,8 +91,8 @@ std::uint32_t Fuser::soonest(Index i) {
 }
 
 // Groups and node would become one kernel, which runs where the node stands, or, when others read results of a group
-// before that, where the last of the groups does. What waits must not keep more memory alive than its results would
-// take; what is hurried must take no more than what then need not be stored. None when either is hurt.
+// before that, where the last of the groups does. Members that run later must not keep more memory alive than their
+// results would take; those that run earlier must take no more than fusion saves. None where either condition fails.
 std::uint32_t Fuser::time_together(std::span<const Index> groups, Index i) {
   const Index own = groups_[group_of(i)].when;
   bool early = false;

@@ -62,8 +62,8 @@ std::vector<std::uint32_t> Fuser::unit_for(const Rows& rows, Index i) {
   return nodes;
 }
 
-// Nobody outside may stand between members, in the order as recorded and on any path, and a kernel must hold all: so
-// many steps, inputs, and reductions one after the other.
+// No node outside may lie between members, in the recorded order and on any path, and one kernel must hold all: so many
+// steps, inputs, and reductions one after the other.
 bool Fuser::may_be_one(const Rows& rows) {
   const Shape reduced = core::reduced_shape(rows.shape, rows.axes, true);
   std::size_t heavy = 0, steps = 0;
@@ -82,7 +82,7 @@ bool Fuser::may_be_one(const Rows& rows) {
       const Port row = row_behind(port);
       const auto member = std::ranges::lower_bound(rows.nodes, graph_.producer(row));
       if (member == rows.nodes.end() || *member != graph_.producer(row)) {
-        // What lies in a member's memory but is turned or cut would be read before it is there.
+        // A transposed or cut view of a member's memory would be read before it is computed.
         right = right && !is_in(rows, graph_.producer(memory_of_[port])) && inputs.add(port);
         return;
       }
@@ -99,7 +99,7 @@ bool Fuser::may_be_one(const Rows& rows) {
   return steps <= most_steps && heavy_before_[rows.nodes.back() + 1] - heavy_before_[rows.nodes.front()] == heavy;
 }
 
-// A whole result that others are done with before the last member is computed would have been gone by then.
+// A whole result whose other readers all run before the last member would have been freed by then.
 bool Fuser::keeps_results_longer(const Rows& rows) {
   return std::ranges::any_of(rows.nodes, [&](Index member) {
     const Port port = node(member).first_result;
@@ -111,7 +111,7 @@ bool Fuser::keeps_results_longer(const Rows& rows) {
   });
 }
 
-// Readers of a member that stand on one level come together: each alone would leave the others between members.
+// Readers of a member on one level join together: each alone would leave the others between members.
 bool Fuser::try_add(Rows& rows, Index i) {
   if (is_in(rows, i)) return false;
   Rows larger = rows;

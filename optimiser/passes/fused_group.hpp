@@ -23,7 +23,7 @@ class FusedGroup {
   /// Whether a step made this port.
   bool holds(core::Port port) const { return find(port) != nullptr; }
   void add_instruction(core::OpId op, core::Port result, std::span<const core::Port> operands);
-  /// Says that the last step is a reduction over these axes.
+  /// Makes the last step a reduction over these axes.
   void fold_over(const IntList& axes) { axes_ = axes; }
   void add_output(core::Port port) { outputs_.push_back(port); }
 

@@ -55,7 +55,7 @@ class Fuser {
   using Index = std::uint32_t;
 
   static constexpr Index none = UINT32_MAX;
-  // What registers and the L1 cache hold of a group: a tile for each input and for each value still to be read.
+  // The tiles of a group that registers and the L1 cache hold: one for each input and for each value still to be read.
   static constexpr std::size_t most_inputs = 14, most_steps = 48;
   // No element-wise operator has more operands.
   static constexpr std::size_t most_operands = 3;
@@ -100,7 +100,7 @@ class Fuser {
   /// Whether the device has a kernel of its own for the reduction, and so takes it into groups.
   bool device_reduces(const GraphNode& each) const;
 
-  /// What outputs, updates and effects need; others read nothing.
+  /// Marks the nodes that outputs, updates and effects need; the reads of others do not count.
   void find_live();
 
   void classify();
@@ -145,10 +145,10 @@ class Fuser {
   /// How often node i reads results of the group's members, itself or through what is repeated for it.
   std::uint32_t reads(Index i, Index group);
 
-  /// No kernel but those of groups stands between the two nodes, so that it matters little which comes when.
+  /// Only kernels of groups run between the two nodes, so that their order matters little.
   bool same_time(Index a, Index b) const { return heavy_before_[std::max(a, b)] <= heavy_before_[std::min(a, b) + 1]; }
 
-  /// Who reads a group's results, a node that is to join it aside.
+  /// The readers of a group's results, except for a node that is to join it.
   struct Reading {
     Index first_other = none;  // the first consumer that is neither the node nor a member
     std::size_t results = 0;   // bytes that somebody reads
@@ -169,11 +169,11 @@ class Fuser {
   /// Memory that is there from the first to the last step.
   bool is_kept(Port port) const;
 
-  /// What the group of node i would read if these groups were united with it; none if all together were more than a
-  /// kernel keeps at hand.
+  /// The inputs of the group of node i united with these groups; none if they are more than a kernel takes.
   std::optional<Inputs> inputs_with(std::span<const Index> groups, Index i);
 
-  /// Makes one group of these and that of node i, if it would be neither too large nor in anybody's way.
+  /// Makes one group of these and that of node i, if it would be neither too large nor make a cycle or keep memory
+  /// alive.
   bool try_to_unite(std::span<const Index> groups, Index i);
 
   bool in_real_group(Index i);
@@ -194,7 +194,8 @@ class Fuser {
   /// The axes of a reduction that can be a step between others: the last ones of what it reads.
   std::optional<IntList> last_axes(Index i) const;
 
-  /// What a member reads in place of an input: renamed, stretched, and of rows, whether their axes are kept or not.
+  /// The tensor that a member reads in place of an input: through renamings, broadcasts, and kept or dropped axes of
+  /// rows.
   Port seen_by(Index i, Port input);
   Port row_behind(Port port) const;
 

@@ -56,7 +56,7 @@ class GraphEditor {
   /// Nodes that there ever were; indices are below it.
   Index index_limit() const { return static_cast<Index>(data_.nodes.size()); }
 
-  /// What a tensor was replaced by, or itself.
+  /// The tensor that replaces a tensor, or itself.
   core::Port resolve(core::Port port) { return forward_[port] == port ? port : forwarded(port); }
   Index producer(core::Port port) { return data_.producers[resolve(port)]; }
   /// Whose elements the tensor has, seen through any views.
@@ -90,9 +90,9 @@ class GraphEditor {
   void replace(core::Port old, core::Port by);
   /// The same for the only result of a node with an effect, which the node that made `by` has now: the node goes.
   void replace_effect(Index index, core::Port by);
-  /// Takes away a node that nobody reads, and what only it read.
+  /// Removes a node without consumers, and the nodes that only it read.
   void remove(Index index);
-  /// Lets go of the elements of constants that were taken away, which finish() would do.
+  /// Releases the elements of removed constants, which finish() would do.
   void discard_dead_constants();
   /// A node that stays though nobody reads it: an input of the graph, or one with an effect.
   bool is_kept(Index index) const;

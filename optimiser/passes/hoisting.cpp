@@ -59,7 +59,7 @@ class BodyHoister {
   }
 
  private:
-  // What moves out of a loop in the body may move on, out of this one.
+  // A node that moves out of a loop in the body may move on, out of this one.
   void hoist_within() {
     const Graph& body = loop_.body.graph();
     if (std::ranges::none_of(body.nodes(), [](const GraphNode& node) { return node.op == OpId::loop; })) return;
@@ -116,9 +116,9 @@ class BodyHoister {
   std::vector<Port> before_;  // where they are then, and what they are computed from
 };
 
-// Views cost nothing where they are. An element-wise operator that makes more of what it is given would be read from
-// memory in each iteration instead of being computed along with its consumers. A loop without end must not begin where
-// its own would have had no iterations.
+// Views cost nothing where they are. The result of an element-wise operator that broadcasts would be read from memory
+// in each iteration instead of being computed along with its consumers. A loop that may not end must not run where the
+// loop around it would have had no iterations.
 bool is_worth_hoisting(const Graph& body, const GraphNode& node) {
   const core::OpDef& def = core::definition(node.op);
   if (def.is(Traits::leaf) || def.is(Traits::view)) return false;

@@ -16,8 +16,8 @@ struct Magnitude {
   bool finite = true;  ///< neither infinity nor NaN among them
 };
 
-/// Bounds for a floating-point constant, a fill or a view of one; of what a view leaves out too. None for anything
-/// else.
+/// Bounds for a floating-point constant, a fill or a view of one, elements outside of the view included. None for
+/// anything else.
 std::optional<Magnitude> magnitude_of(GraphEditor& editor, core::Port port);
 
 }  // namespace tyto::optimiser

@@ -19,8 +19,8 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Each rule makes its graph smaller or cheaper, so rounds end by themselves; a pair of rules that undo each other
-// would not, and is to be found rather than waited for.
+// Each rule makes its graph smaller or cheaper, so rounds end by themselves; this limit exposes pairs of rules that
+// undo each other.
 constexpr std::size_t most_rounds = 1000;
 
 /// One optimisation: the passes that were chosen, and the account of what they do.
@@ -31,8 +31,7 @@ class Run {
     for (const Pass& pass : passes_) account.passes.push_back({std::string(pass.name)});
   }
 
-  // What has settled may be simplified again once products took their epilogues and groups were made, and what is
-  // simplified, grouped: until nothing finds anything.
+  // Fusing epilogues and groups may enable rules, and these may enable fusion: both alternate until nothing changes.
   core::Graph all(core::Graph graph) {
     for (bool changed = true; changed;) {
       GraphEditor editor(std::move(graph));

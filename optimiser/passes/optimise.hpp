@@ -31,7 +31,7 @@ struct PassOptions {
   /// Of a loop's body: inputs from this number on are the same in each iteration. Products of them are given packed
   /// weights, and the packing is to be hoisted.
   std::size_t first_capture = SIZE_MAX;
-  /// Told the graph's text as it came ("before"), and after each run of a pass that changed it.
+  /// Called with the graph's text at the start ("before"), and after each run of a pass that changed it.
   std::function<void(std::string_view pass, const std::string& text)> dump = nullptr;
 };
 

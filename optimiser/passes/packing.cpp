@@ -66,7 +66,7 @@ class Packer {
       node = editor_.producer(editor_.input(node, 0));
     }
     const GraphNode& stored = editor_.node(editor_.source(weights));
-    // What a state holds is dense.
+    // Contents of states are dense.
     const auto* const array = std::get_if<core::ConstantAttributes>(stored.attributes.get());
     const core::TensorType type = editor_.type(stored.first_result);
     std::optional<core::View> view = array != nullptr ? array->array.view : core::View::dense(type.shape);

@@ -21,7 +21,7 @@ inline void count_rule(std::vector<RuleCount>& counts, std::string_view rule, st
   counts.push_back({std::string(rule), times});
 }
 
-/// What a pass works with, and where it says which rules it applied.
+/// The context of a pass, in which it also records the rules that it applied.
 class PassContext {
  public:
   PassContext(GraphEditor& edited, const PassOptions& given, bool fast, std::vector<RuleCount>& counts)
@@ -55,8 +55,8 @@ struct Pass {
 /// All passes in the order in which they run.
 std::span<const Pass> pass_table();
 
-/// Whether the operator gives the same whenever it is given the same: no user's function, which may have a memory, no
-/// input of the graph, and nothing with an effect.
+/// Whether equal operands give equal results: no user's function, which may have state, no input of the graph, and
+/// nothing with an effect.
 inline bool depends_on_operands_only(const core::GraphNode& node) {
   return node.op != core::OpId::read && !core::has_effect(node) && !core::calls_user_function(node);
 }

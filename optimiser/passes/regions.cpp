@@ -14,7 +14,7 @@ namespace {
 
 using Index = GraphEditor::Index;
 
-/// What is kept of a region: inputs in their new order, outputs, and the new values of the first inputs.
+/// The parts of a region that are kept: inputs in their new order, outputs, and the new values of the first inputs.
 struct Kept {
   std::vector<std::uint32_t> inputs;
   std::vector<Port> outputs;

@@ -15,7 +15,7 @@
 
 namespace tyto::optimiser {
 
-/// What a pattern was found to stand for. One is made for every pattern that is tried, so its tables begin unset.
+/// The bindings of a matched pattern. One is made for every pattern that is tried, so its tables begin unset.
 class Match {
  public:
   static constexpr std::size_t letters = 26;

@@ -53,7 +53,7 @@ class Mover {
     std::vector<Port> operands(editor_.inputs(producer).begin(), editor_.inputs(producer).end());
     for (Port& operand : operands) operand = is_full(operand, producer) ? permuted(operand) : permuted_small(operand);
     const Port moved = add_permuted(producer, operands);
-    // Its only consumer is on the way to the root, which is replaced; others look at what it is from now on.
+    // Its only consumer is on the way to the root, which is replaced; other consumers read a view of the new result.
     if (editor_.consumers(port) > 1) {
       IntList back(order_.size(), 0);
       for (std::size_t i = 0; i < order_.size(); ++i) {

@@ -6,7 +6,7 @@
 
 namespace tyto::optimiser {
 
-/// Whether what becomes of an element depends on no other, so that all of them may as well stand elsewhere.
+/// Whether each element of the result depends on one element of each operand, so that a view may move across.
 inline bool works_on_elements(const core::OpDef& def) {
   return def.is(core::Traits::elementwise) || def.id == core::OpId::cast;
 }

@@ -28,7 +28,7 @@ using core::Port;
 using core::TensorType;
 using Ports = std::vector<Port>;
 
-/// A loop's parts: which operands and results are what.
+/// The meaning of a loop's operands and results.
 struct Loop {
   Loop(const Graph& graph, std::uint32_t index)
       : node(graph.nodes()[index]),
@@ -208,7 +208,7 @@ class Segmenter {
     return list;
   }
 
-  /// The body of a loop over segments while it is made: what it takes from outside, each once.
+  /// The body of a loop over segments under construction, with its operands from outside, each once.
   struct Body {
     GraphBuilder builder;
     Ports rows, captures;  // operands outside
@@ -240,7 +240,7 @@ class Segmenter {
                       [&] { return body.builder.add_input(builder_.graph().type(outside), core::GraphInput()); });
   }
 
-  // Of the segment whose number the body is given.
+  // The first row of the segment whose number the body takes.
   Port first_row(Body& body, std::optional<Port> segment) const {
     if (!segment) return core::no_port;
     const Port length = number(body.builder, segments_.length), from = number(body.builder, first_of_head());

@@ -56,7 +56,7 @@ core::Graph PeakAnalysis::with_kept(const std::vector<bool>& keep, std::size_t c
     choice.keep[storage] = keep[storage] || kept < count;
     if (!keep[storage]) ++kept;
   }
-  // What dies before the worst step is not there afterwards either; it is made again where it is needed.
+  // A value whose lifetime ends before the worst step is recomputed where a repeated node needs it.
   for (std::uint32_t storage = 0; storage < problem_.storages(); ++storage) {
     if (over_before_[storage]) choice.keep[storage] = keep[storage];
   }

@@ -8,7 +8,7 @@
 
 namespace tyto::recompute {
 
-/// A graph with recomputation, and what it takes.
+/// A graph with recomputation, its peak and its extra arithmetic.
 struct Fitted {
   core::Graph graph;       // in an order that attains the peak
   std::int64_t peak = 0;   // bytes alive at the worst step; the lowest that was found when it does not fit

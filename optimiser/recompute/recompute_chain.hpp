@@ -9,7 +9,7 @@
 
 namespace tyto::recompute {
 
-/// What becomes of the links between two cuts.
+/// The cost of a segment, the links between two cuts.
 struct Segment {
   std::int64_t stays = 0;  // bytes kept from when they are first made until they are read again
   std::int64_t turn = 0;   // bytes alive when they are read again, those that stay included, those of others not

@@ -8,8 +8,9 @@
 
 namespace tyto::recompute {
 
-/// What is kept and what is made again. Values made up to task `order[boundary]` whose storage is not kept are gone for
-/// every task after it; the first that needs one makes it again, with whatever that takes, for all that follow.
+/// Which values are kept and which are recomputed. Values made up to task `order[boundary]` whose storage is not kept
+/// are gone for every task after it; the first that needs one makes it again, with whatever that takes, for all that
+/// follow.
 struct Choice {
   std::size_t boundary = 0;
   std::vector<bool> keep;  // by storage

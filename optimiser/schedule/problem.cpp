@@ -27,7 +27,7 @@ AdjacencyLists AdjacencyLists::transposed(std::size_t count) const {
 
 namespace {
 
-// A node that goes along with its one input (or has none) and costs nothing.
+// A node without a kernel: a leaf, or a view that runs together with its input.
 bool goes_along(const core::Graph& graph, const Storages& storages, std::uint32_t node) {
   return storages.is_free(node) && graph.nodes()[node].input_count <= 1;
 }
@@ -87,7 +87,7 @@ class ProblemBuilder {
   }
 
  private:
-  // Views of the part go along with it; where they lie in the whole is of no matter here.
+  // Views of the part move with it; their offset in the whole does not matter here.
   void move_into_whole(Port part, Port whole) {
     if (whole_of_.empty()) whole_of_.assign(storages_.count(), nothing);
     whole_of_[storages_.of(part)] = storages_.of(whole);

@@ -37,9 +37,9 @@ std::span<const ScheduleStrategy> schedule_strategies();
 /// Throws ValueError for an unknown strategy.
 Schedule choose_order(const Problem& problem, const ScheduleOptions& options = {});
 
-/// What takes memory besides storages, as far as it is known before the steps are made.
+/// Memory besides storages, as far as it is known before the steps are made.
 struct ExtraMemory {
-  /// Where each port is computed when nodes run in this order; null where nothing is joined.
+  /// Computes the destinations of all ports when nodes run in this order; null where nothing is joined.
   std::function<std::vector<optimiser::Destination>(std::span<const std::uint32_t> order)> destinations;
   std::vector<std::int64_t> workspace;  // by node: bytes that it needs while it runs; empty: none
 };

@@ -8,7 +8,7 @@ namespace tyto::schedule {
 
 namespace {
 
-/// Tasks by the one update that they serve, and what each update waits for.
+/// Tasks by the one update that they serve, and the tasks that each update waits for.
 class Updates {
  public:
   Updates(const Problem& problem, const Order& base)

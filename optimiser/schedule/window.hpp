@@ -13,7 +13,7 @@ namespace tyto::schedule {
 /// Tasks of one window, at most: they are bits of a word.
 inline constexpr std::size_t most_in_window = 64;
 
-/// What a search may cost and what it has cost.
+/// The budget of a search, and what it has used.
 struct WindowEffort {
   std::size_t states = 20'000;  // sets kept at most; the search gives up beyond
   std::size_t visited = 0;      // tasks tried, added to

@@ -154,7 +154,8 @@ class Chooser {
     limits_[*base].overwritten = overwritten_.with(limits.overwritten, count_of(whole), core::touched(view), first);
   }
 
-  /// Gives `port` (or what it is a view of) the place, if all agree. Returns the port that got it.
+  /// Gives `port` (or the tensor that it views) the destination, if all consumers allow it. Returns the port that got
+  /// it.
   std::optional<Port> offer(Port port, Port whole, View view, std::uint32_t assembly, const Limits& limits,
                             bool alone) {
     if (view.count() == 0) return {};
@@ -198,7 +199,8 @@ class Chooser {
     return again && core::same_layout(*again, result) ? input : std::nullopt;
   }
 
-  /// No consumer but the concat-like node would first make a dense copy of the part, which costs what is to be saved.
+  /// No consumer besides the concat-like node makes a dense copy of the part first, which would cost what is to be
+  /// saved.
   bool all_read(Port port, const View& view, std::uint32_t assembly, int depth) const {
     constexpr int deepest = 8;
     for (std::uint32_t at = first_consumer_[port]; at < first_consumer_[port + 1]; ++at) {
@@ -228,7 +230,7 @@ class Chooser {
   std::vector<Limits> limits_;
 };
 
-/// Of the wholes that are there at the peak only because old parts lie in them, the one that costs most: its old parts.
+/// Of the wholes that are alive at the peak only because old parts lie in them, the old parts of the costliest.
 std::vector<Port> parts_to_free(const core::Graph& graph, std::span<const std::uint32_t> positions,
                                 std::span<const Destination> chosen, const Lifetimes& lifetimes, std::uint32_t peak) {
   struct Whole {

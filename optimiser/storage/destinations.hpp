@@ -19,7 +19,7 @@ struct Destination {
   explicit operator bool() const { return whole != core::no_port; }
 };
 
-/// What the devices are asked before a tensor is computed into another tensor's storage.
+/// Questions to the device before a tensor is computed into another tensor's storage.
 struct DestinationCallbacks {
   /// The node's kernel can write result number `result` with this view.
   std::function<bool(std::uint32_t node, std::uint32_t result, const core::View& view)> writes;

@@ -29,7 +29,7 @@ class Overwritten {
   }
 
  private:
-  /// What is known of a range of elements and of its halves. Overwritten as a whole it is its own halves.
+  /// A node of the tree: a range of elements and its halves. A range overwritten as a whole is its own two halves.
   struct Node {
     std::uint32_t position;  // the first one
     Map low, high;

@@ -28,7 +28,7 @@ decltype(auto) with_element(DType dtype, F&& f) {
   });
 }
 
-/// What is moved for an element of 16 bytes.
+/// The unit that an element of 16 bytes is moved as.
 struct WideElement {
   std::uint64_t halves[2] = {};
 };

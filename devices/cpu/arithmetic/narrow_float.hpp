@@ -13,7 +13,7 @@ namespace tyto::cpu {
 [[gnu::always_inline]] static inline float widen(Half value) { return core::widen_half(value.bits); }
 [[gnu::always_inline]] static inline float widen(BFloat16 value) { return core::widen_bfloat(value.bits); }
 
-// What a stored element is computed with: itself, or float for the 16-bit formats.
+// The type that a stored element is computed in: its own, or float for the 16-bit formats.
 template <class T>
 struct ComputeType {
   using Type = T;

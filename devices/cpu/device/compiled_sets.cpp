@@ -63,7 +63,7 @@ FoldLoops sum_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(se
 FoldLoops extreme_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, extreme_loops(fold, dtype)); }
 FoldLoops moment_loops(InstructionSet set, Fold fold, DType dtype) { TYTO_CHOOSE(set, moment_loops(fold, dtype)); }
 
-// Wider vectors of single operators are the business of machine code: AVX-512 has no tile loops of its own.
+// AVX-512 has no tile loops of its own: machine code takes care of wider vectors.
 #define TYTO_TILE_LOOPS(isa)                                                                                        \
   namespace isa {                                                                                                   \
   inline const TileLoops& tile_loops() noexcept {                                                                   \

@@ -8,7 +8,7 @@
 
 namespace tyto::cpu {
 
-/// Who does the work. `automatic` takes oneDNN where it is present and fits, else our own code.
+/// The code that computes. `automatic` takes oneDNN where it is present and fits, else our own code.
 enum class Implementation { automatic, own, onednn };
 
 /// How loops over elements run. `automatic` takes machine code where it is to be had and no instruction set is asked

@@ -10,7 +10,7 @@
 
 namespace tyto::cpu::fourier {
 
-/// Roots of unity as two arrays.
+/// Roots of unity, their real and imaginary parts in two arrays.
 template <class T>
 struct Roots {
   std::vector<T> re, im;

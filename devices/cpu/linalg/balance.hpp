@@ -19,7 +19,7 @@ struct Balance {
   T* order;
 };
 
-/// What balancing asks of a real matrix, which is one part, and of a complex one, which is two.
+/// The operations of balancing on a real matrix, which is one part, and on a complex one, which is two.
 template <class T, std::size_t parts>
 class BalancedElements {
  public:

@@ -108,7 +108,7 @@ Number<T> conjugate(Number<T> a) {
   return {a.re, -a.im};
 }
 
-/// v becomes what stands in a column from a row on.
+/// Copies the elements of a column from a row on to v.
 template <class T>
 void take_column(const Parts<T>& a, Index row, Index column, Vector<T> v) {
   for (Index r = row; r < a.re.rows; ++r) {

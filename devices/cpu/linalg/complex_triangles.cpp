@@ -9,7 +9,7 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-/// What is no longer halved.
+/// Columns that are not halved any more.
 constexpr Index few = 8;
 
 /// y -= a x

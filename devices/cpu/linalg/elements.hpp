@@ -10,7 +10,7 @@
 
 namespace tyto::cpu::linalg {
 
-/// What the work on matrix `index` has, whatever its elements are.
+/// Arguments of the work on matrix `index`, for real and complex elements alike.
 template <class T>
 struct MatrixWork {
   using Real = T;

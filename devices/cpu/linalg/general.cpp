@@ -114,8 +114,8 @@ class DelayedSweeps {
   Index count_ = 0;
 };
 
-/// The eigenvalue of the last two rows and columns of [.., last] that is nearer to the last element. What is squared is
-/// taken by a scale, so that it does not underflow.
+/// The eigenvalue of the last two rows and columns of [.., last] that is nearer to the last element. Squares are
+/// scaled, so that they do not underflow.
 template <class T>
 Number<T> wilkinson_shift(const Parts<T>& h, Index last) {
   const Number<T> a = get(h, last - 1, last - 1), d = get(h, last, last);
@@ -132,7 +132,7 @@ Number<T> wilkinson_shift(const Parts<T>& h, Index last) {
   return d - Number<T>{step.re * scale, step.im * scale};
 }
 
-/// Whether row k is as good as apart from the one above it.
+/// Whether the subdiagonal element of row k is negligible.
 template <class T>
 bool stands_apart(const Parts<T>& h, Index k, T floor) {
   const auto size = [&](Index row, Index column) { return rough_size(get(h, row, column)); };
@@ -169,7 +169,7 @@ bool reduce_to_triangle(const VectorLoops<T>& loops, const Parts<T>& h, const Pa
     if (left-- == 0) return false;
     ++steps;
     Number<T> shift = wilkinson_shift(h, last);
-    // Shifts that go round in circles are left by one that has nothing to do with them.
+    // An exceptional shift breaks cycles of shifts.
     if (steps % 10 == 0) shift = {std::abs(h.re(last, last - 1)) + h.re(last, last), h.im(last, last)};
     if (!std::isfinite(rough_size(shift))) return false;
     const Index end = turned != nullptr ? n : last + 1, top = turned != nullptr ? 0 : first;

@@ -10,7 +10,7 @@ namespace tyto::cpu::linalg {
 
 namespace {
 
-/// What a block of columns keeps: V as rows, T, and y = a V T as rows.
+/// The data of a block of columns: V as rows, T, and y = a V T as rows.
 template <class T>
 struct Panel {
   ReflectionBlock<T> block;

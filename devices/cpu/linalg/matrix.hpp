@@ -55,7 +55,7 @@ bool is_identity(const Matrix<T>& a) noexcept {
   return true;
 }
 
-/// What one worker multiplies with: loops, tiles, threads that it may call up, and workspace for packed operands.
+/// Loops and tiles that a kernel multiplies with, the threads that it may use, and workspace for packed operands.
 template <class T>
 struct KernelContext {
   const VectorLoops<T>* loops = nullptr;

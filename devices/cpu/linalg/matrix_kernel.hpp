@@ -51,7 +51,7 @@ void copy_matrix(const Matrix<const std::type_identity_t<T>>& from, const Matrix
   }
 }
 
-/// What cannot be computed is NaN.
+/// Fills a result that cannot be computed with NaN.
 template <class T>
 void fill_with_nan(const Matrix<T>& to) noexcept {
   for (std::int64_t row = 0; row < to.rows; ++row) {
@@ -61,7 +61,7 @@ void fill_with_nan(const Matrix<T>& to) noexcept {
   }
 }
 
-/// What the work on one matrix takes.
+/// Operations and workspace of one matrix.
 struct WorkEstimate {
   double operations = 0;
   std::int64_t widest = 0;     ///< columns of the widest product
@@ -69,7 +69,7 @@ struct WorkEstimate {
   std::int64_t indices = 0;    ///< integers of workspace
 };
 
-/// What a worker has for one matrix.
+/// The kernel context and workspace of a thread for one matrix.
 template <class T>
 struct ThreadWorkspace {
   KernelContext<T> context;

@@ -152,7 +152,7 @@ class SchurIteration {
   /// Shifts, in pairs of conjugates or of real numbers; none where elements are not finite.
   Index choose_shifts(Index first, Index last, Index steps, Number<T>* shifts) noexcept {
     if (!std::isfinite(h_(last, last)) || !std::isfinite(h_(last, last - 1))) return 0;
-    // Shifts that go round in circles are left by some that have little to do with them.
+    // Exceptional shifts break cycles of shifts.
     if (steps % 10 == 0) return choose_other_shifts(last, shifts);
     const Index bulges = bulges_for(last - first + 1);
     if (bulges == 1) {

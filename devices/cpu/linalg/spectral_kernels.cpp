@@ -81,7 +81,7 @@ std::optional<int> scale_to_unit(const Parts<T>& a) noexcept {
   return exponent;
 }
 
-/// What cannot be computed is NaN: so many real numbers of a result.
+/// Fills a result that cannot be computed with NaN: so many real numbers.
 template <class T>
 void write_nan(T* to, Index count) noexcept {
   std::fill_n(to, count, std::numeric_limits<T>::quiet_NaN());

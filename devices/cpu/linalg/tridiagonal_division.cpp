@@ -159,7 +159,7 @@ class Division {
     return true;
   }
 
-  /// Whether what stands beside value i is so little that i is an eigenvalue as it is; else the value that is kept next
+  /// Deflation: whether the element of z for value i is so small that i is an eigenvalue as it is; else the value kept
   /// before it may be so near that a rotation of the two makes it one.
   std::int64_t deflate(std::int64_t begin, std::int64_t middle, std::int64_t end, T weight) noexcept {
     T largest = 0;

@@ -61,8 +61,8 @@ void rootless_sweep(T* d, T* e, std::int64_t begin, std::int64_t end) noexcept {
 }
 
 /// The unit of rounding, and its square: elements beside the diagonal that are no larger than the square of it times
-/// the largest element of their block count as zero whatever is beside them. What is left of a matrix of low rank
-/// shrinks along the diagonal until a sweep underflows and changes nothing.
+/// the largest element of their block count as zero whatever is beside them. The rounding errors that are left of a
+/// matrix of low rank shrink along the diagonal until a sweep underflows and changes nothing.
 template <class T>
 constexpr T unit = std::numeric_limits<T>::epsilon() / 2;
 template <class T>

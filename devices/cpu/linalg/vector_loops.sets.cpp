@@ -155,7 +155,7 @@ void solve_some_rows(const T* triangle, const T* inverses, T* b, std::int64_t st
     TYTO_UNROLL
     for (int r = 0; r < rows; ++r) {
       const auto value = V::all(x[r][k / lanes][k % lanes]) * inverse;
-      // What is done stays as it is, whatever the element: zero times infinity is no zero.
+      // Finished elements are not multiplied by zero: zero times infinity is NaN.
       const auto first = x[r][k / lanes] - value * right[k / lanes];
       x[r][k / lanes] = number > V::all(static_cast<T>(k % lanes)) ? first : x[r][k / lanes];
       TYTO_UNROLL

@@ -47,9 +47,9 @@ class ElementSource {
   std::size_t width_;  // bytes of an element
 };
 
-/// What a loop computes, range by range: its only output is dense and nowhere as a whole. Nothing may be empty.
-/// `summed`: how many neighbouring elements make one sum, 0 where they are not summed. Only machine code sums what it
-/// computes without writing it.
+/// Prepares the source of a loop, which computes range by range: its only output is dense and never stored as a whole.
+/// Nothing may be empty. `summed`: how many neighbouring elements make one sum, 0 where they are not summed. Only
+/// machine code sums what it computes without writing it.
 std::shared_ptr<const ElementSource> prepare_source(const core::BoundLoop& bound, std::int64_t summed = 0,
                                                     const KernelChoice& choice = {});
 

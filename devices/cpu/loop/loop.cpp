@@ -180,7 +180,7 @@ class PartKernel final : public core::Kernel {
 
 constexpr auto prepare = [](const core::Step& step) { return prepare_elementwise(step); };
 
-/// What is traversed must not lie apart.
+/// Elements along the traversed axis must be contiguous.
 std::uint64_t requires_dense(const core::Step& step) {
   const core::View& x = step.inputs[0].view;
   if (x.rank() == 0 || x.count() == 0) return 0;

@@ -48,7 +48,7 @@ class CastWriter {
     if (const LoopValue known = cast_of(value, type); known != none) return known;
     if (value >= program_.inputs && value < program_.first_instruction())
       return keep(value, type, builder_.constant(program_.constants[value - program_.inputs].value, type));
-    // What an operator made is rounded to its type before it is read.
+    // Results of operators are rounded to their type before they are read.
     const LoopValue from = value < program_.inputs ? value
                            : type == types_[value] ? made_[value]
                                                    : as(value, types_[value]);

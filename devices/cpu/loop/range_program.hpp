@@ -34,7 +34,7 @@ class RangeRunner {
 
   /// Places all operands of the program.
   void bind(std::span<const OperandBase> inputs, std::span<const OperandBase> outputs);
-  /// Says with which row buffers begin from now on.
+  /// Sets the row that buffers begin with.
   void set_first_row(std::int64_t row);
   /// Computes these lines of `length` elements, as row-major order numbers them.
   void run_rows(Range lines, std::int64_t length) { run_columns(lines, {0, length}, length); }
@@ -45,7 +45,7 @@ class RangeRunner {
   RangeRunner() = default;
   ~RangeRunner() = default;
 
-  /// What is chosen by where operands lie is chosen here.
+  /// Chooses code by the addresses of operands.
   virtual void choose_by_starts() {}
 
   std::byte* starts_[2 * most_operands];  // of element 0 of the inputs, then of the outputs
@@ -80,7 +80,7 @@ class RangeProgram {
   double nanoseconds_;
 };
 
-/// What a back end has prepared, and the class that runs it on one thread: made from a reference to it.
+/// A range program of a back end's prepared data and the class that runs it on one thread, made from a reference to it.
 template <class Runner, class Prepared>
 class RangesOf final : public RangeProgram {
  public:

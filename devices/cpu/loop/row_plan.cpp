@@ -24,7 +24,7 @@ namespace {
 using core::LoopInstruction;
 using Value = core::LoopValue;
 
-/// What a block reads, writes and keeps between stages: three quarters of the first-level cache.
+/// Bytes that a block reads, writes and keeps between stages: three quarters of the first-level cache.
 constexpr double bytes_of_rows = 0.75 * machine::first_level_cache;
 
 /// The same where much more is read from memory than written, so that each of several operands is read for a while
@@ -155,7 +155,7 @@ class RowPlanner {
     return view;
   }
 
-  /// Whether what comes after the stage reads elements of an input over which a result may be laid.
+  /// Whether later stages read elements of an input over which a result may be laid.
   bool inputs_read_after(std::size_t depth) const {
     std::vector<bool> seen(program_.values(), false);
     const auto reaches = [&](const auto& self, Value value) -> bool {
@@ -187,8 +187,8 @@ class RowPlanner {
     return none;
   }
 
-  /// Says where the value goes: whole results only at the end to their places, before that to a buffer, or,
-  /// `may_use_output`, to the place of a result, which is memory that is written anyway.
+  /// Chooses where the value is stored: whole results only at the end in their places, before that in a buffer, or,
+  /// `may_use_output`, in the place of a result, which is memory that is written anyway.
   void store(Value value, bool whole, bool last, bool may_use_output = false) {
     stored_[value] = true;
     const std::size_t width = size_of(types_[value]) * static_cast<std::size_t>(whole ? plan_.length : 1);
@@ -297,7 +297,7 @@ class RowPlanner {
         if (whole_[output] && !there) elements.push_back(output);
       }
     }
-    // Machine code reduces what it computes; what it cannot reduce is reduced in memory.
+    // Machine code reduces the values that it computes; folds that it lacks reduce values in memory.
     std::vector<Value> together, lines;
     for (const Value fold : folds) {
       const LoopInstruction& step = instruction_of(fold);

@@ -18,7 +18,7 @@ class RowWork {
 
   /// Whether each element of the input is read for one element of the loop's shape.
   bool advances(core::LoopValue input) const;
-  /// Bytes an element of inputs that advance. What others repeat counts for nothing.
+  /// Bytes an element of inputs that advance. Repeated inputs count for nothing.
   double read_bytes() const;
   /// Bytes an element of whole results.
   double written_bytes() const;

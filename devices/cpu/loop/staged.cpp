@@ -251,7 +251,7 @@ class StageBuilder {
     stages_.kernels.push_back({prepare_elements(loop, choice_), std::move(inputs.places), std::move(places)});
   }
 
-  /// What a part reads.
+  /// The operands of a part.
   struct Inputs {
     std::vector<core::Operand> operands;
     std::vector<ValueLocation> places;

@@ -154,7 +154,7 @@ KernelRef prepare_one_hot(const core::Step& step) {
   const auto& attributes = std::get<core::ListAttributes>(*step.attributes);
   const core::Operand indices = step.inputs[0], result = step.outputs[0];
   const std::int64_t depth = attributes.list[0];
-  // Without classes there are no elements, and maybe no memory that they would be in.
+  // Without classes there are no elements, and possibly no memory for them.
   const std::int64_t rows = depth == 0 ? 0 : indices.view.count();
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const auto index_width = static_cast<std::int64_t>(size_of(indices.dtype));

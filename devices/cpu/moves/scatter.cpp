@@ -34,8 +34,8 @@ struct Multiply {
     else return held * given;
   }
 };
-// The first comparison lets the other, or a NaN of either, stand. What stays is written again, so that loops over rows
-// become vectors.
+// The first comparison keeps the other element, or a NaN of either. An element that stays is written again, so that
+// loops over rows vectorise.
 template <class Comes>
 struct Take {
   template <class T>

@@ -23,7 +23,7 @@ struct CopyBlock {
 void copy_transposed(const std::byte* from, std::byte* to, const CopyBlock& block, std::size_t element);
 
 using CopyFunction = void (*)(const std::byte* from, std::byte* to, const CopyBlock& block);
-/// What copies a block laid out like this one fastest.
+/// The fastest loop for a block of this layout.
 CopyFunction copy_function(const CopyBlock& block, std::size_t element);
 
 /// Chosen once from the layouts; then run any number of times, from and to any address.
@@ -50,7 +50,7 @@ class StridedCopy {
   void run(const std::byte* from, std::byte* to) const { run(from, to, {0, units()}); }
   void run(const std::byte* from, std::byte* to, Range units) const;
 
-  /// True when a run with these addresses would copy every element onto itself.
+  /// True where a run with these addresses would copy every element onto itself.
   bool in_place(const std::byte* from, const std::byte* to) const { return same_layout_ && from + shift_ == to; }
 
  private:

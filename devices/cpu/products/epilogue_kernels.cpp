@@ -191,7 +191,7 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
     return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
   }
   if (product.weights.size() != 2 || product.left[0] < rows_worth_packing) return 0;
-  // The product with a column is that of a row with the transposed matrix, which is not what could be packed.
+  // The product with a column is that of a row with the transposed matrix, whose weights are not packed.
   if (element_count(product.weights) <= few_weights || product.weights.back() == 1) return 0;
   const std::int64_t rows = element_count(product.left) / product.left.back();
   if (rows <= machine::few_rows && rows * element_count(product.weights) < machine::few_multiply_adds) return 0;

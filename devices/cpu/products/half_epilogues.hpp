@@ -11,7 +11,7 @@
 
 namespace tyto::cpu {
 
-/// One row of a product and what is added to it; null for nothing.
+/// One row of a product, and the bias and residual that are added to it; null for none.
 struct HalfEpilogue {
   DType dtype = DType::f16;
   const void* bias = nullptr;      ///< one element a column

@@ -10,7 +10,7 @@
 
 namespace tyto::cpu {
 
-/// What is folded. A partial result has one or two components:
+/// The kinds of folds. A partial result has one or two components:
 ///   sum, product   double for floating-point types, 64-bit integer for the others
 ///   minimum, maximum   an element (float for the 16-bit formats)
 ///   any, all       a byte: whether a true (for `all`: a false) was seen

@@ -12,7 +12,7 @@ namespace tyto::cpu {
 /// How a finished partial result becomes the result.
 enum class Finish : std::uint8_t { value, mean, variance, logarithm, index };
 
-/// What Finish needs to know of the whole reduction.
+/// The extent of the whole reduction, for Finish.
 struct FoldExtent {
   std::int64_t count = 0;  ///< elements folded into each result
   std::int64_t ddof = 0;

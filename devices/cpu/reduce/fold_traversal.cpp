@@ -71,8 +71,8 @@ void FoldTraversal::choose_groups(const Traits& traits) {
   if (group > 1) source_rows = rows_at_once * std::max<std::int64_t>(grouped_width / (group * width), 1);
 }
 
-// Few results of many elements: the elements are cut into pieces, whose number depends on the shape only. What makes
-// two pieces is longer than any row that a fused group sums in one go.
+// Few results of many elements: the elements are cut into pieces, whose number depends on the shape only. Two pieces
+// are longer than any row that a fused group sums in one go.
 void FoldTraversal::choose_pieces() {
   constexpr std::int64_t enough_blocks = 32, smallest_piece = 16384;
   if (blocks() == 0 || blocks() >= enough_blocks || extent.count == 0) return;

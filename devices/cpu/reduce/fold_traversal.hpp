@@ -17,7 +17,7 @@ namespace tyto::cpu {
 /// Depends on the shape, the strides and the type, and never on the number of threads: it settles the order of
 /// additions.
 struct FoldTraversal {
-  /// What else the order depends on.
+  /// Further facts that the order depends on.
   struct Traits {
     bool ordered = false;             ///< the folded elements are met in the order of their indices
     bool computed = false;            ///< a source computes the elements

@@ -56,8 +56,8 @@ struct Lanes : Simd<T, TYTO_VECTOR_BYTES> {
 #endif
   }
 
-  /// Whether a lane is one of the last `lanes`: in a vector that ends where an array does, those that the whole vectors
-  /// before it have left.
+  /// Whether a lane is one of the last `lanes`: in a vector that ends with an array, those not covered by the whole
+  /// vectors before.
   [[gnu::always_inline]] static inline auto among_last(int lanes) {
     Vector number{};
     for (int k = 0; k < count; ++k) number[k] = static_cast<T>(k);

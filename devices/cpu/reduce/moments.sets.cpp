@@ -66,7 +66,7 @@ void moments_line(const void* x, std::int64_t count, std::int64_t stride, void* 
                [&](const C* part, std::int64_t length, std::int64_t) {
                  const double n = static_cast<double>(length);
                  const C centre = static_cast<C>(static_cast<double>(fold_array<Add>(part, length, C(0))) / n);
-                 // The centre is rounded; what the deviations from it add up to puts that right.
+                 // The centre is rounded; the sum of the deviations from it corrects that.
                  C deviations, squared;
                  deviation_sums(part, length, centre, deviations, squared);
                  const double rest = static_cast<double>(deviations), sum = static_cast<double>(squared);
@@ -117,8 +117,8 @@ void moments_columns(const void* x, std::int64_t count, std::int64_t step, std::
                before);
 }
 
-/// What exponentials are taken relative to: the largest element, or 0 where it is infinite or NaN. Sums relative to 0
-/// count for nothing then: the largest element is the result.
+/// The reference of exponentials: the largest element, or 0 where it is infinite or NaN. Sums relative to 0 count for
+/// nothing then: the largest element is the result.
 template <class C>
 [[gnu::always_inline]] inline C reference_of(C largest) {
   return abs(largest) < Format<C>::infinity ? largest : C(0);

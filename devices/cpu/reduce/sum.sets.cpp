@@ -8,7 +8,7 @@ namespace tyto::cpu::TYTO_ISA {
 
 namespace {
 
-/// What elements are added in, and for how many at most.
+/// The type that elements are added in, and for how many at most.
 template <class T, bool Product>
 struct SumTypes {
   static constexpr bool floating = std::is_floating_point_v<Compute<T>>;
@@ -173,7 +173,7 @@ template <bool All>
 void truth_line(const void* x, std::int64_t count, std::int64_t stride, void* first, void*, std::int64_t) {
   auto& found = *static_cast<std::uint8_t*>(first);
   const auto* bytes = static_cast<const std::uint8_t*>(x);
-  // Short parts first, for what is settled early.
+  // Short parts first, to stop early.
   constexpr std::int64_t longest = 4096;
   for (std::int64_t begin = 0, part = longest / 16; begin < count && found == 0; begin += part, part = longest) {
     const std::int64_t length = count - begin < part ? count - begin : part;

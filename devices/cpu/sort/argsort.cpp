@@ -11,7 +11,7 @@ namespace tyto::cpu {
 
 namespace {
 
-/// The packed numbers of a line, and what the order of those needs whose keys found no room in them.
+/// The packed numbers of a line, and its full keys where these do not fit into them.
 struct PackedLine {
   const KeyLoops<std::int64_t>* loops;
   const std::int64_t* keys;  ///< of 64 bits; narrower ones always find room

@@ -84,13 +84,13 @@ class LineKeys {
   }
   /// Whether 0 and -0 have one key.
   bool have_signed_zeros() const noexcept { return floating_; }
-  /// What is parted of a line, side by side: its elements as they lie, or else what fills `keys`; `others` is room for
-  /// as many. Says in `lost_signs` whether keys stand for negative zeros.
+  /// The elements of a line to partition, side by side: as they lie, or else as keys in `keys`; `others` has room for
+  /// as many. Sets `lost_signs` where keys stand for negative zeros.
   const void* to_part(const void* line, std::int64_t count, std::int64_t stride, void* keys, void* others,
                       bool& lost_signs) const;
-  /// Writes to a line what was parted.
+  /// Writes partitioned elements to a line.
   void write_parted(const void* parted, std::int64_t count, void* line, std::int64_t stride) const;
-  /// What is parted, of an element with this key.
+  /// The partitioned form of an element with this key.
   template <class K>
   K parted_of(K key) const {
     if (are_parted()) elements_.decode(&key, 1, descending_, &key);

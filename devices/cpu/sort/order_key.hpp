@@ -15,7 +15,7 @@ using KeyBits = std::conditional_t<
     sizeof(T) == 1, std::int8_t,
     std::conditional_t<sizeof(T) == 2, std::int16_t, std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>>;
 
-/// What a key is sorted as: narrow ones are widened, so that there are two kinds of sorting loops.
+/// The type that keys are sorted in: narrow ones are widened, so that there are two kinds of sorting loops.
 template <class T>
 using SortedKey = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 

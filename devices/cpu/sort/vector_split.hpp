@@ -124,8 +124,8 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   };
   constexpr unsigned all = (1u << L::count) - 1;
   std::int64_t i = 0;
-  // Vectors are stored whole at both ends. What a store writes too much must lie in the room that is still free after
-  // it: two vectors' room is left for that.
+  // Vectors are stored whole at both ends. Excess lanes of a store must fall into the space that is still free after
+  // it: two vectors are left free for that.
   if constexpr (sizeof(K) == 4) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for (; i + 2 * L::count <= count; i += L::count) {
@@ -268,8 +268,8 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   K* high = to + count;
   std::int64_t i = 0;
 #if defined(__AVX2__)
-  // Each vector is stored whole at both ends. What a store writes too much must lie in the room that is still free
-  // after it: two vectors' room is left for that.
+  // Each vector is stored whole at both ends. Excess lanes of a store must fall into the space that is still free after
+  // it: two vectors are left free for that.
   using L = Lanes<K>;
   using Vector = typename L::Vector;
   const Vector limit = L::all(bound);
@@ -285,7 +285,7 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   }
 #endif
   for (; i < count; ++i) {
-    // Written at both ends, and kept by counting on at one: no branch that hangs on the keys.
+    // Written at both ends, and kept by advancing one of them: no branch depends on the keys.
     const K key = keys[i];
     const auto below = static_cast<std::int64_t>(key < bound);
     *low = key;

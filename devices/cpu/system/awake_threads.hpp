@@ -6,7 +6,7 @@
 
 namespace tyto::cpu {
 
-/// What one calling thread knows of its helpers. After a region they spin for a while, and one that spins takes up work
+/// The state of a calling thread's helpers. After a region they spin for a while, and one that spins takes up work
 /// within a microsecond; then they sleep, and take 30 to 100 us to wake. OpenMP does not say which, and how long they
 /// spin is the environment's choice.
 class AwakeThreads {
@@ -26,7 +26,7 @@ class AwakeThreads {
   void region_done(Time ended) noexcept { last_region_ = ended; }
 
  private:
-  /// Short steps for which helpers that disappointed are left alone, at first.
+  /// Short steps that are not shared after helpers came late, at first.
   static constexpr int first_distrust = 16;
 
   void leave_alone() noexcept;

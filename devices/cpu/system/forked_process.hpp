@@ -6,7 +6,7 @@
 
 namespace tyto::cpu {
 
-/// Has forks noticed from now on; called before the first threads are used.
+/// Installs the handlers of forks; called before the first threads are used.
 void watch_for_forks() noexcept;
 
 /// Whether the calling thread used threads in the parent of this process. It must not use OpenMP itself: it would wait

@@ -26,7 +26,7 @@ void require_compiled_set();
 /// one.
 InstructionSet instruction_set() noexcept;
 
-/// What the processor calls itself.
+/// The brand string of the processor.
 std::string processor_name();
 
 /// True where bf16 products run in hardware (AVX512_BF16).

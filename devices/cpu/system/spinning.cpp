@@ -36,11 +36,11 @@ constexpr auto memory = milliseconds(200);          // after which what was coun
 
 constexpr double least_known = 0.15;  // seconds; a few windows alone prove nothing
 
-// Shares of a thread's time that it waits for a processor. One that has them to itself waits for a hundredth, a few
+// Shares of a thread's time that it waits for a processor. A thread without competition waits for a hundredth, a few
 // hundredths where small programs wake up all the time; beside one that computes it is a third and more.
 constexpr double contended_share = 0.15, calm_share = 0.05;
 
-// What an interruption costs where the system tells their count alone: about a slice of time.
+// The cost of an interruption where the system reports their count alone: about a time slice.
 [[maybe_unused]] constexpr double seconds_interrupted = 2e-3;
 
 int team_size() noexcept {
@@ -73,7 +73,7 @@ bool environment_decides() noexcept {
   return std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr;
 }
 
-/// What a process knows and does.
+/// The state of a process.
 struct Process {
   Contention contention;
   IdleTeam team;
@@ -139,7 +139,7 @@ bool Contention::look(Time now, const Usage& spent) noexcept {
 void IdleTeam::hold() {
   if (held() || refused_) return;
   refused_ = true;
-  // libgomp ends the process where the system grants it no thread: so many are asked for, and let go, beforehand.
+  // libgomp ends the process where the system grants it no thread: so many are created, and ended, beforehand.
   check_granted(team_size());
   refused_ = false;
   wanted_ = true;

@@ -11,7 +11,7 @@ namespace tyto::cpu {
 #if defined(__SSE2__)
 
 namespace {
-// Below them stand flags, which say what has happened.
+// The bits below are status flags.
 constexpr unsigned rules_of_register = 0xffc0u;
 constexpr unsigned flush_to_zero = 0x8000u, operands_are_zeros = 0x0040u;
 }  // namespace

@@ -54,7 +54,7 @@ std::atomic<int>& thread_count() noexcept {
 }
 
 /// Which thread's helpers last took on rules of arithmetic, and which; 0 while nobody has had other ones than at the
-/// start. One for all callers: when they change about, helpers are told once more than they need be.
+/// start. One for all callers: when they alternate, rules are set once more than necessary.
 std::atomic<std::uint64_t> shared_rules{0};
 
 std::uint64_t own_rules() noexcept {

@@ -54,8 +54,8 @@ class RowReader {
   std::vector<Value> pending_;  // what is left, its next part last
 };
 
-/// What crosses the border of a region has a gradient of its own there, as where the region is part of a graph: what
-/// comes to it beyond the border is added up first. The gradients of the first values are met first.
+/// Values that cross the border of a region have a gradient of their own there, as where the region is part of a graph:
+/// contributions from beyond the border are added up first. The gradients of the first values are met first.
 void cross_border(std::span<Value> values) {
   for (std::size_t i = values.size(); i-- > 0;) {
     if (values[i].node()->tracked()) values[i] = core::emit(core::OpId::alias, core::NoAttributes{}, {values[i]});
@@ -156,7 +156,7 @@ std::vector<Value> branch_eagerly(std::string_view op, const Value& index, bool 
   return results;
 }
 
-// An eager function that vmap records is given lazy values.
+// vmap records eager functions on lazy values.
 bool is_recorded(detail::RegionMode mode, std::span<const Value> values) {
   if (mode == detail::RegionMode::lazy) return true;
   for (const Value& value : values) {

@@ -24,7 +24,7 @@ using core::Mode;
 using core::OpId;
 using core::Port;
 
-/// What a region yields for the given inputs, recorded node by node.
+/// Replays a region on the given inputs, recorded node by node.
 struct Replayed {
   std::vector<Value> values;  // by port
   std::vector<Value> outputs;
@@ -55,7 +55,7 @@ Replayed replay(const core::Graph& graph, std::span<const Value> inputs) {
 
 bool has_gradient(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
-/// Of a node's gradient: an eager one's is computed at once, unless what comes to it was recorded.
+/// The mode of a node's gradient: an eager one's is computed at once, unless its incoming gradient was recorded.
 Mode mode_of(const core::GradientContext& context) {
   Mode mode = context.results[0].node()->mode();
   for (const std::span<const Value> values : {context.gradients, context.so_far}) {
@@ -89,7 +89,7 @@ void leave_used(std::span<const Value> roots, std::uint64_t since, std::initiali
   }
 }
 
-/// Which of the given values another one hangs on.
+/// The given values that another one depends on.
 std::vector<bool> reached_from(const Value& value, std::uint64_t since, std::span<const Value> given) {
   std::vector<bool> reached(given.size(), false);
   if (!value) return reached;
@@ -100,7 +100,7 @@ std::vector<bool> reached_from(const Value& value, std::uint64_t since, std::spa
   return reached;
 }
 
-/// Where an operand's gradient is wanted and what it has so far.
+/// An operand whose gradient is requested, and its sum so far.
 struct Wanted {
   std::size_t operand;
   Value tracked;  // inside
@@ -124,7 +124,7 @@ class LoopGradient {
     make_parameters();
     run_body();
     (void)scope_.leave();  // a graph that is closed uses no states
-    // What is wanted may be out of reach of the gradients that there are.
+    // The requested gradients may not depend on any given one.
     const bool none = cotangents_.empty() && sums_.empty() && row_gradients_.empty();
     return none ? std::vector<Value>(c_.inputs.size()) : emit();
   }
@@ -274,7 +274,7 @@ class LoopGradient {
     std::vector<Value> given;
     for (const Wanted& each : cotangents_) given.push_back(each.tracked);
     for (const auto& [output, row] : cotangent_rows_) given.push_back(rows_[row].inside);
-    // Whether a value hangs on the gradient of one of these carries at the end of its iteration, or on that of a row.
+    // Whether a value depends on the gradient of one of these carries at the end of its iteration, or on that of a row.
     const auto hangs_on = [&](const std::vector<bool>& from, const std::vector<bool>& carries) {
       for (std::size_t i = 0; i < from.size(); ++i) {
         if (from[i] && (i >= count || carries[i])) return true;
@@ -345,7 +345,7 @@ class LoopGradient {
     next.insert(next.end(), next_sums_.begin(), next_sums_.end());
     std::vector<Value> roots = next;
     roots.insert(roots.end(), row_gradients_.begin(), row_gradients_.end());
-    // What was kept of each iteration is given instead of computed.
+    // Stacked residuals of each iteration are inputs instead of being recomputed.
     std::vector<Operand> residuals;
     const auto carries = static_cast<std::size_t>(loop_.carries);
     const auto stacked = static_cast<std::size_t>(loop_.stacked);
@@ -453,7 +453,7 @@ class BranchGradient {
     }
     const Value first = core::emit(mode_of(c_), OpId::branch, std::move(backward), operands);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      // What no arm gives a gradient gets none, not zeros.
+      // Operands that no arm gives a gradient get none, not zeros.
       if (std::ranges::none_of(arms, [i](const Arm& arm) { return arm.gives[i]; })) continue;
       gradients[wanted_[i]] = core::result(first, static_cast<std::uint32_t>(i));
       c_.included[wanted_[i]] = true;
@@ -522,7 +522,8 @@ class BranchGradient {
 
 namespace tyto::run {
 
-// As if every result that can have a gradient had one; what they would be is of no matter to the body's gradient.
+// Every result that can have a gradient is given one; their values do not matter for the structure of the body's
+// gradient.
 std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, std::span<const Value> operands,
                                        std::span<const Value> results) {
   const auto needed = std::make_unique<bool[]>(operands.size());
@@ -539,7 +540,7 @@ std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, st
   } catch (const DeviceError&) {
     throw;
   } catch (const Error&) {
-    // A rule that refuses says so again to those who ask for the gradient: the loss may not hang on it.
+    // A rule that throws will throw again when the gradient is taken; the loss may not depend on it.
     return {};
   }
 }

@@ -16,8 +16,8 @@ namespace tyto::run {
 /// Returns the results that the attributes speak of, without those stacks.
 std::vector<Value> emit_loop(core::Mode mode, core::IterationAttributes loop, std::span<const Value> operands);
 
-/// Applies what a node was to other operands, of which a gradient may be taken though none was of the node's. Returns
-/// all results that the node had.
+/// Applies a node's operator to other operands, which may be tracked though the node's were not. Returns all results
+/// that the node had.
 std::vector<Value> emit_again(core::Mode mode, core::OpId op, const core::Attributes& attributes,
                               std::span<const Value> operands);
 

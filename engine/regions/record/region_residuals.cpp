@@ -140,7 +140,7 @@ std::vector<Value> residuals_of(std::span<const Value> gradients, std::span<cons
     for (const Value& input : node.inputs()) {
       const auto found = number.find(input.node());
       if (found == number.end() || backward[found->second]) continue;
-      // What a step of the gradient reads is needed, whatever else reads it.
+      // Values that a node of the gradient reads are needed, whatever else reads them.
       network.connect(2 * found->second + 1, backward[i] ? sink : 2 * i, unlimited);
     }
     if (backward[i]) continue;

@@ -37,7 +37,7 @@ std::int64_t rows_of(std::string_view op, std::span<const Value> stacks);
 /// The row's type of a stack.
 core::TensorType row_type(const Value& stack);
 
-/// Throws where the call makes no sense in either mode.
+/// Throws for invalid calls, in either mode.
 void check_call(const detail::LoopCall& call);
 
 /// As recorded; eager mode needs it for the types of what a loop yields that does not run at all.

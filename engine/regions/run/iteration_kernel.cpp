@@ -156,7 +156,7 @@ class IterationKernel final : public RegionKernel {
     program_ = std::make_unique<RegionProgram>(core::Graph(std::move(data)), memory_.device(), options, addresses);
   }
 
-  // What lies in rows lies a row later in each iteration, or earlier: also carries, once their values come from rows.
+  // Operands in rows move on by a row in each iteration, or back: also carries, once their values come from rows.
   void list_moving() {
     const auto step = [this](std::size_t bytes) { return loop_.reverse ? std::size_t{0} - bytes : bytes; };
     const auto add = [this](std::span<const RegionProgram::BoundOperand> operands, std::size_t bytes) {
@@ -221,8 +221,8 @@ class IterationKernel final : public RegionKernel {
   }
 
   // A ring has a place for each member and one for the value being computed. Results lie in members' places at the end;
-  // where it is not known before when that is, places of their own are copied from once the loop is done.
-  // What goes from one iteration to the next lives from the first instant to the last.
+  // where it is not known before when that is, places of their own are copied from once the loop is done. Values that
+  // pass from one iteration to the next are alive from the first instant to the last.
   void list_blocks() {
     const std::size_t alignment = memory_.device().properties().alignment;
     layout_.duration = 1;

@@ -14,7 +14,7 @@ namespace tyto::run {
 std::shared_ptr<RegionKernel> iteration_kernel(const core::Step& step, core::Device& device,
                                                const CompileOptions& options);
 
-/// What random numbers are made of, as it lies in memory.
+/// A random key as it lies in memory.
 using KeyWords = std::array<std::uint64_t, 2>;
 
 /// The key of iteration or arm `number` of a region whose draws are made of the key's draw `draw`.

@@ -93,7 +93,7 @@ class BranchKernel final : public RegionKernel {
 
 }  // namespace
 
-// Where the program around is planned, this only tells how much it needs: no search is worth its time.
+// Where the program around is planned, this only estimates the bytes needed: no search is worth its time.
 void RegionKernel::place_alone(const core::Device& device) {
   PlanOptions options;
   options.strategy = "greedy_by_size";

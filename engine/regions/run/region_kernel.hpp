@@ -14,7 +14,7 @@ namespace tyto::run {
 
 class RegionKernel : public core::Kernel {
  public:
-  /// What it works in. In a kernel as it is made all of that is planned alone, in workspace() bytes.
+  /// The blocks of its workspace. A kernel alone has them planned in workspace() bytes.
   const RegionLayout& layout() const { return layout_; }
   /// From now on each block lies so many bytes from the address that launches are given as their workspace.
   virtual void place(std::span<const std::size_t> offsets) = 0;
@@ -22,7 +22,7 @@ class RegionKernel : public core::Kernel {
 
   /// Appends what a launch copies, this kernel's regions included. `path` names the region.
   virtual void list_moves(const std::string& path, const SharesAddress& over, std::vector<MovedBytes>& moved) const = 0;
-  /// What a launch runs by, for the checker of contents.
+  /// The steps and places of a launch, for the checker of contents.
   virtual PlannedRegion planned() const = 0;
 
  protected:

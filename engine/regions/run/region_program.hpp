@@ -25,7 +25,7 @@ class RegionProgram {
   RegionProgram(core::Graph region, core::Device& device, const CompileOptions& options, std::size_t more_addresses);
 
   const Executable& executable() const { return *executable_; }
-  /// What it runs by.
+  /// The executable of the region.
   PlannedRegion::Program planned() const { return {planned_program(*executable_), table_at_, table_bytes()}; }
   /// Appends its steps to the timeline, and its blocks: the addresses of operands (on the host), which live while
   /// the region does, a loop's from its first instant to its last; then the arena's. `name` is the region's.

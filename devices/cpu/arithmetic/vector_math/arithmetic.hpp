@@ -106,7 +106,7 @@ TYTO_VECTOR_INLINE i32 sign(i32 x) { return minimum(maximum(x, i32(-1)), i32(1))
 /// masked as they are by default.
 #if defined(TYTO_RECORDED_LANES)
 TYTO_VECTOR_INLINE i32 truncated_quotient(i32 a, i32 b) {
-  // Of what is no i32, x86 makes -2^31, which is the quotient that wraps.
+  // For numbers out of the range of i32 x86 returns -2^31, which is the quotient that wraps.
   const i32 q = static_cast<i32>(static_cast<f64>(a) / static_cast<f64>(b));
   return select(b == 0, i32(0), q);
 }

@@ -16,7 +16,7 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
-/// What the algorithms need to know about each floating-point format.
+/// Constants of each floating-point format.
 template <class T>
 struct Format;
 

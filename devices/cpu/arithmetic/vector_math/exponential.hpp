@@ -62,7 +62,7 @@ TYTO_VECTOR_INLINE T exp_scaled(T x, int k) {
   const ExpArgument<T> a = split_exponent(clamp(x, exp_lowest<T>, exp_highest<T>));
   return scale(exp_near(a.r), k == 0 ? a.n : a.n + T(k));
 #else
-  // What is computed of far arguments is of no use, and replaced: that is cheaper than to bring them near first.
+  // Results of far arguments are useless, and replaced: that is cheaper than to reduce these first.
   const ExpArgument<T> a = split_exponent(x);
   const T y = scale_shifted(exp_near(a.r), a.shifted, k);
   return select(x > exp_highest<T>, Format<T>::infinity, select(x < exp_lowest<T>, T(0), y));

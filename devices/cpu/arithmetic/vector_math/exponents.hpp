@@ -12,7 +12,7 @@ TYTO_VECTOR_INLINE mask has_exponent(T x) {
   return abs(x) > T(0) && abs(x) < Format<T>::infinity;
 }
 
-/// What lifts every number below the normal ones among them, in powers of two.
+/// The exponent that scales every subnormal number to a normal one.
 inline constexpr int lift = 64;
 
 /// x with its exponent replaced by that of 0.5. Exact.

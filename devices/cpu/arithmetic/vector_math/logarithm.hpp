@@ -48,7 +48,7 @@ TYTO_VECTOR_INLINE f64 log_rest(f64 f) {
   return s * mul_add(z, log_series(z), half_square) - half_square;
 }
 
-/// What log functions share at the ends: -inf at 0, NaN below, inf and NaN unchanged.
+/// The ends of log functions: -inf at 0, NaN below, inf and NaN unchanged.
 template <class T>
 TYTO_VECTOR_INLINE T log_ends(T x, T result) {
   const T positive = select(x < Format<T>::infinity, result, x);

@@ -6,8 +6,8 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
-/// What pow(x, y) makes of |x|^y: the sign of an odd power, NaN of a broken power of a negative number, the two ones
-/// that beat NaN, and x^1, which is x to the last bit.
+/// Turns |x|^y into pow(x, y): the sign of an odd power, NaN of a broken power of a negative number, the two ones that
+/// beat NaN, and x^1, which is x to the last bit.
 template <class T>
 TYTO_VECTOR_INLINE T power_ends(T x, T y, T magnitude) {
   const mask integral = rint(y) == y, odd = integral && rint(y * T(0.5)) != y * T(0.5);

@@ -101,7 +101,7 @@ TYTO_VECTOR_INLINE Angle<f64> reduce_full(f64 x) {
   const f64 y = x * from_bits((1023 - 16 * column) << 52);
   const Pair p0 = exact_product(y, two_over_pi[0][column]), p1 = exact_product(y, two_over_pi[1][column]),
              p2 = exact_product(y, two_over_pi[2][column]);
-  // What is above a whole turn goes; the quadrants that it holds are counted in n.
+  // Whole turns are dropped; the quadrants of the rest are counted in n.
   const f64 turn0 = p0.high - 4.0 * rint(0.25 * p0.high);
   const f64 n0 = rint(turn0), n1 = rint(p0.low), n2 = rint(p1.high);
   const Pair s1 = exact_sum(turn0 - n0, p0.low - n1);

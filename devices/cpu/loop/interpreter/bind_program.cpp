@@ -23,8 +23,8 @@ std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 
 using Value = core::LoopValue;
 
-/// A program with explicit casts as tiles follow it: inputs are loaded first, in every type that they are read in, then
-/// the other instructions run.
+/// A program with explicit casts in the order of execution on a tile: inputs are loaded first, in every type that they
+/// are read in, then the other instructions run.
 struct LoadOrder {
   struct Input {
     Value value;
@@ -60,8 +60,8 @@ struct LoadOrder {
   std::vector<Value> steps;
 };
 
-/// Settles where each value lives. Tiles are handed out while the program is followed and returned after the last use,
-/// so that a long program needs few of them.
+/// Allocates tiles to values: from the instruction that makes a value to its last use, so that a long program needs few
+/// of them.
 class Binding {
  public:
   Binding(const LoadOrder& program, std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
@@ -264,7 +264,7 @@ class Binding {
       }
       result_.stores.push_back(store);
     }
-    // What is copied from an operand's memory is so before other results may be laid over it.
+    // Copies from an operand's memory are made before other results may overwrite it.
     std::stable_partition(result_.stores.begin(), result_.stores.end(),
                           [&](const Store& store) { return store.value < loop_.inputs; });
   }

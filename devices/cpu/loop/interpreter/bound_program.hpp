@@ -14,7 +14,7 @@
 
 namespace tyto::cpu {
 
-/// Tiles live on the stack of the thread that works on them. What is touched should stay well inside the L1 cache.
+/// Tiles live on the stack of the thread that works on them. The memory touched should stay well inside the L1 cache.
 inline constexpr std::size_t tile_memory = 64 * 1024;
 
 /// Elements of an input brought into a tile before the instructions run.
@@ -71,7 +71,7 @@ struct Constant {
   StridedLoop fill;
 };
 
-/// A program bound to layouts and loops: all that a launch reads.
+/// A program bound to layouts and loops: the data that a launch reads.
 struct BoundProgram {
   static constexpr std::size_t most_values = 320;
   static constexpr std::uint32_t elsewhere = ~std::uint32_t{0};

@@ -28,7 +28,7 @@ inline constexpr int element_types = 15;
 /// Element widths: 1, 2, 4 and 8 bytes.
 inline constexpr int element_widths = 4;
 
-/// What one instruction set offers. Operators are in the order of ops/elementwise.def, which is that of their OpIds. A
+/// The loops of one instruction set. Operators are in the order of ops/elementwise.def, which is that of their OpIds. A
 /// null entry: the operator is not defined on the type.
 struct TileLoops {
   const TileLoop* boolean;  ///< by operator; operands and results are bytes 0 or 1
@@ -62,8 +62,8 @@ TYTO_TILE_LOOP_TABLES(avx2)
 
 enum class InstructionSet;
 
-/// The loops of an instruction set, or of the widest narrower one that there are loops for: wider vectors are the
-/// business of machine code.
+/// The loops of an instruction set, or of the widest narrower one that there are loops for: machine code takes care of
+/// wider vectors.
 const TileLoops& tile_loops(InstructionSet set) noexcept;
 
 }  // namespace tyto::cpu

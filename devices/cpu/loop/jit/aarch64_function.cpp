@@ -100,7 +100,7 @@ void AArch64Function::emit_exit() {
   Ret();
 }
 
-/// What stands behind the function, and how large its frame on the stack has become.
+/// Emits the code behind the function, and patches the size of its stack frame.
 void AArch64Function::emit_rest() {
   for (Stub& stub : stubs_) {
     Bind(&stub.entry);

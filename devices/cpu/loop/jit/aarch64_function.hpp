@@ -82,7 +82,7 @@ class AArch64Function : private vixl::aarch64::MacroAssembler, private FunctionE
     return spec_of(operand).access == Access::contiguous || spec_of(operand).access == Access::strided;
   }
   bool is_contiguous(int operand) const { return spec_of(operand).access == Access::contiguous; }
-  /// Where the place of an operand without a register is kept.
+  /// The stack slot of the address of an operand without a register.
   MemOperand kept_at(int operand) const {
     return single_ ? start_of(operand) : in_place(operand, offsetof(OperandPointers, cursor));
   }
@@ -97,7 +97,7 @@ class AArch64Function : private vixl::aarch64::MacroAssembler, private FunctionE
 
   void emit_function();
   void emit_single();
-  /// What both kinds begin with.
+  /// The prologue of both kinds of functions.
   void emit_entry();
   void emit_exit();
   void emit_rest();

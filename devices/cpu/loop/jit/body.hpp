@@ -29,7 +29,7 @@ class Body {
   int pressure = 0;  ///< most values of `element` alive at once
 
   bool is_constant(Value value) const { return code[root[static_cast<std::size_t>(value)]].op == Op::constant; }
-  /// What the value reads; what it reads twice comes twice.
+  /// The operands of the value; one that it reads twice is listed twice.
   template <class Visit>
   void operands(Value value, const Visit& visit) const {
     const Instruction& instruction = code[value];

@@ -12,7 +12,7 @@
 
 namespace tyto::cpu::jit {
 
-/// What a lane of a vector holds. A mask has all bits of its lanes set or none, and lanes as wide as those of the
+/// The contents of a lane of a vector. A mask has all bits of its lanes set or none, and lanes as wide as those of the
 /// values that it was made of.
 enum class Lane : std::uint8_t { f32, f64, i32, i64, mask32, mask64 };
 
@@ -105,7 +105,7 @@ struct Call {
 using Value = std::int16_t;
 inline constexpr Value no_value = -1;
 
-/// What a row's elements come to.
+/// A reduction of a row's elements.
 enum class Fold : std::uint8_t { sum, product, minimum, maximum };
 
 /// A body: values in the order in which they are computed, and what is stored at the end.
@@ -128,13 +128,13 @@ struct Code {
   bool wide = false;     // some lanes have 64 bits
   bool complete = true;  // false where there would be too many values
 
-  /// By value: whether something that is stored or reduced hangs on it. Rules leave values behind that nobody reads.
+  /// By value: whether a stored or reduced value depends on it. Rules leave dead values behind.
   std::vector<bool> wanted() const;
 
   const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }
 };
 
-/// Builds code: equal values are made once, and what is known is computed here.
+/// Builds code: equal values are made once, and constants are folded.
 class CodeBuilder {
  public:
   /// `scales`: the processor has an instruction for Op::scale; elsewhere it is made of others.

@@ -47,7 +47,7 @@ void prefetch_what_is_read(KernelSpec& spec) {
   for (std::size_t i = 0; i < read.size(); ++i) spec.inputs[i].prefetched = spec.inputs[i].prefetched && read[i];
 }
 
-/// All that machine code depends on, as bytes.
+/// The key of machine code in the cache: all that it depends on, as bytes.
 class Key {
  public:
   Key(const core::LoopProgram& program, std::span<const OperandSpec> inputs, std::span<const OperandSpec> outputs,
@@ -78,7 +78,7 @@ class Key {
   std::string bytes_;
 };
 
-/// Kernels hold their code themselves: what the cache lets go of lives on with them.
+/// Kernels hold their code themselves: evicted code stays alive with them.
 constexpr std::size_t most_kept = 4096;
 
 std::string find_reason() {

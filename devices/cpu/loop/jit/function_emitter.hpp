@@ -15,7 +15,7 @@ namespace tyto::cpu::jit {
 /// The set has not registers enough, or not the instructions: the loop is interpreted.
 struct NotEmitted {};
 
-/// What an architecture's vectors are to one function.
+/// The vectors of an architecture as one function uses them.
 struct VectorShape {
   int registers;
   int mask_registers;  // from the register 1 on; 0 where masks are vectors
@@ -29,7 +29,7 @@ class FunctionEmitter {
   FunctionEmitter& operator=(const FunctionEmitter&) = delete;
   virtual ~FunctionEmitter() = default;
 
-  // What an architecture adds.
+  // Implemented by each architecture.
 
   virtual void emit(Value value) = 0;
   virtual void accumulate(std::size_t reduction) = 0;
@@ -110,9 +110,10 @@ class FunctionEmitter {
   void choose_pins();
   /// How many vectors go through the body in one turn of the loop: short bodies would wait for the loop.
   int unroll() const;
-  /// What is computed once a row.
+  /// Emits the values that are computed once a row.
   void emit_row_values();
-  /// What is computed for each vector, and what reductions take of it; begin_body() before, end_body() after.
+  /// Emits the values that are computed for each vector, and folds them into reductions; begin_body() before,
+  /// end_body() after.
   void emit_values();
   void begin_body(bool partial);
   void end_body();

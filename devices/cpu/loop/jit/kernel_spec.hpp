@@ -53,8 +53,8 @@ struct OperandPointers {
   std::byte* cursor;
 };
 
-/// What a call is given: a rectangle of elements, then the places of all operands, inputs first. It is left to the
-/// caller to set what there is: launches of small kernels would notice.
+/// Arguments of a call: a rectangle of elements, then the places of all operands, inputs first. Unset members stay
+/// uninitialised: clearing them would slow launches of small kernels down.
 struct Frame {
   std::int64_t rows;  // those that are left, as the code runs
   std::int64_t columns;

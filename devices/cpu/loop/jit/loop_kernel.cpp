@@ -44,7 +44,7 @@ class LoopKernel final : public core::Kernel {
       const std::int64_t each = std::max(geometry_.elements / team_.count, shortest_rectangle);
       const std::int64_t elements = std::min(rectangle_elements, (each + grain - 1) / grain * grain);
       block_columns_ = std::min(geometry_.columns, elements);
-      // Equally high ones: what is left over would be another that one thread has more than the others.
+      // Equally high ones: a rest would be another rectangle, which one thread would have more than the others.
       const std::int64_t wanted = (geometry_.rows * block_columns_ + elements / 2) / elements;
       const std::int64_t rectangles = std::max<std::int64_t>(wanted, 1);
       block_rows_ = std::max<std::int64_t>((geometry_.rows + rectangles - 1) / rectangles, 1);
@@ -217,7 +217,7 @@ Part part_of(const std::vector<std::size_t>& operand_of, std::size_t i) {
   return i > 0 && i < operand_of.size() && operand_of[i] == operand_of[i - 1] ? Part::imaginary : Part::whole;
 }
 
-/// Whether what lies behind the elements of a row is read soon.
+/// Whether the memory behind the elements of a row is read soon.
 bool runs_on(const LoopGeometry& geometry, std::size_t operand) {
   return geometry.elements == geometry.columns || geometry.layouts[operand].row != 0;
 }

@@ -12,7 +12,7 @@
 
 namespace tyto::cpu::jit {
 
-/// Whether operands and results of so many bytes come from memory: what is read next is prefetched.
+/// Whether operands and results of so many bytes come from memory, so that operands are prefetched.
 inline bool come_from_memory(double bytes) { return bytes > 0.75 * static_cast<double>(machine::shared_cache()); }
 
 /// Most of the result has left the caches before somebody reads it.

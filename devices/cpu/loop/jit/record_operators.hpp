@@ -10,7 +10,7 @@
 
 namespace tyto::cpu::jit {
 
-/// What the expression of an operator comes to on operands of its working type.
+/// The recorded expression of an operator on operands of its working type.
 struct RecordedOperator {
   Value value = no_value;     ///< none where there is no code of lanes
   Value in_range = no_value;  ///< a mask of the lanes that the recorded code covers; none: all of them

@@ -23,7 +23,7 @@ using std::size_t;
 using std::uint32_t;
 using std::uint64_t;
 
-/// What is recorded of the current operator.
+/// The recording of the current operator.
 struct Recording {
   jit::CodeBuilder& code;
   jit::Value in_range = jit::no_value;  // a mask of the lanes in the range of the recorded code
@@ -222,7 +222,8 @@ inline i64 mul_add(const i64& a, const i64& b, const i64& c) { return a * b + c;
 inline f32 scale(const f32& x, const f32& n) { return f32::apply(jit::Op::scale, x, n); }
 inline f64 scale(const f64& x, const f64& n) { return f64::apply(jit::Op::scale, x, n); }
 
-// The processor's extremes give the second operand where they cannot tell; see arithmetic.hpp for what is wanted.
+// The processor's extremes return the second operand where operands are equal or NaN; see arithmetic.hpp for the
+// functions wanted.
 #define TYTO_RECORDED_ROUNDING(T)                                                                          \
   inline T rint(const T& x) { return T::apply(jit::Op::round, x); }                                        \
   inline T floor(const T& x) { return T::apply(jit::Op::floor, x); }                                       \
@@ -236,14 +237,14 @@ TYTO_RECORDED_ROUNDING(f32)
 TYTO_RECORDED_ROUNDING(f64)
 #undef TYTO_RECORDED_ROUNDING
 
-/// Says that the code holds only where the condition does; elsewhere the operator's loop is called.
+/// Restricts the recorded code to lanes where the condition holds; elsewhere the operator's loop is called.
 inline void require(const mask& condition) {
   const mask all = recording->in_range == jit::no_value ? condition : mask::of(recording->in_range) && condition;
   if (all.node == jit::no_value && all.known) return;
   recording->in_range = all.value(all.node != jit::no_value && jit::is_wide(recording->code.code()[all.node].lane));
 }
 
-/// Says that the operator has no code of lanes: its loop is called.
+/// Marks the operator as one without code of lanes: its loop is called.
 template <class T>
 T unrecordable(const T& x) {
   recording->recordable = false;

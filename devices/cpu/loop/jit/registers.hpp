@@ -34,7 +34,7 @@ class RegisterFile {
     assign(value, which);
     pinned_ |= 1u << which;
   }
-  /// Keeps a register for what is no value.
+  /// Reserves a register for something other than a value.
   void reserve(int which) { pinned_ |= 1u << which; }
   void assign(Value value, int which) {
     owners_[static_cast<std::size_t>(which)] = value;
@@ -84,7 +84,7 @@ class RegisterFile {
   }
   void begin() { std::ranges::fill(passed_, 0); }
 
-  /// What the current instruction uses stays where it is.
+  /// Locks the registers that the current instruction uses.
   void lock(int which) { locked_ |= 1u << which; }
   void unlock_all() { locked_ = 0; }
   bool is_locked(int which) const { return (locked_ >> which & 1u) != 0; }

@@ -31,7 +31,7 @@ class RowLayouts {
     return single_ ? layouts_[operand].row : layouts_[operand].column;
   }
 
-  /// Whether neighbours in memory are elements of neighbouring rows.
+  /// Whether elements that are neighbours in memory belong to neighbouring rows.
   bool is_transposed(std::size_t operand, DType type) const {
     const auto width = static_cast<std::ptrdiff_t>(size_of(type));
     return !single_ && width <= 8 && access(operand) == Access::strided && layouts_[operand].row == width;

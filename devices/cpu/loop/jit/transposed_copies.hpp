@@ -27,13 +27,13 @@ class TransposedCopies {
     list_.push_back({operand, size_of(type), tile_loops(set).transpose[width_index(type)]});
   }
 
-  /// Settles how wide rectangles are, and so how many rows of them fit.
+  /// Chooses the width of rectangles, and so how many rows of them fit.
   void cut(std::int64_t columns) {
     constexpr std::size_t row_bytes = 512;
     std::size_t widest = 1, of_row = 0;
     for (const Copy& each : list_) widest = std::max(widest, each.width);
     const auto most_columns = static_cast<std::int64_t>(row_bytes / widest);
-    // Equally wide ones: what is left over would be parts of vectors.
+    // Equally wide ones: a narrow rest would fill parts of vectors.
     across_ = (columns + most_columns - 1) / most_columns;
     columns_ = std::min(columns, (columns + 16 * across_ - 1) / (16 * across_) * 16);
     for (Copy& each : list_) {

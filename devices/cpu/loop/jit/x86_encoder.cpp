@@ -104,7 +104,7 @@ void X86Encoder::compare(Op op, Lane lane, const Xmm& d, const Xmm& a, const Ope
     wide ? vcmppd(d, a, b, predicate(op)) : vcmpps(d, a, b, predicate(op));
     return;
   }
-  // There is only equal and greater: the caller has turned a < b round to b > a, and a <= b is not a > b.
+  // There is only equal and greater: the caller passes a < b as b > a, and a <= b as not a > b.
   if (op == Op::equal || op == Op::not_equal) wide ? vpcmpeqq(d, a, b) : vpcmpeqd(d, a, b);
   else wide ? vpcmpgtq(d, a, b) : vpcmpgtd(d, a, b);
   if (op == Op::equal || op == Op::less) return;

@@ -72,15 +72,15 @@ void X86Function::emit_function() {
   emit_rest(frame_size_at);
 }
 
-/// What stands behind the function, and how large its frame on the stack has become.
+/// Emits the code behind the function, and patches the size of its stack frame.
 void X86Function::emit_rest(std::size_t size_at) {
   for (Stub& stub : stubs_) emit_stub(stub);
   emit_constants();
   rewrite(size_at, static_cast<std::uint64_t>(slot_area() + (most_slots_ + 2) * vector_bytes), 4);
 }
 
-/// The body without a loop along the row, which would take longer than it. Where there are more rows, what leads to
-/// the next one stands behind the function.
+/// The body without a loop along the row, which would take longer than it. Where there are more rows, the code that
+/// moves on to the next one is behind the function.
 void X86Function::emit_single() {
   assign_pointers();
   push(rbx);

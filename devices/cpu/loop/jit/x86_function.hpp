@@ -115,7 +115,7 @@ class X86Function : public X86Encoder, private FunctionEmitter {
 
   void emit_function();
   void emit_single();
-  /// What both kinds begin with; where the size of the frame on the stack is to be written.
+  /// The prologue of both kinds of functions; returns where the size of the stack frame is to be written.
   std::size_t emit_entry();
   void emit_rest(std::size_t size_at);
 
@@ -185,7 +185,7 @@ class X86Function : public X86Encoder, private FunctionEmitter {
 
   // Memory.
 
-  /// What was unpacked into a vector becomes a mask where it is a boolean.
+  /// Makes a mask of booleans that were unpacked into a vector.
   void settle_unpacked(Value value, DType stored, int which);
   /// Bytes that were widened, as a mask: in a mask register, or over themselves.
   void to_mask(const Xmm& x, int d) {

@@ -105,7 +105,7 @@ void X86Function::emit_comparison(Value value) {
   const Instruction& instruction = spec_.code[value];
   Value left = operand(value, 0), right = operand(value, 1);
   const Lane lane = spec_.code[instruction.operands[0]].lane;
-  // AVX2 knows of integers only equal and greater.
+  // AVX2 compares integers for equal and greater only.
   if (!has_masks && !is_float(lane) && instruction.op == Op::less) std::swap(left, right);
   const int a = in_register(left);
   with(right, [&](const Operand& b) {

@@ -141,7 +141,8 @@ class AttentionKernel final : public core::Kernel {
     result.store(count);
   }
 
-  /// What the keys of one block add to the results of a tile of queries, the first of them number `i` from `first` on.
+  /// Adds the part of one block of keys to the results of a tile of queries, the first of them number `i` from `first`
+  /// on.
   void attend_block(const Call& call, std::int64_t matrix, std::int64_t block, const ReadableRows<T>& keys,
                     const ReadableRows<T>& queries, std::int64_t first, std::int64_t i, std::int64_t rows,
                     const RunningSoftmax<T>& running, const ResultRows<T>& result) const noexcept {

@@ -134,7 +134,7 @@ class AttentionGradientKernel final : public core::Kernel {
     return queries;
   }
 
-  /// What `count` keys from `first` on give: the gradients of theirs, and their part of the queries'.
+  /// The gradients of `count` keys from `first` on, and their part of the queries' gradients.
   void of_keys(const Call& call, std::int64_t matrix, const ReadableRows<T>& queries, std::int64_t first,
                std::int64_t count, const ResultRows<T>& sum_q) const noexcept {
     const ReadableRows<T> keys =

@@ -189,7 +189,7 @@ class MaskRows {
     row_bytes_ = pitch * element;
   }
 
-  /// What `count` elements of a row from `first` on add to scores, while rows of its tile are asked for.
+  /// The `count` elements of a row from `first` on that are added to scores, while rows of its tile are read.
   const T* added(const RowLoops<T>& loops, std::int64_t row, std::int64_t first, std::int64_t count) const noexcept {
     const std::byte* const from = base_ + row * row_bytes_;
     if (!is_boolean_) return reinterpret_cast<const T*>(from) + first;

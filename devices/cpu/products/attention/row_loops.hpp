@@ -15,7 +15,7 @@ constexpr std::int64_t whole_vectors(std::int64_t count) noexcept {
   return (count + row_lanes - 1) / row_lanes * row_lanes;
 }
 
-/// What is known of the softmax of some rows so far: the greatest score of each, and the sum of exp(score - greatest).
+/// Running statistics of the softmax of some rows: the greatest score of each, and the sum of exp(score - greatest).
 template <class T>
 struct RunningSoftmax {
   T* greatest = nullptr;
@@ -53,7 +53,7 @@ struct Triangle {
 
 template <class T>
 struct RowLoops {
-  /// What a mask of what may be seen adds to scores: 0, or minus infinity.
+  /// The numbers that a boolean mask adds to scores: 0, or minus infinity.
   void (*admit)(std::int64_t count, const bool* seen, T* numbers) = nullptr;
   /// Scores times `scale`, plus what is added, become exp(score - greatest), with the greatest of them and of all
   /// before.

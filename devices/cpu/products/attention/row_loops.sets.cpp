@@ -36,7 +36,7 @@ TYTO_VECTOR_INLINE T weight_of(T x) {
   return math::select(x < lowest, T(0), exp_nonpositive(math::select(x < lowest, lowest, x)));
 }
 
-// What is added to scores, by vectors; of the last one `count` elements are there.
+// The numbers that are added to scores, by vectors; the last one has `count` elements.
 template <class T>
 struct NothingAdded {
   using Vector = typename Lanes<T>::Vector;
@@ -54,7 +54,7 @@ struct NumbersAdded {
     return score + Lanes<T>::load_first(numbers + i, count, T(0));
   }
 };
-// Calls work() with what is added.
+// Calls work() with the numbers that are added.
 template <class T, class Work>
 [[gnu::always_inline]] inline void with_added(const T* added, const Work& work) {
   if (added == nullptr) work(NothingAdded<T>{});

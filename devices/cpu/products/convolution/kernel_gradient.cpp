@@ -136,7 +136,7 @@ class KernelGradient final : public ConvolutionRoutine {
         t.b = gradient + pixels.begin * g_.out_channels + panel * layout_.width;
         t.b_step = g_.out_channels;
         // Where gradients lie, the rows of a panel are as far apart as pixels, at a power of two for most networks, and
-        // push one another out of the first-level cache: what many tiles read is worth a copy.
+        // push one another out of the first-level cache: operands that many tiles read are worth a copy.
         if (pitch != columns || (pitch != g_.out_channels && rows.size() > most_rows_in_place)) {
           const PanelSource<T> source{gradient + pixels.begin * g_.out_channels, nullptr, g_.out_channels, 1};
           pack_panel(layout_, {0, 1, 0, pixels.size(), 0}, panel, source, packed);
@@ -183,7 +183,7 @@ class KernelGradient final : public ConvolutionRoutine {
     }
   }
 
-  // patches[pixel][row]: what lies under each (tap, channel) of the block for each pixel; zeros outside the input.
+  // patches[pixel][row]: the input under each (tap, channel) of the block for each pixel; zeros outside.
   void copy_patches(const T* input, Range rows, Range pixels, T* patches) const noexcept {
     const std::int64_t channels = g_.group_in();
     for (std::int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel) {

@@ -39,8 +39,8 @@ bool leaves_ends_over(const ConvolutionProblem& problem) {
          std::ranges::any_of(problem.axes, [](const WindowAxis& axis) { return (axis.input - 1) % axis.stride != 0; });
 }
 
-// Gradients of kernels with strides and dilations at once: behind 15 positions of padding oneDNN 2.6 and what PyTorch
-// 2.13 holds take the wrong positions.
+// Gradients of kernels with strides and dilations at once: behind 15 positions of padding oneDNN 2.6 and the version in
+// PyTorch 2.13 read the wrong positions.
 bool strides_over_holes(const ConvolutionProblem& problem) {
   return problem.pass == ConvolutionPass::backward_kernel &&
          std::ranges::any_of(problem.axes, [](const WindowAxis& axis) { return axis.stride > 1 && axis.dilation > 1; });
@@ -136,7 +136,7 @@ constexpr double operations_per_nanosecond = 1.5 * machine::tile_operations;
 // Results that a second pass finishes are computed in parts that a second-level cache holds until it comes.
 constexpr std::int64_t finished_bytes = machine::second_level_cache;
 
-// Whether what ends the forward pass is more than oneDNN does along with its sums: a pass over the result follows.
+// Whether the epilogue is more than oneDNN applies to its sums: a pass over the result follows.
 bool is_finished_apart(const ConvolutionProblem& problem) {
   return problem.scale || problem.residual || (problem.limits.any() && !problem.drops_nan);
 }
@@ -303,7 +303,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
     return {primitive, description.scratchpad_desc(), {input, kernel, output, {DNNL_ARG_BIAS, terms.bias}}, threads_};
   }
 
-  // What oneDNN was not given to do: a residual that lies elsewhere, and limits, since its own lose NaN.
+  // The epilogue that oneDNN does not apply: a residual in other memory, and limits, since its own lose NaN.
   void finish(const ConvolutionArguments& arguments, bool residual) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(g_part_.output_elements(), team.member, team.size, 16);
@@ -317,8 +317,8 @@ class OnednnConvolution final : public ConvolutionRoutine {
     });
   }
 
-  // What goes by pixels: a scale and what follows it, which oneDNN's own post-operations take twice as long for, and
-  // pixels that lie apart, which it writes with its reference code only, hundreds of times slower.
+  // The epilogue pixel by pixel: a scale and what follows it, for which oneDNN's own post-operations take twice as
+  // long, and strided pixels, which it writes by its reference code only, hundreds of times slower.
   void finish_pixels(const ConvolutionArguments& arguments, const float* sums) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(g_part_.output_elements() / g_.out_channels, team.member, team.size);

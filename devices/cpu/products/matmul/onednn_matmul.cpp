@@ -106,7 +106,7 @@ std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& proble
   if (!takes(problem, choice)) return nullptr;
   try {
     auto product = std::make_unique<OnednnMatmul>(without_epilogue(problem), choice);
-    // oneDNN would round once what operators of their own round one by one.
+    // oneDNN would round once where separate operators round after each.
     if (!problem.bias && !problem.accumulate && !problem.limits.any()) return product;
     return add_half_epilogue(problem, choice, std::move(product));
   } catch (const dnnl::error&) {

@@ -148,7 +148,7 @@ class PanelMatmul final : public MatmulRoutine {
 
     T* target = scattered_ ? at<T>(arguments.workspace, dense_ + slot * dense_stride_) : c;
     const std::int64_t target_pitch = scattered_ ? problem_.n : problem_.c.row_stride;
-    // What c holds is added last where it is not in the way of partial sums.
+    // The contents of c are added last where c does not hold partial sums.
     const bool adds = problem_.accumulate && !scattered_, at_once = product_.blocks.size() == 1;
     const Epilogue<T> epilogue{.bias = problem_.bias ? static_cast<const T*>(arguments.bias) : nullptr,
                                .residual = adds && at_once ? target : nullptr,

@@ -118,14 +118,14 @@ double cycles_of_blocks(const MatmulProblem& problem, std::int64_t lanes, std::i
   return static_cast<double>(blocks) * cycles;
 }
 
-// What these loops take for one matrix of the batch.
+// Estimated cycles of these loops for one matrix of the batch.
 double own_cycles(const MatmulProblem& problem, std::int64_t lanes) {
   const double copying =
       problem.b.column_stride == 1 ? 0 : machine::unpacked_copy * static_cast<double>(problem.k * problem.n);
   return cycles_of_blocks(problem, lanes, unpacked_vectors, machine::unpacked_block) + copying;
 }
 
-// What the routine that would be chosen otherwise takes, where the beginning is what counts.
+// Estimated cycles of the routine that would be chosen otherwise, in which its setup dominates.
 double other_cycles(const MatmulProblem& problem, std::int64_t lanes) {
   const auto k = static_cast<double>(problem.k), n = static_cast<double>(problem.n);
   if (is_dot_matmul(problem)) {

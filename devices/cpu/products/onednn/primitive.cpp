@@ -34,7 +34,7 @@ dnnl_stream_t stream() {
   return only->get();
 }
 
-// What the two interfaces of oneDNN call differently.
+// Names that differ between the two interfaces of oneDNN.
 #if DNNL_VERSION_MAJOR >= 3
 const_dnnl_memory_desc_t c_layout(const dnnl::memory::desc& layout) { return layout.get(); }
 

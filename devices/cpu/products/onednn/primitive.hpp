@@ -63,7 +63,7 @@ typename Operation::primitive_desc describe_gradient(const Forward& forward, con
 #endif
 }
 
-/// What binds an argument of a primitive to an address at execution.
+/// Binds an argument of a primitive to an address at execution.
 struct Binding {
   int argument;
   dnnl::memory::desc layout;
@@ -111,9 +111,9 @@ bool is_reference(const std::vector<Description>& descriptions) {
   return false;
 }
 
-/// What `describe(weights, threads)` makes of weights in the layout that oneDNN asks for under `layout_threads`. Both
-/// the layout and is_reference() of the answer are the same for any `threads`; where oneDNN cannot read the layout well
-/// under `threads`, these become `layout_threads`.
+/// Describes an operation by `describe(weights, threads)`, with weights in the layout that oneDNN asks for under
+/// `layout_threads`. Both the layout and is_reference() of the answer are the same for any `threads`; where oneDNN
+/// cannot read the layout well under `threads`, these become `layout_threads`.
 template <class Describe>
 auto describe_packed(const Describe& describe, const dnnl::memory::desc& any, int layout_threads, int& threads) {
   auto asking = describe(any, layout_threads);

@@ -12,7 +12,7 @@ namespace tyto::cpu {
 
 using PoolingRoutine = Routine<PoolingArguments>;
 
-/// What the pooling kernels share: extents, threads and which coordinates meet.
+/// Base of pooling kernels: extents, threads and pairs of window coordinates.
 struct PoolingPlan {
   PoolingPlan(const PoolingProblem& problem, const KernelChoice& choice);
 

@@ -73,7 +73,7 @@ class Decoder {
 #endif
 };
 
-/// What belongs to blocks, as a vector for the words that a vector holds.
+/// Scales or zero points of blocks, as a vector for the words that a vector holds.
 class ByWord {
  public:
   explicit ByWord(int words_shift) : shift_(words_shift) {

@@ -55,7 +55,7 @@ struct QuantisedProblem {
     return depth > 0 && depth == blocks * block && lanes % words == 0 ? lanes / words : 1;
   }
   std::int64_t packed_zero_bytes() const { return (blocks * bits + 7) / 8; }
-  /// What one thread takes, roughly: reading the weights, or multiplying.
+  /// Estimated time of one thread: reading the weights, or multiplying.
   double nanoseconds() const {
     const auto weights = static_cast<double>(columns) * static_cast<double>(depth);
     return weights * std::max(machine::quantised_weight, static_cast<double>(rows) * machine::quantised_product);
@@ -165,7 +165,7 @@ class QuantisedMatmul final : public core::Kernel {
   }
 
  private:
-  /// The operands of a launch, f32 save what belongs to blocks.
+  /// The operands of a launch: f32, except for scales and zero points.
   struct Call {
     std::byte* space = nullptr;
     const float* a = nullptr;
@@ -234,7 +234,7 @@ class QuantisedMatmul final : public core::Kernel {
     }
   }
 
-  // What belongs to columns of one vector lies, or is copied, one behind the other.
+  // Scales and zero points of the columns of one vector lie, or are copied, one behind the other.
   template <class F>
   static const float* each_of_vector(std::int64_t columns, const F& get) {
     const float* const first = get(0);
@@ -250,7 +250,7 @@ class QuantisedMatmul final : public core::Kernel {
     }
   }
 
-  /// What writes panels of weights.
+  /// Writes panels of weights.
   struct PanelWriter {
     const QuantisedMatmul& kernel;
     const Call& call;

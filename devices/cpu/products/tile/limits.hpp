@@ -27,7 +27,7 @@ struct Limits {
   }
 };
 
-/// What ReLU limits to.
+/// The limits of ReLU.
 inline constexpr Limits<double> relu_limits{0};
 
 }  // namespace tyto::cpu

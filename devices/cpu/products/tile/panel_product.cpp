@@ -154,7 +154,7 @@ template <class T>
 MemberShare member_share(const PanelProduct<T>& product, Team team) noexcept {
   const std::int64_t row_tiles = (product.rows + tile_rows - 1) / tile_rows, panels = product.layout.count();
   if (product.packs_on_the_fly) return {{0, product.rows}, share(panels, team.member, team.size)};
-  // What the busiest member multiplies decides. Panels that are narrower count for less.
+  // The load of the busiest member decides. Narrow panels count for less.
   const auto load_of = [&](int by_columns) {
     const std::int64_t by_rows = team.size / by_columns;
     std::int64_t widest = 0;

@@ -5,8 +5,8 @@
 
 namespace tyto::cpu::TYTO_ISA {
 
-/// What is added to the product stays a sum of its own, as where an operator by itself adds it: no compiler makes one
-/// rounding of both.
+/// Keeps the compiler from contracting the product and the sum that follows to one rounding: separate operators round
+/// both.
 template <class Value>
 [[gnu::always_inline]] inline void round_product([[maybe_unused]] Value& value) noexcept {
 #if defined(__x86_64__)
