@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a state of Tyto weighs and takes, one figure a line: lines by folder, the size of the stripped library, a clean
+"""Measures a state of Tyto, one figure a line: lines by folder, the size of the stripped library, a clean
 build, the networks of models_bench and networks_bench, the models of $TYTO_DATA/zoo, programs_bench, and the lines of
 docs/numpy.md (rows_bench).
 

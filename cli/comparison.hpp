@@ -43,7 +43,7 @@ struct Comparison {
   bool agrees() const { return other_kind.empty() && differing == 0; }
 };
 
-/// What --expect says, by name. Throws UsageError for what the model does not give.
+/// The expected values of --expect, by name. Throws UsageError for names that are no outputs of the model.
 NamedList<Tensor<Lazy>> expected_values(const std::vector<ModelTensor>& outputs, const Arguments& arguments);
 
 Comparison compared(const std::string& name, const Tensor<Lazy>& value, const Tensor<Lazy>& expected,

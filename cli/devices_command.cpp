@@ -71,7 +71,7 @@ void measure(const DeviceInfo& device) {
             << std::flush;
 }
 
-/// Whoever asks for a device that is not there is told of those that are there and cannot be used.
+/// Lists the devices that cannot be used, with the reason, for users who miss one.
 void list_unusable(std::size_t opencl_devices) {
   constexpr std::string_view mark = "; cannot be used: ";
   try {

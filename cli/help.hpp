@@ -8,11 +8,11 @@
 
 namespace tyto::cli {
 
-/// What `tyto --help` says.
+/// Prints `tyto --help`.
 void print_overview(std::ostream& out);
-/// What `tyto COMMAND --help` says.
+/// Prints `tyto COMMAND --help`.
 void print_help(std::ostream& out, const Command& command);
-/// What `tyto --version` says: the version, and what the library was built with.
+/// Prints `tyto --version`: the version, and the optional parts of the library.
 void print_version(std::ostream& out);
 
 }  // namespace tyto::cli

@@ -271,7 +271,7 @@ class FailureNote {
   FailureNote(const FailureNote&) = delete;
   FailureNote& operator=(const FailureNote&) = delete;
 
-  /// What was left since it was asked last; 0 if nothing was.
+  /// The status left since the last call; 0 if there is none.
   int take() const {
     unsigned char status = 0;
     if (file_ < 0 || pread(file_, &status, 1, 0) != 1 || ftruncate(file_, 0) != 0) return 0;

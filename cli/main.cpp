@@ -44,7 +44,7 @@ int run(std::span<const std::string> words) {
   }
   const Command& command = command_named(words[0]);
   words = words.subspan(1);
-  // What follows a program is the program's.
+  // Words behind a program are its own options.
   const auto options_end = command.takes_program ? words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words))
                                                  : std::find(words.begin(), words.end(), "--");
   if (std::any_of(words.begin(), options_end, asks_for_help)) {

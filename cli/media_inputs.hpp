@@ -12,7 +12,7 @@
 
 namespace tyto::cli {
 
-/// What is done to the colours of pictures, a number for all of them or one each.
+/// Normalisation of the colours of pictures, a number for all of them or one each.
 struct ColourScale {
   std::vector<double> mean = {0};
   std::vector<double> deviation = {1};

@@ -51,7 +51,7 @@ NamedList<Shape> settled_shapes(const std::vector<ModelTensor>& inputs, const Na
 /// Values for all inputs, made up where none is given: random numbers of a fixed seed, of inputs of integers zeros.
 NamedList<Tensor<Lazy>> input_values(const OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments);
 
-/// What to do about lengths that the file leaves open and that counted as 1; nothing where there are none.
+/// Advice about lengths that the file leaves open and that counted as 1; empty where there are none.
 std::string hint_at_open_lengths(const std::vector<ModelTensor>& inputs, const Arguments& arguments);
 
 /// The names of a model's inputs or outputs.

@@ -99,7 +99,7 @@ MemoryPlan plan_with_all(const BlockFile& file, PlanOptions asked, bool json) {
       last_refusal = error.what();
       if (!json) std::printf("%-28s %s\n", asked.strategy.c_str(), "over the capacity");
     } catch (const ValueError& error) {
-      // What is wrong with the blocks themselves is wrong for bump as well, which comes first and takes all others.
+      // Invalid blocks fail for bump as well, which comes first and accepts all valid ones.
       if (!any && last_refusal.empty()) throw;
       if (!json) std::printf("%-28s %s\n", asked.strategy.c_str(), error.what());
     }

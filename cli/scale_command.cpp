@@ -34,7 +34,7 @@ struct Machine {
   double seconds_of_byte;  // of long messages
 };
 
-/// What processes do together, and the bytes that each of them has.
+/// A collective call, and the bytes of each process.
 struct Call {
   std::string name;
   double bytes;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Finds the libraries Tyto builds on; what is optional and missing is left out and said.
+# Finds the libraries Tyto builds on; optional ones that are missing are left out and listed.
 set(TYTO_LEFT_OUT "")
 
 function(tyto_require package debian)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a builder may choose; programs, tests and benchmarks are built only when Tyto is the top project.
+# Options of the build; programs, tests and benchmarks are built only when Tyto is the top project.
 option(TYTO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(TYTO_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})

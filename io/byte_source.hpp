@@ -20,7 +20,7 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  /// What messages call it.
+  /// Its name in messages.
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
   /// Fills `target`; throws IoError naming `what` when the bytes from `offset` on are not there.

@@ -30,7 +30,7 @@ DType dtype_from(const ElementType& type) {
                                type.lanes, " lanes) are not among Tyto's types");
 }
 
-/// What one export holds: the tensor, and the numbers that the view points at.
+/// The owner of one export: holds the tensor, and the shape and strides that the view points to.
 template <class Managed>
 struct Held {
   Managed managed;

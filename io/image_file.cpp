@@ -58,7 +58,7 @@ bool is_picture_name(const std::filesystem::path& path) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-/// What a folder holds, by name.
+/// The entries of a folder, sorted by name.
 std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> entries;

@@ -17,7 +17,7 @@ void check_size(const std::string& file, std::int64_t height, std::int64_t width
 
 HostArray read_png(const std::string& file, std::span<const std::byte> bytes, std::int64_t largest);
 HostArray read_jpeg(const std::string& file, std::span<const std::byte> bytes, std::int64_t largest);
-/// What is written: rows of interleaved channels. Throws ShapeError, TypeError or ValueError in the name of `function`
+/// The rows to write, with interleaved channels. Throws ShapeError, TypeError or ValueError in the name of `function`
 /// when the array is no picture that the format can hold.
 struct PictureRows {
   std::uint32_t height = 0;

@@ -16,7 +16,7 @@ template <class... Parts>
   core::throw_error<IoError>(file, ": ", parts...);
 }
 
-/// What `make` gives of a file's contents; when there is no memory for it, the file is refused.
+/// Returns `make()`, made of a file's contents; when there is no memory for it, the file is refused.
 template <class Make>
 auto within_memory(const std::string& file, const char* what, std::uint64_t bytes, const Make& make) {
   try {

@@ -29,7 +29,7 @@ constexpr StorageType storage_types[] = {
     {"torch.BoolStorage", DType::boolean},
 };
 
-/// Memory that tensors look at. What several look at is read once and kept; other memory is read when its tensor is.
+/// Memory that tensors view. Memory of several tensors is read once and kept; other memory is read with its tensor.
 struct Storage {
   DType dtype = DType::f32;
   const ZipMember* member = nullptr;
@@ -60,7 +60,7 @@ class Checkpoint : public std::enable_shared_from_this<Checkpoint> {
   }
 
   StoredArrays tensors() {
-    // What is found holds this object: were it a member, a refused file would never be closed.
+    // The list holds references to this object: were it a member, a refused file would never be closed.
     StoredArrays found;
     visit(found, "", pickle_.root, 0);
     return found;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t largest_field = std::numeric_limits<std::uint32_t>::max();
 
-/// What follows the encoding of samples in an extended format chunk, of the GUID that it is the beginning of.
+/// The tail of the GUID in an extended format chunk, which begins with the encoding of samples.
 constexpr std::string_view encoding_tail("\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71", 14);
 
 struct SampleLayout {

@@ -153,7 +153,7 @@ Tensor<Any> MultiheadAttention::weigh(const Tensor<Any>& query, const Tensor<Any
   masks.mask = for_all_heads(masks.mask);
   allow_extra(masks, query.shape()[1], key.shape()[1]);
   const Tensor<Any> keys = with_extra(projected(key, 1, k_proj_weight), bias_k);
-  // What attention makes of unit vectors is how much of each it takes.
+  // Attention over unit vectors as values returns the weights themselves.
   const std::int64_t count = keys.shape()[2];
   const Tensor<Any> units =
       broadcast_to(Tensor<Any>::eye(count, count, 0, keys.dtype()), {key.shape()[0], options.heads, count, count});

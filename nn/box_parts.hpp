@@ -35,7 +35,7 @@ inline Tensor<Any> refuse_nan(const char* function, const char* argument, const 
   return refuse_where(function, x, isnan(x), core::text("elements of ", argument, " are NaN"));
 }
 
-/// What both cover over what one of them does; 0 where nothing is covered.
+/// The area of the intersection over another area; 0 where that is 0.
 inline Tensor<Any> part_of(const Tensor<Any>& both, const Tensor<Any>& a, const Tensor<Any>& b) {
   const Tensor<Any> all = a + b - both;
   return both / where(less_equal(all, 0.0), 1.0, all);

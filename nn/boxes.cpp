@@ -31,7 +31,7 @@ Placed placed(const T& boxes) {
   return {(low + high) * 0.5, high - low};
 }
 
-/// What lengths along an axis are divided by, so that areas neither overflow nor vanish: 1 where they do not do so by
+/// The divisor of lengths along an axis, so that areas neither overflow nor vanish: 1 where they do not do so by
 /// themselves, which leaves overlaps of ordinary boxes exact.
 T unit_of(const T& length, const T& other) {
   constexpr double long_side = 1e15, short_side = 1e-15;

@@ -68,7 +68,7 @@ Tensor<Any> ctc(const Tensor<Any>& log_p, const Tensor<Any>& targets, const Tens
       check_bounds(as_index(given_target_lengths), {0, letters, "ctc", "target length", "lengths within the targets"});
   // A blank before, between and behind the letters.
   const Tensor<Any> blank = Tensor<Any>::full({batch, 1}, o.blank, DType::i64);
-  // What stands behind a target's length is no label, whatever it is.
+  // Elements behind a target's length are no labels, whatever they are.
   const Tensor<Any> counts = less(Tensor<Any>::arange(letters), expand_dims(target_lengths, {1}));
   const Tensor<Any> letter =
       check_bounds(where(counts, as_index(targets), o.blank), {0, log_p.shape()[2] - 1, "ctc", "label", "classes"});

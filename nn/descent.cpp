@@ -36,7 +36,7 @@ Tensor<Any> as_vector(const std::vector<Tensor<Any>>& tensors, DType type) {
   return concat(parts, 0);
 }
 
-/// What the rule keeps of a parameter of this shape, in order.
+/// The states that the rule keeps of a parameter of this shape, in order.
 NamedList<Shape> states_kept(const DescentRule& rule, const Shape& shape) {
   NamedList<Shape> kept;
   for (const std::string& name : rule.state_names) kept.push_back({name, shape});

@@ -142,7 +142,7 @@ Tensor<Any> in_bags(const Tensor<Any>& each, const Tensor<Any>& indices, const B
                     const EmbeddingBagOptions& options) {
   Tensor<Any> rows = each;
   if (bags.weights.defined()) rows = rows * expand_dims(bags.weights, {-1});
-  // What counts, in the shape of the indices and an axis for features.
+  // The indices that count, in their shape and an axis for features.
   const Tensor<Any> all_count = Tensor<Any>::ones(indices.shape(), DType::boolean);
   const Tensor<Any> counts = expand_dims(options.padding ? not_equal(indices, *options.padding) : all_count, {-1});
   const bool largest = options.mode == BagMode::max;

@@ -45,7 +45,7 @@ void write_text(const std::string& path, const std::string& contents) {
   if (!file) throw IoError(path + ": cannot be written");
 }
 
-/// What state() wrote, read piece by piece.
+/// Reads the text of state() piece by piece.
 class StateReader {
  public:
   explicit StateReader(const std::string& from) : rest_(from) {}

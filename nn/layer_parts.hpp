@@ -45,7 +45,7 @@ inline bool is_batch(const Tensor<Any>& x) { return tyto::detail::missing_input(
 
 inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
 
-/// What a layer makes of an x of half precision, which it takes as f32; see core::in_f32.
+/// Calls a layer on an x of half precision in f32; see core::in_f32.
 template <class L>
 std::optional<Tensor<Any>> forward_in_f32(const L& layer, const Tensor<Any>& x, Phase phase) {
   return core::in_f32([&](const Tensor<Any>& wide) { return layer.L::forward(wide, phase); }, x);
@@ -54,7 +54,7 @@ std::optional<Tensor<Any>> forward_in_f32(const L& layer, const Tensor<Any>& x, 
 /// Class numbers and indices of any whole type as the operators that pick by them take them.
 inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 4 ? cast(x, DType::i64) : x; }
 
-/// What a layer multiplies: x in the type that an Autocast asks for.
+/// x as an operand of products: in the type that an Autocast asks for.
 Tensor<Any> to_multiply(const Tensor<Any>& x);
 
 inline void check_space(const char* layer, const Tensor<Any>& x) {

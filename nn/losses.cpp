@@ -71,7 +71,7 @@ Tensor<Any> gaussian_nll(const Tensor<Any>& x, const Tensor<Any>& t, const Tenso
   if (const auto found = core::in_f32(&gaussian_nll, x, t, variance, o)) return *found;
   const bool one_a_row = x.ndim() > 0 && variance.shape() == Shape(std::span(x.shape().data(), x.shape().size() - 1));
   const Tensor<Any> spread = one_a_row ? expand_dims(variance, -1) : variance;
-  // What a too small variance is raised by is no function of it: its gradient is that of the variance itself.
+  // The amount by which a too small variance is raised is a constant: the gradient is that of the variance itself.
   const Tensor<Any> raised = spread + stop_gradient(maximum(o.epsilon - spread, 0.0));
   Tensor<Any> losses = 0.5 * (log(raised) + square(x - t) / raised);
   if (o.full) losses = losses + 0.5 * std::log(2 * std::numbers::pi);

@@ -40,7 +40,7 @@ Moments moments(const Tensor<Any>& x, const IntList& axes) {
   return moments(x, axes, [](const Tensor<Any>& own) { return own; });
 }
 
-/// What makes the variance of `count` numbers that of what they were drawn from.
+/// Bessel's correction: turns the variance of `count` numbers into an estimate of the population's.
 double unbiased(std::int64_t count) {
   return static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
 }

@@ -58,7 +58,7 @@ Tensor<Any> pyramid_levels(const Tensor<Any>& boxes, const PyramidLevelOptions& 
   }
   if (size_of(boxes.dtype()) == 2) return pyramid_levels(cast(boxes, DType::f32), o);
   const Tensor<Any> area = (boxes(ellipsis, 2) - boxes(ellipsis, 0)) * (boxes(ellipsis, 3) - boxes(ellipsis, 1));
-  // What rounding takes from a power of two is given back, as in torchvision.
+  // The addend makes up for rounding below a power of two, as in torchvision.
   const Tensor<Any> level = floor(o.canonical_level + 1e-6 + log2(sqrt(maximum(area, 1e-12)) / o.canonical_size));
   return cast(minimum(maximum(level, 0.0), static_cast<double>(o.levels - 1)), DType::i64);
 }

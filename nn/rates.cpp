@@ -247,7 +247,7 @@ double Plateau::current() const { return rate_.item<double>(); }
 bool Plateau::observe(double figure) {
   const double best = best_.item<double>();
   const double sign = options_.larger_is_better ? 1 : -1;
-  // What is not yet known is no measure of what counts.
+  // Without a best value yet there is no relative threshold.
   const double margin = !options_.relative ? options_.threshold
                         : std::isinf(best) ? 0
                                            : options_.threshold * std::abs(best);

@@ -55,7 +55,7 @@ class LayerCall {
   void check_reads(const Tensor<Any>& input);
   void touch(const std::shared_ptr<core::State>& state) const;
 
-  /// What `function` yields; its errors end with the label.
+  /// Calls `function` and returns its result; its errors end with the label.
   template <class F>
   auto run(const F& function) const {
     try {

@@ -52,7 +52,7 @@ void check_fits(const char* name, const Picture& picture, const Extent& size) {
                                 size.height, " x ", size.width);
 }
 
-/// What one result of a resized line is made of: `weights` of the pixels from `first` on.
+/// The pixels that one result of a resized line sums: `weights` of those from `first` on.
 struct Contribution {
   std::int64_t first;
   std::vector<float> weights;

@@ -29,7 +29,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// What the job returns, or throws, comes out of the future.
+  /// The future returns the job's result, or throws its exception.
   std::future<Result> start(Job job) {
     std::packaged_task<Result()> task(std::move(job));
     std::future<Result> result = task.get_future();

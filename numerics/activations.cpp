@@ -21,7 +21,7 @@ Tensor<M> elu(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& alpha) 
   if (const Value planned = core::planned(&elu<Any>, x, alpha)) return planned;
   if (const auto found = core::in_f32(&elu<M>, x, alpha)) return *found;
   const Tensor<M> above = greater(x, 0);
-  // What is not chosen must not overflow: its gradient would be infinity times zero.
+  // The branch not chosen must not overflow: its gradient would be infinity times zero.
   return where(above, x, alpha * expm1(where(above, 0, x)));
 }
 

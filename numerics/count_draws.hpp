@@ -33,8 +33,8 @@ Parameters<T> chosen_parameters(const T& condition, const Parameters<T>& paramet
   return chosen;
 }
 
-/// The inverse by tables of running sums, one behind the other in a single ascending vector. What is summed is made of
-/// ratios of neighbours, which are exact however many there are to choose from.
+/// The inverse by tables of running sums, one behind the other in a single ascending vector. The probabilities are
+/// products of ratios of neighbours, which are exact however large the population is.
 template <class T, class Law>
 T table_draws(const Law& law, const Parameters<T>& parameters, const Shape& shape, const T& even) {
   const T mean = law.mean(parameters);

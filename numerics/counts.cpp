@@ -23,8 +23,8 @@ T filled(const Value& beside, const Shape& shape, DType dtype) {
   return emit(mode_like(beside), OpId::fill, RangeAttributes{shape, dtype, Scalar(0), Scalar(0)});
 }
 
-/// What each of `length` numbers comes to: how often it occurs, or the sum of its weights. Numbers outside are put
-/// behind the last place, which is then cut off.
+/// The count of each of `length` numbers, or the sum of its weights. Numbers outside are put behind the last place,
+/// which is then cut off.
 T counted_within(const T& numbers, std::int64_t length, const T& weights) {
   const T places = where(numbers < 0 || numbers >= length, length, numbers);
   const T sums = scatter_add(filled(numbers, {length + 1}, weights.dtype()), std::vector<T>{places}, weights);

@@ -70,7 +70,7 @@ T is_count(const T& x) {
   return x >= 0.0 && equal(x, floor(x));
 }
 
-/// What `f` makes of the parameters of a distribution.
+/// Applies `f` to the parameters of a distribution.
 template <class T, class D, class F>
 auto with_parameters(const D& distribution, const F& f) {
   if constexpr (requires(T x) { D{x, x, x}; }) {
@@ -85,7 +85,7 @@ auto with_parameters(const D& distribution, const F& f) {
   }
 }
 
-/// What `f` makes of a distribution and x as tensors of any mode, so that densities are compiled once; see TYTO_ONCE.
+/// Applies `f` to a distribution and x as tensors of any mode, so that densities are compiled once; see TYTO_ONCE.
 template <template <class> class Distribution, class M, class F>
 Tensor<M> once(std::string_view name, const Distribution<Tensor<M>>& distribution, const Tensor<M>& x, const F& f) {
   try {
@@ -123,8 +123,8 @@ inline std::vector<AnyTensor> typed_as(const AnyTensor& x, std::vector<AnyTensor
   return parameters;
 }
 
-/// What a density or distribution function makes of x and parameters that are typed as x, all of which are f32 where
-/// they are of half precision.
+/// A density or distribution function of x and parameters of x's type, all of which are f32 where they are of half
+/// precision.
 using Density = AnyTensor (*)(const AnyTensor& x, std::span<const AnyTensor> parameters);
 inline AnyTensor in_own_type(const AnyTensor& x, const std::vector<AnyTensor>& parameters, Density density) {
   if (const auto found = in_f32(&in_own_type, x, parameters, density)) return *found;
@@ -166,8 +166,8 @@ T in_wide_by_plan(const T& x, const D& distribution, T (*f)(const D&, const T&))
   return in_wide<T, D>(x, distribution, f);
 }
 
-// What every log_prob and cdf passes, so that NaN is never taken for a number beyond the support, and infinities never
-// meet in a formula.
+// Results of every log_prob and cdf pass through these, so that NaN never counts as a number beyond the support, and
+// infinities never meet in a formula.
 
 /// The logarithm of a density: minus infinity of an infinite x, NaN of NaN.
 template <class T>
@@ -234,8 +234,8 @@ T normal_draws(const Shape& shape, DType type, const DrawOptions& options) {
   return T::normal(shape, {.dtype = type, .key = options.key});
 }
 
-/// What a distribution with parameters of half precision draws: numbers of f32, each rounded once. Even draws of f16
-/// are few, and one in thousands is 0 or 1, where the logarithms in samples are infinite.
+/// Draws of a distribution with parameters of half precision: numbers of f32, each rounded once. Even draws of f16 are
+/// few, and one in thousands is 0 or 1, where the logarithms in samples are infinite.
 ///
 ///     if (const auto found = core::rounded_draws<T>(*this, asked, options)) return *found;
 template <class T, class D>
@@ -273,7 +273,7 @@ T chi_squared_draws(const std::optional<Shape>& asked, const T& freedom, const D
 
 }  // namespace tyto::core
 
-// What opens the definition of a member: `asked` and `options`, or `distribution` (with the types of `x`) and `x`.
+// Opens the definition of a member: `asked` and `options`, or `distribution` (with the types of `x`) and `x`.
 #define TYTO_SAMPLE(Name) \
   template <class T>      \
   T Name<T>::sample(const std::optional<Shape>& asked, const DrawOptions& options) const

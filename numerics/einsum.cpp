@@ -302,7 +302,7 @@ Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operan
   stretch(equation, terms);
   Term<M> whole = terms[0];
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    // What must outlive this step: labels of the result and of operands still to come.
+    // Labels that later steps need: those of the result and of operands still to come.
     Labels kept = read.result;
     for (std::size_t j = i + 1; j < terms.size(); ++j) {
       kept.insert(kept.end(), terms[j].labels.begin(), terms[j].labels.end());

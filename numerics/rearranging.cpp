@@ -250,7 +250,7 @@ Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std
   std::sort(removed.begin(), removed.end());
   removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
   removed.push_back(length);
-  // What stays lies in runs between what is removed: few are joined, many are taken one by one.
+  // Kept elements lie in runs between removed ones: few runs are joined, elements of many are taken one by one.
   constexpr std::size_t few = 16;
   std::vector<Tensor<M>> runs;
   std::vector<std::int64_t> kept;

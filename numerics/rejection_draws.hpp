@@ -16,7 +16,7 @@ namespace tyto::core {
 template <class T>
 using Parameters = std::vector<T>;
 
-/// What a round of rejection proposes, and whether it is taken.
+/// A proposal of a round of rejection, and whether it is accepted.
 template <class T>
 struct Proposal {
   T value, accepted;

@@ -82,7 +82,7 @@ Unique<Any> distinct(const Value& given_x, const UniqueOptions& options) {
   }
   const std::int64_t size = options.size ? *options.size : number.get({-1}).item<std::int64_t>() + 1;
 
-  // What has no place is put behind the last one, which is then cut off.
+  // Elements without a place are put behind the last one, which is then cut off.
   const std::vector<T> places{minimum(number, size)};
   const T positions = counted_from_zero(x, count);
   const T first = narrow(scatter_min(filled(x, {size + 1}, count), places, positions), 0, 0, size);
@@ -192,7 +192,7 @@ template <class M>
 Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
   TYTO_ONCE(setxor1d, a, b);
   require_eager("setxor1d", a, b);
-  // What stands once among the values of both.
+  // Values that occur once among those of both.
   const Tensor<M> both = core::ascending(core::AnyTensor(concat({unique(a), unique(b)}).value())).value();
   if (both.size() == 0) return both;
   const Tensor<M> changes = not_equal(narrow(both, 0, 1, INT64_MAX), narrow(both, 0, 0, -1));

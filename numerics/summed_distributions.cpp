@@ -164,7 +164,7 @@ TYTO_SAMPLE(NoncentralF) {
 
 namespace {
 
-/// What density and distribution function of the noncentral F distribution share.
+/// Shared by density and distribution function of the noncentral F distribution.
 template <class T>
 struct FisherTerms {
   T inside, x, a, b, half_noncentrality, log_part, log_rest, part, whole;

@@ -89,7 +89,7 @@ std::vector<TensorType> infer_gradient(const Attributes& attributes, std::span<c
           TensorType{inputs[2].dtype, inputs[2].shape, false}};
 }
 
-/// What scores are made of, in the type of sums; the mask may be empty.
+/// The operands of scores, in the type of sums; the mask may be empty.
 struct Scored {
   T q, k, mask;
   AttentionAttributes attributes;

@@ -33,7 +33,7 @@ const CollectiveAttributes& checked(std::string_view op, const Attributes& attri
   return collective;
 }
 
-// What transports add and compare.
+// Throws for types that transports do not add and compare.
 void check_numbers(std::string_view op, DType dtype) {
   if (is_integer(dtype) || dtype == DType::f32 || dtype == DType::f64) return;
   throw_error<TypeError>(op, ": elements are integers, f32 or f64, not ", dtype);

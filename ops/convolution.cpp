@@ -220,7 +220,7 @@ Tensor<M> transposed_convolution(const Tensor<M>& x, const std::type_identity_t<
   }
   const IntList extra = core::per_axis(op, "output_padding", options.output_padding, axes, 0);
   const bool is_same = options.padding.kind() == Padding::Kind::same;
-  // A step leaves less than its stride over. What is asked for beyond, dilated windows may reach: elements more in x.
+  // A step leaves less than its stride over. A larger result means more elements in x, which dilated windows may reach.
   IntList none(axes + 2, 0), beyond(axes + 2, 0), left(axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
     if (extra[i] >= std::max(a.stride[i], is_same ? 1 : a.dilation[i])) {

@@ -86,7 +86,7 @@ void require(std::string_view function, const Value& first, const Rest&... rest)
 /// An operand as it is now: resolved. Throws GraphError naming `op` when it is an undefined tensor.
 Value given(std::string_view op, const Value& operand);
 
-/// What a gradient rule made of several operators yields, computed in f32 where the gradient is of half precision.
+/// Applies a gradient rule made of several operators, in f32 where the gradient is of half precision.
 std::vector<Value> in_f32(GradientRule rule, const GradientContext& context);
 template <GradientRule rule>
 std::vector<Value> rule_in_f32(const GradientContext& context) {

@@ -54,7 +54,7 @@ void refuse_faulty(std::string_view op, const Value& info, std::string_view faul
 /// mode: throws ValueError where the iteration did not converge for a matrix of finite elements, whose results are NaN.
 Value emit_iteration(OpId id, const Attributes& attributes, const std::vector<Value>& operands,
                      std::uint32_t values = 0);
-/// What emit_iteration throws by: these are eager results of operator `id` for the matrices of a.
+/// Throws where eager results of operator `id` for the matrices of a did not converge; see emit_iteration.
 void refuse_unconverged(OpId id, const Value& a, const Value& values);
 
 // Short forms for rules.

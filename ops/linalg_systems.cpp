@@ -69,8 +69,8 @@ T permuted(const Value& permutation, const T& rows) {
 T unpermuted(const Value& permutation, const T& rows) { return permuted(argsort(T(permutation), -1), rows); }
 
 // A gradient by L and U, of which one triangle each counts, as one by A. P A = L U, so that dL and dU are the lower and
-// the upper part of L^-1 P dA U^-1, multiplied by L from the left and by U from the right. What is wider or taller than
-// square follows from the square part: U2 = L^-1 P A2, L2 = A2 U^-1.
+// the upper part of L^-1 P dA U^-1, multiplied by L from the left and by U from the right. The part beyond the square
+// follows from it: U2 = L^-1 P A2, L2 = A2 U^-1.
 T lu_gradient(const T& lu, const Value& permutation, const T& gradient) {
   const std::int64_t rows = rows_of(lu.shape()), columns = columns_of(lu.shape());
   const std::int64_t square = std::min(rows, columns);
@@ -147,8 +147,8 @@ T sign_of(const T& pivots, DType dtype) {
   return cast(1 - 2 * (sum(cast(not_equal(pivots, still), DType::i64), -1) % 2), dtype);
 }
 
-/// What is added to zero pivots, which nothing of the matrix decides: so much less than the others that what it brings
-/// to the matrix of cofactors is lost in their rounding.
+/// The number added to zero pivots, which the matrix does not determine: so much less than the others that its part of
+/// the matrix of cofactors is lost in their rounding.
 T in_place_of_zeros(const T& pivots) {
   const bool is_double = real_type(pivots.dtype()) == DType::f64;
   const double epsilon = is_double ? 2.220446049250313e-16 : 1.1920928955078125e-07, most = is_double ? 1e300 : 1e30;
@@ -167,7 +167,7 @@ std::vector<Value> det_gradient(const GradientContext& c) {
   if (c.gradients[0]) {
     const T line = diagonal_of(lu), zero = equal(line, number_like(line, 0)), one = number_like(line, 1);
     const T shift = line.size() == 0 ? line : in_place_of_zeros(line);
-    // What stands in for zeros is divided by itself before the other pivots come to it: their product may be far off.
+    // Replaced zeros are divided out before the other pivots are multiplied: their product may overflow.
     const T absent = prod(where(zero, line + shift, one), -1);
     const T present = prod(where(zero, one, line), -1) * sign_of(c.results[2], lu.dtype());
     const T cofactors = solve_lu_adjoint(lu + on_diagonal(shift), c.results[3],

@@ -55,7 +55,7 @@ requires std::is_aggregate_v<S<From>> S<M> in_mode(const S<From>& parts) {
 /// that the function is made of, `name` is put before it.
 [[noreturn]] void rethrow_named(std::string_view name);
 
-/// What the function of this name for tensors of any mode makes of these arguments, in mode M.
+/// Calls the function of this name for tensors of any mode with these arguments, and returns its result in mode M.
 template <class M, class Function, class... Arguments>
 auto once(std::string_view name, const Function& function, const Arguments&... arguments) {
   try {

@@ -103,7 +103,7 @@ T packed(const T& numbers, std::int64_t bits) {
   return cast(sum(apart, -1), DType::u8);
 }
 
-/// What the weights are made of, in the type of sums.
+/// The parts of the weights, in the type of sums.
 struct Parts {
   T steps;   // (n, blocks, block): numbers less their zero points
   T scales;  // (n, blocks, 1)

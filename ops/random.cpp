@@ -23,7 +23,7 @@ double first_parameter(const RandomAttributes& draw) { return draw.first; }
 double second_parameter(const RandomAttributes& draw) { return draw.second; }
 double interval(const RandomAttributes& draw) { return draw.second - draw.first; }
 
-/// What each draw with plain numbers as parameters asks of them.
+/// The limits that each draw sets for parameters that are plain numbers.
 struct Need {
   OpId op;
   std::string_view function, parameter;

@@ -21,7 +21,7 @@ namespace {
 
 using T = AnyTensor;
 
-/// What is read for each of a number of places along an axis: elements, and how much each of them counts.
+/// The elements that are read for each of a number of places along an axis, and their weights.
 struct Taps {
   std::vector<std::int64_t> elements;
   std::vector<double> weights;

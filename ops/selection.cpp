@@ -199,7 +199,7 @@ Selected select(const Shape& shape, std::span<const Index> entries) {
     }
   }
   while (axis < shape.size()) whole();
-  // What stands between index tensors parts them, but for integers, which are gone by the time tensors pick.
+  // Entries between index tensors part them, but for integers, whose axes are gone by the time tensors pick.
   for (std::size_t i = 1; i < entry_of_tensor.size(); ++i) {
     for (std::size_t e = entry_of_tensor[i - 1] + 1; e < entry_of_tensor[i]; ++e) {
       if (!std::holds_alternative<std::int64_t>(entries[e].entry())) out.adjacent = false;

@@ -9,7 +9,7 @@ namespace tyto::core {
 
 namespace {
 
-/// What ops/ops.def says of an operator.
+/// The line of an operator in ops/ops.def.
 struct Listed {
   std::string_view name;
   std::size_t attributes;

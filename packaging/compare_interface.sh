@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What changed between two libraries, built with debug information, for programs that are linked with the first; fails where
+# Compares the interfaces of two libraries, built with debug information, for programs linked with the first; fails where
 # anything that they may use is gone or another, such as the layout of a structure.
 # usage: compare_interface.sh OLD.so OLD_HEADERS NEW.so NEW_HEADERS
 set -u

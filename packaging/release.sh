@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What a release consists of, in build/release-VERSION: the sources, packages of this system, notes, what changed for programs
+# Builds a release in build/release-VERSION: the sources, packages of this system, notes, what changed for programs
 # that are linked with the library, and checksums. `--tag` marks the commit as well; nothing is uploaded.
 # usage: ./dev release [--tag]
 set -eu

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tyto scale tells of a step, beside what the step takes: hosts are network namespaces, joined by slow networks.
+"""Compares step times predicted by tyto scale with measured ones: hosts are network namespaces on slow networks.
 
 emulated_networks.py BIN [--networks 500:0,200:0,200:2,50:10] [--ranks 1,2,4] [--layers 4] [--features 512]
                      [--batch 256] [--seconds 3]

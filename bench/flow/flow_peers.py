@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What flow_bench measures, by JAX and ONNX Runtime, on one thread: flow_peers.py [SECTION ...]
+"""Times the programs of flow_bench in JAX and ONNX Runtime, on one thread: flow_peers.py [SECTION ...]
 
 Sections: lstm (50 steps), long (1,000 steps), unrolled (50 steps without a loop; compiles for a minute), iterations,
 onnxruntime.

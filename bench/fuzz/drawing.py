@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What layers_oracle.py draws a case from."""
+"""Random options and arrays of which layers_oracle.py makes cases."""
 
 import pathlib
 import random

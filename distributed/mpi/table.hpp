@@ -47,6 +47,6 @@ struct TytoMpi {
 
 inline constexpr std::int32_t tyto_mpi_version = 5;
 
-/// What the library for an MPI exports, under the name "tyto_mpi".
+/// The function that the library for an MPI exports as "tyto_mpi".
 using TytoMpiEntry = const TytoMpi* (*)();
 }

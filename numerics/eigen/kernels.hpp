@@ -15,8 +15,8 @@ struct Matrix {
   std::int64_t rows = 0, columns = 0;
 };
 
-/// What an operator does: reads its operands, fills its results. False where there is no result, which becomes NaN:
-/// elements that are not finite, an iteration that does not converge, an equation that has no solution.
+/// The function of an operator: reads its operands, fills its results. False where there is no result, which becomes
+/// NaN: elements that are not finite, an iteration that does not converge, an equation that has no solution.
 template <class T>
 using Kernel = bool (*)(std::span<const Matrix<const T>> in, std::span<const Matrix<T>> out);
 

@@ -10,8 +10,9 @@
 
 namespace tyto::onnx {
 
-/// What elements are held in; none for complex ones, which models do not have. Integers of 4 and 2 bits are held in 8,
-/// floating-point numbers of 8 bits and fewer in a type that has all of them, text as numbers that stand for words.
+/// The type that elements are held in; none for complex ones, which models do not have. Integers of 4 and 2 bits are
+/// held in 8, floating-point numbers of 8 bits and fewer in a type that has all of them, text as numbers that stand for
+/// words.
 std::optional<DType> dtype_from(std::int64_t element_type);
 /// The same of a type in which numbers are computed: none for text and for floating-point numbers of 8 bits and fewer.
 std::optional<DType> computed_dtype_from(std::int64_t element_type);

@@ -24,11 +24,10 @@ class Limits {
   bool bounds_iterations() const { return iterations_ != 0; }
   /// Whether calls are counted, which they are one at a time.
   bool counts() const { return bounds_bytes() || bounds_iterations(); }
-  /// What weights leave of max_bytes.
+  /// The bytes of max_bytes that weights leave.
   std::size_t bytes_left() const { return bytes_ - weights_; }
 
-  /// f() in no more memory than the model may take, with its iterations counted from 0. What is refused names `file`
-  /// and a node.
+  /// f() in no more memory than the model may take, with its iterations counted from 0. Errors name `file` and a node.
   template <class F>
   auto within(const std::string& file, const F& f) {
     if (counts()) set_iterations(0);

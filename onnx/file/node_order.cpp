@@ -18,7 +18,7 @@ using NameList = std::vector<std::string_view>;
 
 void add_names_read(const NodeMessage& node, NameList& names);
 
-// What a graph inside of a node reads from around it: names that it does not define itself.
+// Adds the names that a graph inside of a node captures: those that it reads and does not define itself.
 void add_names_captured(const GraphMessage& graph, NameList& names) {
   std::unordered_set<std::string_view> own;
   for (const TensorMessage& tensor : graph.initialisers) own.insert(tensor.name);

@@ -28,14 +28,14 @@ struct SmallFloat {
 /// Null for types that are none of these.
 const SmallFloat* small_float(std::int64_t element_type);
 
-/// What each pattern of bits stands for.
+/// The number of each pattern of bits.
 std::vector<float> numbers_of(const SmallFloat& format);
 
 enum class RoundingMode : std::uint8_t { nearest, up, down };
 
 /// The nearest number of the format to each element, of two the one whose last bit is zero; `mode` is for formats of
-/// exponents alone, in which ties go up. What is too large becomes the largest number where it saturates; NaN is zero
-/// where there is none.
+/// exponents alone, in which ties go up. Too large numbers become the largest one where `saturate`; NaN is zero where
+/// the format has none.
 Array rounded_to(const SmallFloat& format, const Array& x, DType held_as, bool saturate,
                  RoundingMode mode = RoundingMode::nearest);
 

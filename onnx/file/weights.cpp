@@ -154,8 +154,8 @@ std::string Weights::unsupported(const TensorMessage& message) {
   return "";
 }
 
-// What a file names must not reach outside of the model's folder, by no path and by no link. Caches of models consist
-// of links, the model's file one of them: then what lies beside the file that it stands for is the model's, too.
+// Names in a file must not lead outside of the model's folder, by no path and by no link. Caches of models consist of
+// links, the model's file one of them: then the files beside the one that it links to are the model's, too.
 std::shared_ptr<const core::MappedFile> Weights::opened(const std::string& where, std::string_view location) const {
   namespace fs = std::filesystem;
   if (folder_.empty()) refuse(where, "is in the file ", quoted(location), ", and a model in memory has no folder");

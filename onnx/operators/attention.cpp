@@ -44,8 +44,7 @@ Array rotated(const Array& x, const Array& cosine, const Array& sine, std::int64
 
 namespace {
 
-/// What is added to scores (batch, heads, queries, keys), and stays an undefined tensor where every query sees every
-/// key.
+/// The mask added to scores (batch, heads, queries, keys); stays an undefined tensor where every query sees every key.
 class ScoreBias {
  public:
   ScoreBias(DType dtype, std::int64_t queries, std::int64_t keys) : dtype_(dtype), queries_(queries), keys_(keys) {}

@@ -12,7 +12,7 @@
 
 namespace tyto::onnx {
 
-/// What is made of scores at the end, by the numbers that TreeEnsemble has for them.
+/// The final transform of scores, by the numbers that TreeEnsemble has for them.
 enum class PostTransform : std::uint8_t { none = 0, softmax = 1, logistic = 2, softmax_zero = 3, probit = 4 };
 
 /// The one that the attribute `post_transform` names.

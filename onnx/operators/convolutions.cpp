@@ -67,7 +67,7 @@ Outputs transposed_rule(const OperatorCall& call) {
     const std::int64_t whole = stride[i] * (length - 1) + extra[i] + (axis_length(w, i + 2) - 1) * dilation[i] + 1;
     const bool same = rule == "SAME_UPPER" || rule == "SAME_LOWER";
     if (!wanted.empty() || same) {
-      // What is more than wanted is cut off; the odd one at the end, or at the beginning.
+      // Excess elements are cut off at both ends; the odd one at the end, or at the beginning.
       const std::int64_t size = wanted.empty() ? length * stride[i] : wanted[wanted.size() - axes + i];
       const std::int64_t total = whole - size;
       if (total < 0) extra[i] -= total;
@@ -106,7 +106,7 @@ Outputs patches_added(const OperatorCall& call) {
   call.require_bounded("pads", pads);
   std::int64_t count = 1;
   for (const std::int64_t length : block) {
-    // What is more than all channels cannot be a block.
+    // A block cannot be longer than all channels.
     if (length < 1 || length > axis_length(x, 1) / count)
       call.refuse("blocks of ", count, " by ", length, " for ", x.shape());
     count *= length;

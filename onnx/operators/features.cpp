@@ -131,7 +131,7 @@ Outputs one_hot_of_categories(const OperatorCall& call) {
   const Array hot =
       logical_and(equal(expand_dims(cast(call[0], DType::i64), -1), vector_of(categories)), vector_of(counts));
   if (call.integer("zeros", 1) != 0) return {cast(hot, DType::f32)};
-  // What is no category is an error then: it has no row among the unit vectors.
+  // A value that is no category is an error then: it has no row among the unit vectors.
   const std::int64_t count = std::ssize(categories);
   const Array place = where(any(hot, -1), argmax(cast(hot, DType::i8), -1), Array::full({}, count, DType::i64));
   return {take(Array::eye(count), place, 0)};

@@ -89,7 +89,7 @@ Outputs one_hot_along(const OperatorCall& call) {
   return {where(moveaxis(hot, -1, axis), on, off)};
 }
 
-// What has a shape that its elements decide.
+// Operators whose result's shape depends on elements.
 
 Outputs nonzero_places(const OperatorCall& call) {
   call.require_known(0);

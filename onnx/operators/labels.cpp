@@ -38,7 +38,7 @@ Operand list_of(const OperatorCall& call, const std::string& name) {
   return {cast(Array::from(list, {std::ssize(list)}), DType::f32), true};
 }
 
-/// What stands for what is no key, where nothing else is said.
+/// The default value for missing keys, where the attribute is not given.
 Operand usual_default(const OperatorCall& call, const Operand& values) {
   if (call.has("default_tensor")) {
     Operand stated = call.tensor("default_tensor");

@@ -9,8 +9,8 @@
 
 namespace tyto::onnx {
 
-/// What leaves add, laid out so that the targets have equally many addends: `columns` for each, each a tree. The addend
-/// of a leaf is value[offset of the column + leaf].
+/// The values that leaves add, laid out so that the targets have equally many addends: `columns` for each, each a tree.
+/// The addend of a leaf is value[offset of the column + leaf].
 struct LeafTable {
   std::int64_t columns = 0;
   std::vector<std::int32_t> trees;    // by target and column; empty where the columns of each target are all trees

@@ -75,8 +75,8 @@ Outputs linear_classifier(const OperatorCall& call) {
   return labelled(call, labels, argmax(scores, 1), transformed(scores, transform));
 }
 
-/// What rows have in common with vectors: the kernel function of a support vector machine, with its parameters gamma,
-/// coef0 and degree.
+/// The kernel function of a support vector machine between rows and vectors, with its parameters gamma, coef0 and
+/// degree.
 Array kernel_values(const OperatorCall& call, std::string_view kernel, const Array& x, const Array& vectors) {
   const std::vector<double> parameters = call.numbers("kernel_params", {0, 0, 0});
   if (parameters.size() != 3) call.refuse("kernel_params has ", parameters.size(), " elements, expected 3");
@@ -198,7 +198,7 @@ Array pairwise_scores(const OperatorCall& call, const Array& x, const std::vecto
   return cast(sums + vector_of(rho), DType::f32);
 }
 
-/// What holds of pairs of classes (rows, pairs), and its opposite, as matrices (rows, classes, classes): `first` above
+/// Values of pairs of classes (rows, pairs), and their opposites, as matrices (rows, classes, classes): `first` above
 /// the diagonal, `second` below, zeros on it.
 Array matrices_of_pairs(const Array& first, const Array& second, std::int64_t classes) {
   const std::int64_t pairs = axis_length(first, 1);

@@ -29,7 +29,7 @@ Outputs operands_of(const std::vector<Value>& values, bool known) {
 
 Operand truth() { return {Array::full({}, true, DType::boolean), true}; }
 
-/// What is known of how often a Loop runs before it does.
+/// The number of iterations of a Loop, as far as it is known before the loop runs.
 struct TripCount {
   std::int64_t most = INT64_MAX;
   bool exact = true;   // as often as `most` says, but for what its body tests

@@ -21,8 +21,7 @@ void require_rank(const OperatorCall& call, std::size_t input, int rank) {
   }
 }
 
-// What is forbidden gets a large negative score: by number of keys (or their end and their start), by key, by query and
-// key.
+// Masked keys get a large negative score: by number of keys (or their end and their start), by key, by query and key.
 Array with_mask(const OperatorCall& call, const Array& scores, const Array& mask) {
   if (!mask.defined()) return scores;
   const std::int64_t batch = axis_length(scores, 0), keys = axis_length(scores, 3);

@@ -26,7 +26,7 @@ Scalar smallest_number(DType dtype) {
   }
 }
 
-// What windows make of x where there are none.
+// The empty result of pooling without windows.
 Array nothing_of(const Array& x, const Windows& w, DType dtype) {
   Shape shape{axis_length(x, 0), axis_length(x, 1)};
   for (const std::int64_t count : w.results) shape.push_back(count);

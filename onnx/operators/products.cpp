@@ -24,7 +24,7 @@ Array general_product(const OperatorCall& call) {
   const double alpha = call.number("alpha", 1), beta = call.number("beta", 1);
   const bool more = beta != 0 && call.has(2);
   if (alpha == 1 && beta == 1) return more ? matmul(a, b) + call[2] : matmul(a, b);
-  // What is made smaller need not fit into halves before.
+  // Products that alpha scales down need not fit into halves before.
   const Array y = times(matmul(halves_in_f32(a), halves_in_f32(b)), alpha);
   return cast(more ? y + times(halves_in_f32(call[2]), beta) : y, a.dtype());
 }

@@ -77,7 +77,7 @@ class Activations {
   std::size_t at_ = 0;
 };
 
-/// What a cell works with in one direction, and its state.
+/// Weights, options and state of a cell in one direction.
 struct Cell {
   Array weights;    // (gates * hidden, in)
   Array recurrent;  // (gates * hidden, hidden)
@@ -89,7 +89,7 @@ struct Cell {
   bool coupled = false;  // what is not let in is kept: the forget gate of an LSTM follows from its input gate
   bool rounds = false;
 
-  // What enters a product: itself, or rounded to bytes by its own range.
+  // An operand of a product: x itself, or rounded to bytes by its own range.
   Array entering(const Array& x) const { return rounds ? rounded_by_range(x) : x; }
 
   Array limited(const Array& x) const { return limit > 0 ? clip(x, -limit, limit) : x; }

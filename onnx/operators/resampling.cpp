@@ -159,8 +159,8 @@ struct BoxEdges {
   double begin, end;
 };
 
-// What each element along an axis counts in the mean of all samples of each result: (results, length). Samples beside
-// the picture count nothing and are not looked at, since a box may be as long as it likes.
+// The weight of each element along an axis in the mean of all samples of each result: (results, length). Samples
+// outside of the picture count nothing and are not visited, since a box may be of any length.
 Array mean_weights(const BoxEdges& box, std::int64_t results, std::int64_t samples, std::int64_t length, DType dtype) {
   require_numbers(results, length);
   std::vector<double> matrix(static_cast<std::size_t>(results * length), 0);
@@ -255,7 +255,7 @@ Array largest_of_parts(const Array& x, std::int64_t axis, const AxisParts& parts
   Array largest;
   std::vector<std::int64_t> places(parts.begin.size());
   for (std::int64_t step = 0; step < longest; ++step) {
-    // What is over stays at its last element, which changes nothing.
+    // Finished boxes stay at their last element, which changes nothing.
     for (std::size_t i = 0; i < places.size(); ++i) {
       places[i] = std::clamp<std::int64_t>(std::min(parts.begin[i] + step, parts.end[i] - 1), 0, last);
     }

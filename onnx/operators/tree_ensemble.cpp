@@ -20,7 +20,8 @@ enum class NodeMode : std::uint8_t { leq, lt, gte, gt, eq, neq, member, leaf };
 constexpr std::array<std::string_view, 8> mode_names = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
                                                         "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
 
-/// Whether a value below, at or above the split, or NaN, goes to the true child. What is compared with NaN is unequal.
+/// Whether a value below, at or above the split, or NaN, goes to the true child. Comparisons with NaN are false, except
+/// for unequal.
 constexpr std::array<std::array<bool, outcomes>, 6> truths = {{{true, true, false, false},
                                                                {true, false, false, false},
                                                                {false, true, true, false},

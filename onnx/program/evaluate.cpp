@@ -52,7 +52,7 @@ auto naming(const std::string& place, const std::string& label, const Limits& li
   }
 }
 
-// What only moves elements leaves them what they are; who makes others says it.
+// Operators that only move elements keep the stored element type; others set it.
 void keep_element_type(const OperatorCall& call, Operand& output) {
   if (output.element_type != 0 || !output.tensor.defined()) return;
   for (std::size_t i = 0; i < call.input_count(); ++i) {
@@ -92,7 +92,7 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
     check_element_types(call, *step.row);
     Outputs outputs = step.row->apply(call);
     call.check_attributes();
-    // What holds a graph says for itself what is known: the graph reads more than the node's inputs.
+    // Operators with bodies mark known results themselves: a body reads more than the node's inputs.
     if (known && (!lazy || step.bodies.empty())) {
       for (Operand& output : outputs) {
         output = with_tensors(output, [](const Operand& element) {

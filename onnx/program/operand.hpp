@@ -76,8 +76,8 @@ Operand with_tensors(const Operand& operand, const F& change) {
   return Operand::of_sequence(std::move(elements));
 }
 
-/// What operands are apart from the elements of their tensors, a number each: that of a sequence is its length, that of
-/// a tensor is below zero and says its element type.
+/// The structure of operands without the elements of their tensors, a number each: that of a sequence is its length,
+/// that of a tensor is below zero and encodes its element type.
 using Layout = std::vector<std::int64_t>;
 
 Layout layout_of(std::span<const Operand> operands);

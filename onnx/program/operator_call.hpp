@@ -18,9 +18,9 @@
 
 namespace tyto::onnx {
 
-/// The outputs of a node in its order; those at the end that nobody asks for may be left out. What follows from known
-/// inputs is known without saying so. There is a rule for each operator, and most end with making one of these, so it
-/// is made by calls.
+/// The outputs of a node in its order; those at the end that nobody asks for may be left out. Outputs of known inputs
+/// are known automatically. There is a rule for each operator, and most end with making one of these, so it is made by
+/// calls.
 class Outputs : public std::vector<Operand> {
  public:
   Outputs();
@@ -77,7 +77,7 @@ struct Body {
   std::function<Operand(std::size_t output, std::vector<Operand>)> settled = {};
 };
 
-/// What a node's attributes were made into when it was first applied, and which of them were read for it.
+/// Data prepared from a node's attributes when it was first applied, and which of these were read for it.
 struct PreparedAttributes {
   std::shared_ptr<const void> value;
   std::vector<bool> read;
@@ -162,7 +162,7 @@ class OperatorCall {
   std::int64_t code_of(std::string_view word) const { return weights_.vocabulary().code_of(word); }
   /// A graph that is an attribute.
   Body body(const char* attribute) const;
-  /// What `make()` makes of attributes alone; it is kept for other applications of the same node.
+  /// The result of `make()`, which reads attributes alone; it is kept for other applications of the same node.
   template <class F>
   auto prepared(const F& make) const -> const decltype(make())& {
     using Made = decltype(make());

@@ -263,7 +263,7 @@ void Program::fold() {
     }
   }
   steps_ = std::move(left);
-  // What only folded steps read is not kept.
+  // Values that only folded steps read are not kept.
   std::vector<bool> needed(start_.size(), false);
   for (const std::int32_t slot : read_by(0, steps_.size())) needed[static_cast<std::size_t>(slot)] = true;
   for (std::size_t slot = 0; slot < start_.size(); ++slot) {

@@ -17,7 +17,7 @@
 
 namespace tyto::onnx {
 
-/// What nodes of a file may refer to: versions of operator sets by domain, and the functions that the file defines.
+/// The scope of a file's nodes: versions of operator sets by domain, and the functions that the file defines.
 struct OperatorScope {
   std::map<std::string_view, std::int64_t> versions;
   const std::vector<FunctionMessage>* functions = nullptr;
@@ -50,7 +50,7 @@ class Program {
   /// that contradicts itself.
   Program(const GraphMessage& graph, OperatorScope scope, Weights& weights, Program* outer = nullptr);
 
-  /// What is well-formed but unsupported, one line each.
+  /// Well-formed but unsupported parts, one line each.
   const std::vector<std::string>& problems() const { return problems_; }
   /// Throws IoError that lists the problems, if there are any.
   void check_supported() const;

@@ -9,8 +9,8 @@
 
 namespace tyto::onnx {
 
-/// Calls `record`. What a graph cannot hold (arms of several shapes, carries that grow) is left to be computed at its
-/// place, where data decides what happens.
+/// Calls `record`. Bodies that a graph cannot hold (arms of several shapes, carries that grow) are left to be computed
+/// where their data is known.
 template <class F>
 Outputs recorded(const OperatorCall& call, const F& record) {
   try {

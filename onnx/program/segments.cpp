@@ -11,7 +11,7 @@ struct Cut {
   std::size_t step;
 };
 
-/// What is kept of a recording: how its results are made up, and the iterations that its loops do in each call.
+/// A recording: the structure of its results, and the iterations that its loops do in each call.
 struct Recorded {
   Layout layout;
   std::int64_t iterations;
@@ -151,7 +151,7 @@ void SegmentSession::run_at_once(Slots& slots, std::size_t step) {
   program.run(own, step, step + 1, false);
   for (const std::int32_t slot : program.steps()[step].outputs) {
     if (slot == Program::none) continue;
-    // What comes next is recorded for the shape, not for these elements. Arguments of what is compiled are lazy ones.
+    // The next segment is recorded for the shape, not for these elements. Arguments of compiled segments are lazy.
     slots[static_cast<std::size_t>(slot)] = with_tensors(own[static_cast<std::size_t>(slot)], [](const Operand& made) {
       const Array& x = made.tensor;
       return made.with_tensor(Array(Tensor<Lazy>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()),

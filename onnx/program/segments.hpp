@@ -16,7 +16,7 @@
 
 namespace tyto::onnx {
 
-/// What all sessions of a model share: where it is cut, and the compiled functions.
+/// The data that all sessions of a model share: its segments, and their compiled functions.
 class Segments {
  public:
   /// `recording` is held while the program itself is run: recorded, or at once.

@@ -49,7 +49,7 @@ class Names {
   std::vector<Name> list_;
 };
 
-/// What stands between braces, or in a container, for the time of a call.
+/// A list in braces, or a container, for the duration of a call.
 template <class T>
 class Listed {
  public:
@@ -92,7 +92,7 @@ struct Written {
 };
 using Attributes = Listed<Written>;
 
-/// What the graphs of one model share while they are written.
+/// Data that the graphs of one model share while they are written.
 struct SharedExport {
   std::vector<std::string> words;  // what names read
   std::set<std::string> ends;      // names of the model's inputs and outputs, which no others have
@@ -123,7 +123,7 @@ class GraphExport {
   /// The same, whose length is left open.
   std::string model(const OpenAxis& open, const std::vector<std::string>& output_names);
 
-  /// What a region calls its input number `input`: a tensor of the graph around it, or one of the region's graph.
+  /// Names the region's input number `input`: a tensor of the graph around it, or one of the region's graph.
   void name_input(std::size_t input, Name name) { names_[listing_.inputs[input]] = name; }
   /// An input of the region's graph.
   Name add_input(const ListedTensor& type);
@@ -211,7 +211,7 @@ class ExportedNode {
   std::int64_t integer(const char* name) const;
   bool truth(const char* name) const { return integer(name) != 0; }
 
-  /// What the row says beside its rule.
+  /// The row's word, an argument of its rule.
   const char* word_of_row() const { return row_.word; }
 
   /// For what ONNX has no words, though it has them for the operator otherwise.

@@ -182,7 +182,7 @@ Name few_bits_written_out(const ExportedNode& n, std::int64_t bits) {
   return n.add("MatMul", {n[0], n.out().transposed(n.part(rows, 1, 0, n.input(0).shape[1]), {1, 0})});
 }
 
-// What ONNX Runtime's kernel takes. That of bf16 is on other devices than the CPU.
+// Whether ONNX Runtime's kernel takes the operands. That of bf16 is on other devices than the CPU.
 bool is_few_bits_operator(const ExportedNode& n, std::int64_t bits, std::int64_t block) {
   constexpr std::int64_t largest_block_of_2_bits = 256;
   if (n.result().dtype == DType::f64 || n.input(0).shape[1] == 0) return false;

@@ -20,8 +20,8 @@ struct LinearLength {
   bool is_open() const { return factor != 0; }
 };
 
-/// What was written of a graph of one length, in the order in which it was: a line for each node, constants, and the
-/// shapes of what graphs take and give.
+/// The parts written for a graph of one length, in order: a line for each node, constants, and the shapes of what
+/// graphs take and give.
 struct WrittenParts {
   std::int64_t length = 0;
   std::vector<std::string> nodes;

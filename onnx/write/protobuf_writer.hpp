@@ -13,7 +13,7 @@ namespace tyto::onnx {
 
 class ProtobufWriter {
  public:
-  /// What was written so far.
+  /// The bytes written so far.
   const std::string& bytes() const { return bytes_; }
 
   void integer(std::uint32_t field, std::int64_t value) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# An MPI whose compiler's wrapper fails is left out, and said. Usage: cmake -P find_mpi.cmake
+# An MPI whose compiler's wrapper fails is left out and listed. Usage: cmake -P find_mpi.cmake
 function(check description)
   if(NOT (${ARGN}))
     message(FATAL_ERROR "${description}: MPI is '${TYTO_MPI_FLAVOURS}', left out is '${TYTO_LEFT_OUT}'")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What packaging/compare_interface.sh says of small libraries: the same, one with more in it, and ones that break programs.
+# Tests packaging/compare_interface.sh on small libraries: the same, one with more in it, and ones that break programs.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v abidiff >/dev/null || {

@@ -104,7 +104,7 @@ class RowKernel {
     }
     const auto add = [&](const View& view, bool whole) {
       kept_views_.push_back(part_of(view, kept));
-      // What has one element a row stays where it is along the row.
+      // Values with one element a row have stride 0 along the row.
       View along = part_of(View::dense(shape()), bound_.loop.axes);
       if (whole) along.strides = part_of(view, bound_.loop.axes).strides;
       else std::ranges::fill(along.strides, 0);
@@ -195,7 +195,7 @@ class RowKernel {
 
   std::string place(std::size_t lane) const { return text("start", lane, " + ", reduced_[lane].place("r")); }
 
-  /// What the traversal computes of element j.
+  /// Writes the computation of element j in a traversal.
   void element(std::string_view indent, const RowTraversal& traversal) {
     kernel_.line(text(indent, reduced_[0].split("r", "j", "long")));
     for (const std::size_t value : traversal.computed) {

@@ -44,7 +44,7 @@ std::int64_t bits_of(const Scalar& number, DType type) {
   }
 }
 
-/// What the lines below write with: the kernel, the loop that they stand in, and the operands.
+/// The context in which the lines below write: the kernel, the loop around them, and the operands.
 class ElementWriter {
  public:
   ElementWriter(const Context& context, const core::Step& step)

@@ -12,7 +12,7 @@
 
 namespace tyto::opencl {
 
-/// What is put in order: `lines` of `length` keys each, unsigned integers of 32 bits or 64.
+/// The keys to sort: `lines` of `length` keys each, unsigned integers of 32 bits or 64.
 struct Keys {
   std::int64_t lines = 0, length = 0;
   bool wide = false;

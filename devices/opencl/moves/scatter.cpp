@@ -98,7 +98,7 @@ KernelLaunch write_kernel(const Context& context, const core::Step& step, const 
   }
   kernel.line(text("      const ", type,
                    " next = ", load(values.dtype, "values", text(line.place(at), " + ", from.place(within))), ";"));
-  // What goes to one place is combined in f32 where elements are of half precision, and rounded once.
+  // Elements that go to one place are combined in f32 where they are of half precision, and rounded once.
   const bool is_half = out.dtype == DType::f16 || out.dtype == DType::bf16;
   const DType combined_in = is_half ? DType::f32 : out.dtype;
   const std::string combined =

@@ -18,7 +18,7 @@ namespace {
 
 using Role = MemoryArgument::Role;
 
-/// What is asked of each line: how many of its first elements, and in which results they or their positions go.
+/// The part of each line that is wanted: how many of its first elements, and the results for them and their positions.
 struct Wanted {
   std::int64_t axis, count;
   bool descending;

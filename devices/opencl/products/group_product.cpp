@@ -13,7 +13,7 @@ namespace {
 
 using Role = MemoryArgument::Role;
 
-// What a product is cut into depends on shapes alone, so that results do not depend on the device's size.
+// The division of a product depends on shapes alone, so that results do not depend on the device's size.
 constexpr std::int64_t enough_tiles = 256;  // keep every unit of large GPUs busy
 constexpr std::int64_t least_depth = 128;   // of a part: less of it costs less than adding the parts up
 constexpr std::int64_t most_depth_parts = 128;
@@ -80,7 +80,7 @@ struct Parts {
   std::int64_t offset = 0;  // elements
 };
 
-/// What the kernels for GPUs do to finished sums.
+/// Writes the epilogue of the kernels for GPUs.
 class FinishingText : protected ProductText {
  protected:
   FinishingText(const MatrixProduct& product, const Parts& parts)

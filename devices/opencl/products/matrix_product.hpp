@@ -28,7 +28,7 @@ struct ColumnOperand {
   std::int64_t offset = 0, stride = 1, batch_stride = 0;  // elements
 };
 
-/// What is done to finished sums, in this order, save that the residual comes first where the inner dimension is cut,
+/// The epilogue of finished sums, in this order, save that the residual comes first where the inner dimension is cut,
 /// and each part of a sum is scaled by itself.
 struct ProductEpilogue {
   std::optional<ColumnOperand> scale;

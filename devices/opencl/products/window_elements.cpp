@@ -18,8 +18,8 @@ namespace {
 
 using Coordinates = std::vector<std::string>;
 
-/// What the lines below write with. Spatial axes are numbered from 0; axis 0 of tensors is the batch, the last one the
-/// channels.
+/// The context in which the lines below write. Spatial axes are numbered from 0; axis 0 of tensors is the batch, the
+/// last one the channels.
 class WindowWriter {
  public:
   WindowWriter(const Context& context, const core::Step& step)
@@ -259,7 +259,7 @@ void declare_images(WindowWriter& w, const Shape& small, const Shape& large) {
   }
 }
 
-/// What an element of the small image counts in one of the large image along an axis, in the widest type there is.
+/// The weight of an element of the small image in one of the large image along an axis, in the widest type there is.
 std::string bilinear_weight(const WindowWriter& w, std::size_t axis, std::string_view small, std::string_view large) {
   return text("bilinear_weight_", w.has_f64() ? "f64" : "f32", "(", small, ", ", large, ", small", axis, ", large",
               axis, ")");

@@ -68,7 +68,7 @@ const char* error_name(cl_int status) {
 
 namespace {
 
-// What the codes that no fault of ours explains say about the machine; nothing of the others.
+// The meaning of error codes that no fault of ours explains; empty for the others.
 std::string_view meaning_of(cl_int status) {
   switch (status) {
     case CL_DEVICE_NOT_AVAILABLE: return "the device cannot be used now";

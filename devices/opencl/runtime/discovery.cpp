@@ -15,7 +15,7 @@ namespace tyto::opencl {
 
 namespace {
 
-// What loaders of drivers report where none is installed: CL_PLATFORM_NOT_FOUND_KHR of <CL/cl_ext.h>.
+// The status that loaders of drivers return where none is installed: CL_PLATFORM_NOT_FOUND_KHR of <CL/cl_ext.h>.
 constexpr cl_int no_platform = -1001;
 
 std::string name_of(cl_platform_id platform) {

@@ -17,7 +17,7 @@
 
 namespace tyto::opencl {
 
-// What every text of a kernel is made from.
+// Names that every source of kernels uses.
 using core::OpId;
 using core::text;
 using core::View;
@@ -63,7 +63,7 @@ struct KernelLaunch {
   std::optional<InPlace> unless = {};  // left out then
 };
 
-/// What a step enqueues, in order.
+/// The kernels that a step enqueues, in order.
 struct LaunchPlan {
   std::string name;  // of the operator, for errors
   std::vector<KernelLaunch> launches;

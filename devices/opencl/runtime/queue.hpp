@@ -73,7 +73,7 @@ class Queue {
   cl_device_id device_;
   QueueHandle plain_;
 
-  // What a thread has of its own is dear to programs that load the library late (tests/hygiene/check_loading.sh).
+  // Thread-local memory is scarce in programs that load the library late (tests/hygiene/check_loading.sh).
   static thread_local std::unique_ptr<Timing> timing_of_thread;
 };
 

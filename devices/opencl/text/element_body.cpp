@@ -59,7 +59,7 @@ std::int64_t saturated(double x) {
   return x < -0x1p63 ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(x);
 }
 
-/// What a distribution needs to know, mostly two numbers.
+/// Constants of a distribution, mostly two numbers.
 void draw_constants(KernelText& kernel, const core::LoopInstruction& step, const core::RandomAttributes& draw) {
   const bool wide = step.dtype == DType::f64 && step.op != OpId::random_bernoulli;
   kernel.constant("long", "draw", draw.draw);
@@ -85,7 +85,7 @@ void draw_constants(KernelText& kernel, const core::LoopInstruction& step, const
   }
 }
 
-/// What an operator that makes numbers needs to know.
+/// Constants of an operator that makes numbers.
 void numbers_constants(KernelText& kernel, const core::LoopInstruction& step, const core::Attributes& attributes,
                        bool has_f64) {
   if (const auto* draw = std::get_if<core::RandomAttributes>(&attributes)) {

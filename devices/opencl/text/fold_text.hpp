@@ -15,14 +15,14 @@ class FoldText {
  public:
   FoldText(core::OpId op, DType accumulator) : op_(op), accumulator_(accumulator) {}
 
-  /// What an operator adds up elements of a type in.
+  /// The type that an operator accumulates elements of a type in.
   static DType accumulator_of(core::OpId op, DType type);
 
   /// The C type of the accumulator.
   const char* type() const { return type_name(compute_of(accumulator_)); }
   /// An element of a type, given in its compute form, as an accumulator.
   std::string element(DType from, std::string_view value) const;
-  /// What changes nothing when it is combined.
+  /// The neutral element of the reduction.
   std::string start() const;
   std::string two(const std::string& a, const std::string& b) const;
 

@@ -47,7 +47,7 @@ class LoopAxes {
   std::string inner_step() const {
     return is_fixed() ? std::to_string(inner_stride()) : core::text(name_, "_s", rank() - 1);
   }
-  /// What a counter along the innermost axis adds to a place.
+  /// The offset that a counter along the innermost axis adds.
   std::string inner_term(std::string_view counter) const {
     if (inner_stride() == 0) return "";
     return inner_stride() == 1 ? core::text(" + ", counter) : core::text(" + ", counter, " * ", inner_step());

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What reads elements elsewhere: resizing, sampling along grids and in boxes, pads that repeat, windows beyond the end;
-and what puts several values into one place."""
+"""Resampling: resizing, sampling along grids and in boxes, pads that repeat, windows beyond the end;
+and operators that write several values to one place."""
 
 import numpy as np
 import torch
