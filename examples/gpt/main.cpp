@@ -81,7 +81,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// What follows the beginnings, (batch, any length) row by row: `count` symbols each, row by row.
+  /// Continues the beginnings, (batch, any length) row by row: returns `count` symbols for each, row by row.
   std::vector<std::int64_t> write_on(const std::vector<std::int64_t>& beginnings, std::int64_t count) {
     const auto rows = static_cast<std::size_t>(batch_), given = beginnings.size() / rows;
     std::vector<std::int64_t> symbols(rows), written(rows * static_cast<std::size_t>(count));
@@ -112,7 +112,7 @@ std::string spelled(const std::vector<std::int64_t>& numbers, const std::string&
   return out;
 }
 
-/// What is learnt, and how one sees whether it was.
+/// A task to learn: its training data, and the test of what was learnt.
 template <class Tensor>
 struct Task {
   std::string name;

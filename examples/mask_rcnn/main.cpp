@@ -85,7 +85,7 @@ template <class Tensor>
 Tensor scaled(const Tensor& pictures) {
   return pictures.astype(DType::f32) / 127.5 - 1.0;
 }
-/// What the pixels of a picture say they are part of, as a mask (batch, 4, side, side) for each of its objects.
+/// Masks of a picture's objects, (batch, 4, side, side), from the numbers in its pixels.
 template <class Tensor>
 Tensor masks_of(const Tensor& seen) {
   const Tensor object = floor_divide(seen.astype(DType::i64) + (shapes_classes - 1), shapes_classes);  // from 1 on

@@ -34,7 +34,7 @@ MaskRcnnOptions full_size();
 struct MaskRcnn : tyto::nn::Module {
   using Tensor = tyto::Tensor<tyto::Any>;
 
-  /// What the backbone makes of pictures, and what it says of all anchors.
+  /// The feature maps of the backbone, and its predictions for all anchors.
   struct Features {
     std::vector<Tensor> levels;  ///< that regions are cut out of
     Tensor scores;               ///< (batch, anchors), a logit

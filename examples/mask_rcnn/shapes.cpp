@@ -52,7 +52,7 @@ void draw(tyto::nn::Draws draws, std::byte* picture, std::byte* seen) {
       const double y = (down * std::cos(turn) - right * std::sin(turn)) / radius;
       if (covers(kind, x, y)) covered.push_back(i);
     }
-    // What would hide too much of another one is left out.
+    // Shapes that would hide too much of another one are left out.
     bool hides = false;
     for (std::int64_t other = 0; other < object; ++other) {
       const auto is_other = [&](std::byte pixel) {

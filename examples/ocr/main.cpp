@@ -34,7 +34,7 @@ CommandLine command_line(Options& options) {
   return line;
 }
 
-/// What the numbers of a recogniser mean: 0 is the blank between characters, then come those of its metadata, a line
+/// The characters of a recogniser's numbers: 0 is the blank between characters, then come those of its metadata, a line
 /// each, and in the end a space.
 std::vector<std::string> characters_of(const tyto::ModelInfo& info, std::int64_t count) {
   std::vector<std::string> characters{""};
