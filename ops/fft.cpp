@@ -100,7 +100,7 @@ std::span<const OpDef> fft_operators() {
        .gradient = fft_gradient,
        .sample = [](DType t) -> Value { return fft::fft(samples::line(t)); }},
       {.id = OpId::rfft,
-       .doc = "The half of the transform of real numbers that says all.",
+       .doc = "Fourier transform of real numbers, without the half that is conjugate to the rest.",
        .traits = traits(Traits::linear | Traits::takes_complex),
        .infer = infer_rfft,
        .gradient = rfft_gradient,

@@ -167,7 +167,7 @@ std::span<const OpDef> region_operators() {
        .infer = infer_branch,
        .gradient = branch_gradient},
       {.id = OpId::loop,
-       .doc = "A region that runs again and again on what it carries.",
+       .doc = "A region that runs again and again on its carries.",
        .min_inputs = 0,
        .max_inputs = 1 << 20,
        .traits = traits().complex(),

@@ -184,7 +184,7 @@ std::span<const OpDef> sort_operators() {
        .lower = lower_topk,
        .sample = [](DType t) -> Value { return topk(samples::line(t), 2).values; }},
       {.id = OpId::order_statistics,
-       .doc = "What sorting would put at given places of the last axis.",
+       .doc = "Elements of given ranks in the sorted last axis.",
        .infer = infer_order_statistics,
        .gradient = order_statistics_gradient,
        .lower = lower_order_statistics,
