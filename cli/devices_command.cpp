@@ -57,7 +57,7 @@ double bytes_a_second() {
 
 double operations_a_second() {
   constexpr std::int64_t length = 1024;
-  // Each run multiplies what the run before made: what hangs on nothing new would not be computed again.
+  // Each run multiplies what the run before made: what depends on nothing new would not be computed again.
   const T a = T::persistent(T::ones({length, length}), "a");
   const T b = T::persistent(T::full({length, length}, 1.0f / length), "b");
   return 2.0 * length * length * length / seconds_of(a, matmul(a, b));

@@ -40,7 +40,7 @@ inline Tensor<Any> one_parameter(const char* name, const Shape& shape, DType dty
 inline DType statistics_type(DType dtype) { return size_of(dtype) == 2 ? DType::f32 : dtype; }
 
 /// Whether states may take in what is made of x. A graph that is recorded from a placeholder has no batch yet: a state
-/// would hang on the placeholder for good.
+/// would depend on the placeholder for good.
 inline bool is_batch(const Tensor<Any>& x) { return tyto::detail::missing_input(x).empty(); }
 
 inline Tensor<Any> as_type(const Tensor<Any>& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }

@@ -296,7 +296,7 @@ void check_regions(std::string_view op, const std::vector<T>& pyramid, const T& 
   if (options.size.size() != 2) throw_error<ShapeError>(op, ": a size (height, width) is needed, not ", options.size);
   if (options.samples < 1 || options.size[0] < 1 || options.size[1] < 1) {
     throw_error<ValueError>(op, ": size ", options.size, " and samples ", options.samples,
-                            " must be at least 1; a count of samples that hangs on the boxes has no fixed shape");
+                            " must be at least 1; a count of samples that depends on the boxes has no fixed shape");
   }
 }
 

@@ -71,7 +71,7 @@ Drawn draw_plain(Dice& dice, std::int64_t n) {
       const T sizes = abs(dice.one_in(2) ? groups(dice, n) : remainders(dice, n)) + 1e-3;
       return {"stochastic", sizes / sum(sizes, 1, true)};
     }
-    case 8: {  // one row and column that the others hang on
+    case 8: {  // one row and column that the others depend on
       const T middle = equal(row(n), dice.below(n)) || equal(column(n), dice.below(n));
       return {"star", middle.astype(DType::f64)};
     }

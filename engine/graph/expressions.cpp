@@ -118,7 +118,7 @@ Tensor<Lazy> substitute(const Tensor<Lazy>& x, const std::vector<Substitution>& 
           "substitute: a part of x, ", core::definition(node->op()).name, " of ", name_of(node->result(0).type.dtype),
           node->result(0).type.shape,
           ", is computed already and no longer knows of what; substitute before it is read, or replace a ",
-          "placeholder, which nothing that is computed hangs on");
+          "placeholder, which nothing that is computed depends on");
     }
     std::vector<Value> operands;
     bool changed = false;

@@ -43,7 +43,7 @@ class Weights {
   Operand loaded(const Operand& operand, bool kept = false);
   /// The elements of a tensor in another file; none where they cannot be read, which is told when they are needed.
   std::span<const std::byte> external_bytes(const TensorMessage& message);
-  /// Lets go of the pages of all files: those that are read again come back from there.
+  /// Releases the pages of all files: later reads load them from there again.
   void discard_pages() const;
   /// The same of a part of a file; what lies elsewhere stays.
   void discard_pages(std::span<const std::byte> part) const;

@@ -98,7 +98,7 @@ TEST_CASE("simplify and substitute read a state whose new value is still to come
   CHECK(w.to_vector<float>() == std::vector<float>{2, 4});
 }
 
-TEST_CASE("substitute refuses what is computed already and may hang on what is replaced") {
+TEST_CASE("substitute refuses what is computed already and may depend on what is replaced") {
   const Tensor older = Tensor{5.0, 6.0} * 2.0;
   tyto::eval({older});
   const Tensor x{1.0, 2.0}, z{10.0, 20.0};
@@ -110,7 +110,7 @@ TEST_CASE("substitute refuses what is computed already and may hang on what is r
           substitute(whole, {{x, z}});
         }) ==
         "substitute: a part of x, square of f32(2,), is computed already and no longer knows of what; substitute "
-        "before it is read, or replace a placeholder, which nothing that is computed hangs on");
+        "before it is read, or replace a placeholder, which nothing that is computed depends on");
   // The cure: an independent part may be computed where what is replaced is a placeholder.
   const Tensor open = named({2}, "open"), independent = exp(z * 0.0);
   tyto::eval({independent});

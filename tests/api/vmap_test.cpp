@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE("vmap does for all examples what its function does for one", 
       },
       x);
   check(
-      "what does not hang on the example", [&](const T&) { return row * 2; }, x);
+      "what does not depend on the example", [&](const T&) { return row * 2; }, x);
   check(
       "diagonals", [](const T& v) { return diagonal(matmul(v, v.T())) + tril(matmul(v, v.T())); }, x);
 }

@@ -195,7 +195,7 @@ void check_gradients(const d::Group& group) {
   for (std::size_t i = 0; i < scattered.size(); ++i) CHECK(scattered[i] == static_cast<double>(i / 2 + 1));
 }
 
-// Whether a result is returned, and whether it hangs on an example.
+// Whether a result is returned, and whether it depends on an example.
 template <class T>
 void check_vmap_refuses() {
   const auto refused = [](const std::string& call, const auto& function) {

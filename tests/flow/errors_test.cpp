@@ -216,7 +216,7 @@ BOTH_MODES("the gradient of a loop that calls a user's function without one name
                        tyto::GraphError);
 }
 
-BOTH_MODES("a loss that does not hang on the function without a gradient has one") {
+BOTH_MODES("a loss that does not depend on the function without a gradient has one") {
   using Tensor = tyto::Tensor<Mode>;
   using Pair = std::pair<Tensor, Tensor>;
   const auto beside = [&](const Tensor& x) {

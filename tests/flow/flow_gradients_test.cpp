@@ -61,7 +61,7 @@ BOTH_MODES("a carry that nobody reads has no gradient, not even zero times an in
   CHECK(numbers(tyto::value_and_grad(f)(T{0.0, 2.0}.astype(DType::f64)).second[0]) == Numbers{4, 2});
 }
 
-BOTH_MODES("a loop whose results hang on nothing that has a gradient passes none on") {
+BOTH_MODES("a loop whose results depend on nothing that has a gradient passes none on") {
   using T = tyto::Tensor<Mode>;
   // The rows are integers, and what is stacked is made of them alone.
   const auto f = [](const T& x) {

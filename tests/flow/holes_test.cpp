@@ -57,7 +57,7 @@ class Nest {
     return sum(small(all).reshape({rows, side, side}), {0});
   }
 
-  // The number of iterations and the arm hang on the data.
+  // The number of iterations and the arm depend on the data.
   T loop(const T& a, const T& b, int depth) {
     const auto trips = static_cast<std::int64_t>(draw(4));
     const std::uint32_t inner = static_cast<std::uint32_t>(random_());

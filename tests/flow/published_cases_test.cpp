@@ -190,7 +190,7 @@ BOTH_MODES("what is computed twice around a branch or in a body is computed once
   CHECK(value_of(four) == doctest::Approx(113.379904).epsilon(1e-9));
 }
 
-BOTH_MODES("a loop and a branch that do not hang on each other") {
+BOTH_MODES("a loop and a branch that do not depend on each other") {
   using T = tyto::Tensor<Mode>;
   const auto column = [](double a, double b) { return list<T>({a, b}); };
   auto f = tyto::compile([&](T a, T w) {
@@ -251,7 +251,7 @@ BOTH_MODES("a state assigned from outside between runs is what the next run begi
   }
 }
 
-BOTH_MODES("a run computes anew what hangs on what has changed: rows, a captured value, a state") {
+BOTH_MODES("a run computes anew what depends on what has changed: rows, a captured value, a state") {
   using T = tyto::Tensor<Mode>;
   const T w = T::variable(T{1.0}, "w");
   auto f = tyto::compile([&](T xs, T captured) {

@@ -30,7 +30,7 @@ std::string difference_in_bits(const History& expected, const History& found);
 std::string difference(const History& expected, const History& found, const std::vector<History>& noisy,
                        double places = 4, const std::vector<History>& chosen = {});
 
-/// The same, except for elements that hang on what is open (signs and gradients of zero, see Noise): those that are
+/// The same, except for elements that depend on what is open (signs and gradients of zero, see Noise): those that are
 /// what they are in one of `chosen`, histories of programs in which that was drawn by chance and nothing else was
 /// moved.
 std::string difference_beyond_choices(const History& expected, const History& found,

@@ -31,7 +31,7 @@ const std::vector<Move<M>>& moves() {
   return list;
 }
 
-// A number from -1 to 1 for each element that hangs on its value, so that equal ones have the same.
+// A number from -1 to 1 for each element that depends on its value, so that equal ones have the same.
 Tensor<Eager> chance_of_numbers(const Tensor<Eager>& x, const Key& key) {
   std::vector<double> numbers = cast(ravel(x), DType::f64).to_vector<double>();
   for (double& number : numbers) {

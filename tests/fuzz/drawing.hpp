@@ -25,7 +25,7 @@ struct Move {
 };
 
 /// Floating operands moved by chance: what a program makes of that tells how far rounding may take its results, and
-/// which of them hang on what is left open: the sign of a NaN, or of a zero that is the larger or smaller of two
+/// which of them depend on what is left open: the sign of a NaN, or of a zero that is the larger or smaller of two
 /// numbers, and gradients of zero.
 struct Noise {
   double places = 0;  ///< how far, in last places of the type; 0: not at all

@@ -52,7 +52,7 @@ TEST_CASE("500 random programs compute in every way what eager mode computes") {
   }
 }
 
-TEST_CASE("open signs excuse the elements that hang on them and no others") {
+TEST_CASE("open signs excuse the elements that depend on them and no others") {
   const fuzz::History expected = one_output({1, 5});
   const std::vector<fuzz::History> resigned{one_output({1, 5}), one_output({-1, 5})};
   CHECK(fuzz::difference_beyond_choices(expected, one_output({-1, 5}), resigned).empty());
@@ -166,7 +166,7 @@ TEST_CASE("programs that are called faults unless equals move alike, or operator
   CHECK(fuzz::fault_of(derivative, count, {.operators_off = false}));
 }
 
-TEST_CASE("what hangs on the smallest of equals is seen on its other side where they move alike, and only there") {
+TEST_CASE("what depends on the smallest of equals is seen on its other side where they move alike, and only there") {
   const auto equals = Tensor<Eager>::full({11}, 1.5f, DType::f32);
   const auto drawn = [&](bool alike) {
     std::vector<fuzz::History> histories;

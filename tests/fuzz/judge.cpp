@@ -48,7 +48,7 @@ bool has_regions(const std::vector<std::size_t>& times) {
 const std::vector<History>& NoisyHistories::at_least(std::size_t count) {
   while (histories_.size() < count) {
     const std::uint64_t number = histories_.size() + 1;
-    // Small and larger moves in turn: some decisions hang on the last place alone, some sums on many terms.
+    // Small and larger moves in turn: some decisions depend on the last place alone, some sums on many terms.
     const double places = kind_ != Kind::rounded ? 0 : number % 3 == 0 ? 16 : number % 3 == 1 ? 1 : 4;
     const Noise noise{.places = places,
                       .alike = alike_ && number / 3 % 2 == 1,

@@ -66,8 +66,8 @@ Tensor<M> contract(Drawing<M>& d) {
   }
 }
 
-/// Attention, or the gradient of a function of it. Features lie within (-1, 1): a weight that hangs on one score alone
-/// would move with its last place.
+/// Attention, or the gradient of a function of it. Features lie within (-1, 1): a weight that depends on one score
+/// alone would move with its last place.
 template <class M>
 Tensor<M> attend(Drawing<M>& d) {
   Dice& dice = d.dice();

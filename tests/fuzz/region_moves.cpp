@@ -72,7 +72,7 @@ List<M> some_carries(Drawing<M>& d) {
   return carries;
 }
 
-/// The results, which give `from` gradients of zero beside those that they hang on.
+/// The results, which give `from` gradients of zero beside those that they depend on.
 template <class M>
 List<M> with_zero_gradients(const List<M>& results, const List<M>& from) {
   List<M> linked;

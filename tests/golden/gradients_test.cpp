@@ -69,7 +69,7 @@ bool brings_news(const Function<Lazy>& f, const Tensors<Eager>& inputs, std::set
   return news;
 }
 
-/// Dice of its own for each case: what one draws does not hang on the others that run.
+/// Dice of its own for each case: what one draws does not depend on the others that run.
 placed::Dice dice_for(const std::string& name) {
   std::uint64_t seed = sown;
   for (const char letter : name) seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3;  // FNV-1a

@@ -12,7 +12,7 @@ using namespace tyto;
 using tyto_test::Numbers;
 using tyto_test::numbers;
 
-TEST_CASE("an update by gradients that hang on a placeholder is refused, and leaves the weights as they were") {
+TEST_CASE("an update by gradients that depend on a placeholder is refused, and leaves the weights as they were") {
   using T = Tensor<Lazy>;
   const nn::Linear model({.in = 3, .out = 1});
   nn::Descent descent = nn::sgd({.rate = 0.1});

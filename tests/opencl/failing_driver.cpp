@@ -30,7 +30,7 @@ struct Watch {
   CopiedBytes copied;
 };
 
-// Never destroyed: libraries let go of their objects when the process ends.
+// Never destroyed: libraries release their objects when the process ends.
 Watch& watch() {
   static Watch* const kept = new Watch;
   return *kept;

@@ -95,7 +95,7 @@ TEST_CASE("tensors that were read keep their contents when the state changes, an
   CHECK(w.data<float>()[5] == 9);
 }
 
-TEST_CASE("memory of the host lives until the device has read it, whoever lets go of it first") {
+TEST_CASE("memory of the host is kept until the device has read it, whoever releases it first") {
   OpenClDevice* const device = shared_device();
   if (device == nullptr) return;
   E total;

@@ -257,7 +257,7 @@ TEST_CASE("functions and graphs of a constant compute what eager mode does, and 
   }
 }
 
-TEST_CASE("a constant that another tensor shares is let go of once that is gone") {
+TEST_CASE("a constant that another tensor shares is released once that is gone") {
   const std::vector<float> numbers = integers();
   std::optional<Lazily> shared = Lazily::from(numbers, {width, width});
   const Lazily c = Lazily::constant(*shared);

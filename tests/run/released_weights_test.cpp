@@ -161,7 +161,7 @@ TEST_CASE("weights stay where somebody else holds or reads them") {
   }
 }
 
-TEST_CASE("weights that were let go of are assigned, saved, copied and packed for other sizes as any") {
+TEST_CASE("weights that were released are assigned, saved, copied and packed for other sizes as any") {
   const Lazily w = Lazily::variable(Lazily::full({64, 64}, 2.0)), x = Lazily::ones({32, 64});
   auto f = compile([&](Lazily input) { return matmul(input, w); });
   const auto first = [&](const Lazily& input) { return f(input).to_vector<float>()[0]; };
@@ -307,7 +307,7 @@ TEST_CASE("weights that are held packed alone are not read while a function is r
   CHECK(w.to_vector<float>()[0] == 1);
 }
 
-TEST_CASE("expressions recorded before weights were let go of read them as they were") {
+TEST_CASE("expressions recorded before weights were released read them as they were") {
   const std::vector<float> contents = numbers_of_all_kinds<float, std::uint32_t>({64, 48});
   Lazily tripled, product;
   {
@@ -331,7 +331,7 @@ TEST_CASE("expressions recorded before weights were let go of read them as they 
   CHECK(same_bits(tripled.to_vector<float>(), want));
 }
 
-TEST_CASE("values are computed while another thread lets go of the contents that they read") {
+TEST_CASE("values are computed while another thread releases the contents that they read") {
   constexpr std::size_t readers = 2;
   const Shape shape{64, 64};
   const std::vector<float> contents(64 * 64, 2);
@@ -460,7 +460,7 @@ TEST_CASE("a trace reads and assigns weights that were never drawn") {
 }
 
 TEST_CASE(
-    "a graph lets go of the contents that its states had when they were recorded, unless an expression reads them") {
+    "a graph releases the contents that its states had when they were recorded, unless an expression reads them") {
   constexpr std::size_t bytes = 512 * 512 * sizeof(float);
   const core::Device& device = run::cpu_device();
   for (const bool held : {false, true}) {

@@ -182,7 +182,7 @@ std::int64_t count_from(const K* keys, std::int64_t count, K bound) {
 }
 
 /// Many searches go side by side, half the keys in question at each step: their loads do not wait for each other, and
-/// no branch hangs on the keys. Of few keys, each says which values it is before.
+/// no branch depends on the keys. Of few keys, each says which values it is before.
 template <class K, bool After>
 void search_together(const K* keys, std::int64_t count, const K* values, int wanted, std::int64_t* found) {
   using L = Lanes<K>;

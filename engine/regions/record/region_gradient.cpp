@@ -275,14 +275,14 @@ class LoopGradient {
     for (const Wanted& each : cotangents_) given.push_back(each.tracked);
     for (const auto& [output, row] : cotangent_rows_) given.push_back(rows_[row].inside);
     // Whether a value depends on the gradient of one of these carries at the end of its iteration, or on that of a row.
-    const auto hangs_on = [&](const std::vector<bool>& from, const std::vector<bool>& carries) {
+    const auto depends_on = [&](const std::vector<bool>& from, const std::vector<bool>& carries) {
       for (std::size_t i = 0; i < from.size(); ++i) {
         if (from[i] && (i >= count || carries[i])) return true;
       }
       return false;
     };
     const std::vector<bool> all(count, true);
-    std::vector<std::vector<bool>> before;  // of each carry: what its gradient at the beginning hangs on
+    std::vector<std::vector<bool>> before;  // of each carry: what its gradient at the beginning depends on
     std::vector<bool> now(count);           // carries with a gradient at the end of an iteration, from the last one on
     for (std::size_t i = 0; i < count; ++i) {
       before.push_back(reached_from(next_cotangents_[i], scope_.since(), given));
@@ -296,19 +296,19 @@ class LoopGradient {
       std::vector<bool> next(count);
       for (std::size_t i = 0; i < count; ++i) {
         ever[i] = ever[i] || now[i];
-        next[i] = hangs_on(before[i], now);
+        next[i] = depends_on(before[i], now);
       }
       settled = next == now;
       now = std::move(next);
     }
     if (!known || (!settled && loop_.trips > most_followed)) {
-      for (std::size_t i = 0; i < count; ++i) now[i] = now[i] || hangs_on(before[i], all);
+      for (std::size_t i = 0; i < count; ++i) now[i] = now[i] || depends_on(before[i], all);
       ever = all;
     }
     const auto each_of = [&](const std::vector<Value>& values) {
       std::vector<bool> reached;
       for (const Value& value : values) {
-        reached.push_back(loop_.trips != 0 && hangs_on(reached_from(value, scope_.since(), given), ever));
+        reached.push_back(loop_.trips != 0 && depends_on(reached_from(value, scope_.since(), given), ever));
       }
       return reached;
     };
@@ -467,7 +467,7 @@ class BranchGradient {
     Value key;
     std::vector<Value> parameters;
     std::vector<Value> gradients;
-    std::vector<bool> gives;  // of each gradient: whether it hangs on that of a result
+    std::vector<bool> gives;  // of each gradient: whether it depends on that of a result
     std::vector<bool> reached;
   };
 
