@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parser of command lines.
+// Parses command lines by a table of options.
 #include "cli/arguments.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `--help` prints, from the table of commands; the manual page and the completions of a shell are made of it too.
+// Prints the texts of `--help` from the table of commands, of which the manual page and shell completions are made too.
 #pragma once
 
 #include <iosfwd>

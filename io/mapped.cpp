@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays of npy files mapped into memory.
+// Maps arrays of npy files into memory.
 #include <algorithm>
 #include <memory>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays from and to .npy bytes.
+// Reads and writes arrays as .npy bytes.
 #include "io/npy.hpp"
 #include "core/value/text.hpp"
 

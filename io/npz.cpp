@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NumPy's .npz: a zip archive of .npy members.
+// Reads and writes NumPy's .npz, a zip archive of .npy members.
 #include <set>
 
 #include "io/npy.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading and writing safetensors.
+// Reads and writes safetensors files.
 #include "io/safetensors.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading a zip archive by its directory.
+// Reads a zip archive by its directory.
 #include <zlib.h>
 
 #include <algorithm>

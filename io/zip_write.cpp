@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing a zip archive.
+// Writes a zip archive.
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Averaged weights and gathered gradients.
+// Averages weights and accumulates gradients.
 #include "tyto/nn/averages.hpp"
 
 #include "nn/distinct_states.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order of samples, drawn anew each epoch.
+// Draws the order of samples anew each epoch.
 #include "nn/batch_order.hpp"
 
 #include <algorithm>

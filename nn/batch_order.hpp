@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which samples make up the batch at a position of a data set, and which position comes after it.
+// Chooses the samples of the batch at a position of a data set, and the position after it.
 #pragma once
 
 #include <vector>

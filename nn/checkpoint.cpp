@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Saving and restoring a training run through one .npz file.
+// Saves and restores a training run through one .npz file.
 #include "tyto/nn/checkpoint.hpp"
 
 #include <algorithm>

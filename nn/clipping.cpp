@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients kept within limits.
+// Clips gradients by value and by norm.
 #include "tyto/nn/clipping.hpp"
 
 #include "core/value/text.hpp"

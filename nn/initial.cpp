@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Initial weights by the fans of their layer.
+// Draws initial weights by the fans of their layer.
 #include "tyto/nn/initial.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Samples picked out of arrays.
+// Reads samples from arrays.
 #include "tyto/nn/samples.hpp"
 
 #include <cstring>

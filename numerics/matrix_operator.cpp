@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stacks of matrices handed to kernels one by one.
+// Applies kernels to stacks of matrices, one matrix after another.
 #include "numerics/matrix_operator.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What element types can hold, from the widths of their mantissas and exponents.
+// Computes limits of element types from the widths of their mantissas and exponents.
 #include "tyto/type_info.hpp"
 
 #include "core/value/floating_format.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mapping files read-only.
+// Maps files read-only by mmap.
 #include "core/system/mapped_file.hpp"
 
 #include <fcntl.h>

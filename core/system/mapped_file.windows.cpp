@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mapping files read-only, by views of file mappings.
+// Maps files read-only by views of file mappings.
 #include "core/system/mapped_file.hpp"
 
 #include "core/system/pages.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pages by mmap.
+// Allocates pages by mmap.
 #include "core/system/pages.hpp"
 
 #if __has_include(<malloc.h>)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pages by VirtualAlloc.
+// Allocates pages by VirtualAlloc.
 #include "core/system/pages.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signals by sigaction.
+// Handles signals by sigaction.
 #include "core/system/process.hpp"
 
 #include <sched.h>

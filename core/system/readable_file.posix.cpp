@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading by pread.
+// Reads files by pread.
 #include "core/system/readable_file.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading by ReadFile at a position.
+// Reads files by ReadFile at a position.
 #include "core/system/readable_file.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loading shared libraries through the dynamic linker.
+// Loads shared libraries by the dynamic linker.
 #include "core/system/shared_library.hpp"
 
 #include <dlfcn.h>

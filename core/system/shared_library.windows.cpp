@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loading shared libraries by LoadLibraryEx.
+// Loads shared libraries by LoadLibraryEx.
 #include "core/system/shared_library.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The version the library was built as.
+// The version that the library was built as.
 #include <tyto/version.hpp>
 
 namespace tyto TYTO_API {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the sessions of a compiled function share: one trace an input signature, kept in a bounded list.
+// Traces of a compiled function that its sessions share: one an input signature, kept in a bounded list.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words turned into rows of numbers.
+// Encodes words as rows of numbers.
 #include "words.hpp"
 
 #include <algorithm>

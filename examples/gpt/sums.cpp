@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sums written out as symbols.
+// Encodes sums as symbols.
 #include "sums.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading a text and cutting windows out of it.
+// Reads a text and cuts windows out of it.
 #include "text.hpp"
 
 #include <algorithm>

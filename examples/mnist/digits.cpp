@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading the real set or drawing one.
+// Reads the real set or draws one.
 #include "digits.hpp"
 
 #include <filesystem>

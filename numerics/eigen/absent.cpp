@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A build without Eigen has none of its kernels.
+// Returns no kernels in builds without Eigen.
 #ifndef TYTO_HAVE_EIGEN
 
 #include "numerics/eigen/kernels.hpp"

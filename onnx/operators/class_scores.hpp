@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the classifiers and regressors of ai.onnx.ml share: rows of features, transforms of scores, labels of classes.
+// Shared by the classifiers and regressors of ai.onnx.ml: rows of features, transforms of scores, labels of classes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors made of numbers: constants, ranges, random ones.
+// Operators that create tensors: constants, ranges, random numbers.
 #include <cmath>
 
 #include "onnx/file/element_types.hpp"

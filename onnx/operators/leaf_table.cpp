@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds the tables of what leaves add.
+// Builds the tables of the leaves' values.
 #include "onnx/operators/leaf_table.hpp"
 
 #include <algorithm>

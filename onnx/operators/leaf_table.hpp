@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the leaves of trees add to each target, as tables that a reduction takes.
+// Values that the leaves of trees add to each target, as tables that a reduction takes.
 #pragma once
 
 #include <cstdint>

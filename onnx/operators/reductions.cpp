@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions, scans and orders along axes.
+// Reductions, scans and sorting along axes.
 #include "tyto/reduce.hpp"
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finding an operator's row by domain, name and version.
+// Finds an operator's row by domain, name and version.
 #include "onnx/program/operators.hpp"
 
 #include <algorithm>

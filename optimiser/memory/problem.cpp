@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the caller's blocks to a Problem: validation, compression of times, units, neighbours, bound.
+// Converts the caller's blocks to a Problem: validation, compression of times, units, neighbours, bound.
 #include "optimiser/memory/problem.hpp"
 
 #include <algorithm>

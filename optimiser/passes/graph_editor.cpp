@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forwarding, counting and ordering in the graph editor.
+// Forwards replaced tensors, counts consumers and orders nodes.
 #include "optimiser/passes/graph_editor.hpp"
 
 #include <algorithm>

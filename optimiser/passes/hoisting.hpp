@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Moving what is the same in every iteration out of loops.
+// Hoists loop-invariant nodes out of loops.
 #pragma once
 
 #include <cstddef>

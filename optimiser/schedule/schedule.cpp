@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of orders, and the best of them.
+// The table of scheduling orders, and the choice of the best.
 #include "optimiser/schedule/schedule.hpp"
 
 #include <algorithm>

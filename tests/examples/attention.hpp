@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/attention.hpp> take for granted: queries, keys and values.
+// Definitions for the examples of <tyto/attention.hpp>: queries, keys and values.
 #pragma once
 
 #include <tyto/tyto.hpp>

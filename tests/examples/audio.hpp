@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/audio.hpp> take for granted: samples of a recording.
+// Definitions for the examples of <tyto/audio.hpp>: samples of a recording.
 #pragma once
 
 #include <tyto/tyto.hpp>

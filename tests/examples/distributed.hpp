@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/distributed.hpp> and docs/distributed.md take for granted: a model, its loss, data, and a
+// Definitions for the examples of <tyto/distributed.hpp> and docs/distributed.md: a model, its loss, data, and a
 // checkpoint.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the example of <tyto/distributions.hpp> takes for granted: a standard deviation.
+// Definitions for the example of <tyto/distributions.hpp>: a standard deviation.
 #pragma once
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The examples of docs/distributed.md take for granted what those of <tyto/distributed.hpp> do.
+// Definitions for the examples of docs/distributed.md: those of <tyto/distributed.hpp>.
 #pragma once
 
 #include "tests/examples/distributed.hpp"

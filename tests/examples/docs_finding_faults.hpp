@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of docs/finding_faults.md take for granted: a model, its loss, and data.
+// Definitions for the examples of docs/finding_faults.md: a model, its loss, and data.
 #pragma once
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of docs/flow.md take for granted: weights, data, a loss, a model.
+// Definitions for the examples of docs/flow.md: weights, data, a loss, a model.
 #pragma once
 
 #include <tyto/tyto.hpp>

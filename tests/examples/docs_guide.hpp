@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the blocks of docs/guide.md take for granted: the names of the layers.
+// Definitions for the blocks of docs/guide.md: the names of the layers.
 #pragma once
 
 #include <tyto/nn.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of docs/optimiser.md take for granted: a function to be compiled, and the language of rules.
+// Definitions for the examples of docs/optimiser.md: a function to be compiled, and the language of rules.
 #pragma once
 
 #include <tyto/tyto.hpp>

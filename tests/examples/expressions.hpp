@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/expressions.hpp> take for granted: a placeholder.
+// Definitions for the examples of <tyto/expressions.hpp>: a placeholder.
 #pragma once
 
 #include <tyto/tyto.hpp>

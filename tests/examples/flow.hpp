@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/flow.hpp> take for granted.
+// Definitions for the examples of <tyto/flow.hpp>.
 #pragma once
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/graph.hpp> take for granted: a recorded loss of two inputs and one variable.
+// Definitions for the examples of <tyto/graph.hpp>: a recorded loss of two inputs and one variable.
 #pragma once
 
 #include <tyto/tyto.hpp>

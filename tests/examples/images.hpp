@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/images.hpp> take for granted: a picture from 0 to 1.
+// Definitions for the examples of <tyto/images.hpp>: a picture from 0 to 1.
 #pragma once
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of the interop headers take as given.
+// Definitions for the examples of the interop headers.
 #pragma once
 
 #include <Eigen/Dense>

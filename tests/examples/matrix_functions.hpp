@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/matrix_functions.hpp> take for granted: a square matrix.
+// Definitions for the examples of <tyto/matrix_functions.hpp>: a square matrix.
 #pragma once
 
 #include <tyto/tyto.hpp>

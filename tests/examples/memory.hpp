@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/memory.hpp> take for granted: the blocks of one program at several batch sizes.
+// Definitions for the examples of <tyto/memory.hpp>: the blocks of one program at several batch sizes.
 #pragma once
 
 #include <tyto/memory.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/nn/...> take for granted: a model, its loss on a batch, its descent, and data.
+// Definitions for the examples of <tyto/nn/...>: a model, its loss on a batch, its descent, and data.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What examples in <tyto/onnx.hpp> take for given.
+// Definitions for the examples of <tyto/onnx.hpp>.
 #pragma once
 
 #include <tyto/onnx.hpp>

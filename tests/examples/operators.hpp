@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the example of <tyto/operators.hpp> takes for granted: a matrix.
+// Definitions for the example of <tyto/operators.hpp>: a matrix.
 #pragma once
 
 #include <tyto/tyto.hpp>

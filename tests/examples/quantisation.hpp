@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the example of <tyto/quantisation.hpp> takes for granted: rows, and the weights that they are multiplied by.
+// Definitions for the example of <tyto/quantisation.hpp>: rows, and the weights that they are multiplied by.
 #pragma once
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the example of <tyto/resampling.hpp> takes for granted: images.
+// Definitions for the example of <tyto/resampling.hpp>: images.
 #pragma once
 
 #include <tyto/tyto.hpp>

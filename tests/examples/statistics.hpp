@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the examples of <tyto/statistics.hpp> take for granted: a tensor.
+// Definitions for the examples of <tyto/statistics.hpp>: a tensor.
 #pragma once
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the example of <tyto/vmap.hpp> takes for granted: points, weights, and the loss of one example.
+// Definitions for the example of <tyto/vmap.hpp>: points, weights, and the loss of one example.
 #pragma once
 
 #include <tyto/tyto.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading expressions into graphs.
+// Parses expressions into graphs.
 #include "tests/passes/expression.hpp"
 
 #include <map>

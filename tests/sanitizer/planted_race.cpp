@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the thread sanitizer sees into OpenMP regions: a race that it must report, and the same work without one.
+// Checks that the thread sanitizer sees into OpenMP regions: it must report a race, and not the same work without one.
 #include <cstdio>
 #include <cstring>
 #include <vector>

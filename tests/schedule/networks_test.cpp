@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Orders of whole networks, at sizes that take no time.
+// Orders of whole networks, small enough to schedule at once.
 #include <doctest/doctest.h>
 
 #include "optimiser/passes/optimise.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Computing values twice: the same numbers in less memory.
+// Recomputation: the same numbers in less memory.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which tensors share memory, on graphs small enough to see.
+// Tensors that share memory, on graphs small enough to see.
 #include <doctest/doctest.h>
 
 #include "core/graph/op_ids.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a reduction traverses its elements: by lines, columns or groups of rows, in pieces.
+// FoldTraversal: the order in which a reduction visits elements: by lines, columns or groups of rows, in pieces.
 #pragma once
 
 #include <cstddef>

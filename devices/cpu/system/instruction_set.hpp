@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which vector instruction set the kernels use: found once from the processor, lowered on request.
+// The vector instruction set of kernels: detected once, lowered on request.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What kernels assume of the machine: the sizes of its caches, how much it moves and computes in a nanosecond, what
-// waking a thread costs. Whatever is tuned to a machine is a formula of these.
+// Constants that kernels assume of the machine: sizes of caches, bytes and operations a nanosecond, the cost of waking
+// a thread. Whatever is tuned to a machine is a formula of these.
 #pragma once
 
 #include <algorithm>

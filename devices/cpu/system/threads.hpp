@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many threads a heavy step uses, and the one way in which kernels use them.
+// Thread counts, and run_team, by which kernels run on several threads.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A user's own kernel as a prepared step.
+// A user's OpenCL kernel as a prepared step.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How each element type is stored, computed and converted in OpenCL C.
+// Storage, compute type and conversions of each element type in OpenCL C.
 #pragma once
 
 #include <string>

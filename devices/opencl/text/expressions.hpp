@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scalar expressions of the operator table as text.
+// Converts the scalar expressions of the operator table to OpenCL C.
 #pragma once
 
 #include <string>

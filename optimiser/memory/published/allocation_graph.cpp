@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Edge search and rewiring of the allocation graph.
+// Searches and rewires edges of the allocation graph.
 #include "optimiser/memory/published/allocation_graph.hpp"
 
 #include <algorithm>

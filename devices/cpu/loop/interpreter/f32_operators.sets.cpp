@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The single-precision operators.
+// Instantiates the interpreter's loops of single-precision operators.
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"
 
 #define TYTO_OPERAND float

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The double-precision operators.
+// Instantiates the interpreter's loops of double-precision operators.
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"
 
 #define TYTO_OPERAND double

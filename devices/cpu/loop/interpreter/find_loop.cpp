@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lookup in the tables of compiled loops.
+// Looks loops up in the tables of compiled loops.
 #include "devices/cpu/loop/interpreter/find_loop.hpp"
 
 #include "core/value/text.hpp"

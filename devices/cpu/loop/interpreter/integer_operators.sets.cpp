@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operators on integers and bools.
+// Instantiates the interpreter's loops of operators on integers and bools.
 #include "devices/cpu/loop/interpreter/operator_loops.hpp"
 
 #define TYTO_OPERAND int32_t

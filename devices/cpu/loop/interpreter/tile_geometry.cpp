@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses the tile's rectangle.
+// Chooses the rectangle of elements that a tile covers.
 #include "devices/cpu/loop/interpreter/tile_geometry.hpp"
 
 #include <algorithm>

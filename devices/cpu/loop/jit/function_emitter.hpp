@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What code generation shares on every architecture: register allocation, the order in which a body's values are
-// computed, accumulators of reductions. Each architecture emits its own instructions.
+// Code generation that all architectures share: register allocation, the order in which a body's values are computed,
+// accumulators of reductions. Each architecture emits its own instructions.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pages from the system, one mapping a piece of code.
+// Maps a region of pages for each piece of code, and makes it executable.
 #include "devices/cpu/loop/jit/machine_code.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The makers of the kernels of attention and its gradient.
+// Prepares the kernels of attention and its gradient.
 #pragma once
 
 #include "core/graph/op_ids.hpp"
