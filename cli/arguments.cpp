@@ -19,7 +19,7 @@ std::vector<std::string> option_names(std::span<const OptionRow> known) {
   return names;
 }
 
-/// An integer and what stands behind it, or nothing where it begins with none.
+/// The integer at the beginning of a text and the rest of the text, or nothing where the text begins with none.
 std::optional<std::pair<std::int64_t, std::string_view>> leading_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -286,7 +286,7 @@ class FailureNote {
 
 struct Ended {
   int status;
-  bool for_good;  // because tyto was told to end
+  bool for_good;  // because a signal ended tyto
 };
 
 Ended run_once(const Signals& signals, const Launcher& launcher, const Words& words) {

@@ -60,7 +60,7 @@ double seconds_of(const Call& call, double n, const Machine& machine) {
   return pieces * seconds_of_piece(call.name, call.bytes / pieces, n, machine);
 }
 
-/// Of a step, beside what it computes: the comparison of what processes are about to do comes first.
+/// Seconds that a step spends in communication, beginning with the comparison of the collective calls of all processes.
 double communication(const std::vector<Call>& calls, double n, const Machine& machine) {
   if (n == 1 || calls.empty()) return 0;
   double seconds = seconds_of({"all_gather", sizeof(std::uint64_t)}, n, machine);

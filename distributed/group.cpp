@@ -149,7 +149,7 @@ void Group::barrier() const {
 Group Group::split(int colour, int key) const {
   if (colour < 0) core::throw_error<ValueError>("Group::split: a colour is no less than 0, not ", colour);
   (void)core::processes_of_call("Group::split");
-  // One number above those that any of them knows: all sort their groups alike.
+  // A number above those in use on any of the processes, so that all sort their groups alike.
   const std::int64_t number = core::largest_of_all("Group::split", core::next_process_group(), number_);
   core::add_process_group(number, core::process_group(number_).split(colour, key));
   return Group(connection_, number);

@@ -34,7 +34,7 @@ void refuse_other_launcher();
 
 /// Tyto's library for the MPI, loaded. Throws DeviceError saying what is missing.
 const TytoMpi& load(const Flavour& flavour);
-/// Whether there is such a file beside Tyto's own.
+/// Whether Tyto's library for the MPI is installed next to Tyto's own.
 bool is_there(const Flavour& flavour);
 
 }  // namespace tyto::distributed

@@ -40,7 +40,6 @@ void check_ascending(const char* what, const std::vector<std::pair<std::int64_t,
   }
 }
 
-/// factor^times.
 Tensor<Any> to_power(double factor, const Tensor<Any>& times) { return exp(std::log(factor) * times); }
 
 /// From first to last along half a cosine, or a straight line, while `part` goes from 0 to 1.

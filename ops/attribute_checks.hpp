@@ -24,7 +24,7 @@ void check_lengths(std::string_view op, const Shape& shape);
 /// The part lies inside of the shape.
 void check_part(std::string_view op, const SliceAttributes& part, const Shape& shape);
 
-/// Every axis of `shape` stands in the order once.
+/// Throws unless the order names every axis of `shape` once.
 void check_order(std::string_view op, const IntList& order, const Shape& shape);
 
 /// Both operands have one element type.

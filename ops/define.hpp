@@ -25,7 +25,7 @@ using AnyTensor = Tensor<Any>;
 /// The operand as a read sees it now; an empty one stays empty.
 inline Value operand(const Value& value) { return value && value.node()->op() == OpId::state ? resolve(value) : value; }
 
-/// The number that was written where an operand stands, if it was one.
+/// The number that the caller passed as an operand, or null for a tensor.
 const Scalar* scalar_operand(const Value& value);
 
 /// Converts operands, which are moved from and are no states, to the types the operator's domain asks for, then emits

@@ -25,7 +25,7 @@ const Scalar* scalar_operand(const Value& value) {
 
 namespace {
 
-/// An integer whose value only the run knows: an argument of a compiled function, or what was made of one.
+/// An integer whose value is not known while recording: an argument of a compiled function, or computed from one.
 bool is_unknown_whole(const Value& value) {
   return is_number(value) && scalar_operand(value) == nullptr && is_integer(result_of(value).type.dtype);
 }

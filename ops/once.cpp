@@ -10,7 +10,7 @@ namespace tyto::core {
 
 namespace {
 
-/// With the name, or with what of it stands behind its qualifiers.
+/// Whether the message begins with the name, or with its last part, without namespaces and classes.
 bool begins_with_name(std::string_view message, std::string_view name) {
   if (const std::size_t qualifiers = name.rfind("::"); qualifiers != name.npos) name.remove_prefix(qualifiers + 2);
   if (!message.starts_with(name)) return false;

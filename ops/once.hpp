@@ -69,7 +69,7 @@ auto once(std::string_view name, const Function& function, const Arguments&... a
 
 /// The first line of a public function template whose body is worth compiling once: the functions of the two modes are
 /// calls of that for tensors of any mode, which the lines below are compiled for. They must not name a mode: what is
-/// computed goes by its operands'.
+/// computed has its operands' mode.
 #define TYTO_ONCE(function, ...)                                                                               \
   if constexpr (!std::is_same_v<M, ::tyto::Any>) {                                                             \
     return ::tyto::core::once<M>(                                                                              \

@@ -44,7 +44,7 @@ T ahead(const T& x, const ScanAttributes& scan, std::int64_t distance) {
   return pad(T(part_along(x, axis, scan.reverse ? 0 : distance, rest)), before, after);
 }
 
-// d y_j / d x_i is the product of what came before i, times what stands between i and j. The first factor is an
+// d y_j / d x_i is the product of the elements before i, times those between i and j. The first factor is an
 // exclusive scan. Summed over j with the gradients g_j, the second is s_i = g_i + x_(i+1) s_(i+1), a linear recurrence;
 // doubling solves it in log2(n) steps without a division, so zeros are right, in higher derivatives too.
 std::vector<Value> cumprod_gradient(const GradientContext& c) {

@@ -95,7 +95,7 @@ std::int64_t position_of(std::int64_t index, const Shape& shape, std::size_t axi
   return index < 0 ? index + length : index;
 }
 
-// A mask stands for the coordinates of its true elements, one index tensor for each of its axes.
+// Replaces a mask by the coordinates of its true elements, one index tensor for each of its axes.
 void add_mask(Selected& out, const Value& mask, const Shape& shape, std::size_t axis) {
   for (int i = 0; i < mask.ndim(); ++i) {
     if (mask.shape()[static_cast<std::size_t>(i)] != shape[axis + static_cast<std::size_t>(i)]) {

@@ -45,8 +45,8 @@ struct Repetition {
   const std::byte* goes_on = nullptr;
 };
 
-/// A loop over the elements of a result, which other kernels of its device can run on parts of the result. What else
-/// it has only that device knows.
+/// A loop over the elements of a result, which other kernels of its device can run on parts of the result. Devices
+/// derive classes of it that hold the compiled loop.
 class ElementLoop {
  protected:
   ~ElementLoop() = default;

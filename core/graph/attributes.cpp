@@ -63,7 +63,7 @@ std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? 
 std::string show(const LoopProgram& program) { return to_string(program); }
 std::string show(double value) { return text(value); }
 std::string show(std::int64_t value) { return std::to_string(value); }
-// What regions do stands below the node's line, see to_text of graphs.
+// Only the size of a region: to_text() of graphs writes its nodes below the node's line.
 std::string show(const Region& region) { return text(region ? region.graph().nodes().size() : 0, " nodes"); }
 std::string show(const std::vector<Region>& regions) { return std::to_string(regions.size()); }
 

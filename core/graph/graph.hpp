@@ -95,7 +95,7 @@ std::size_t hash_of(const Graph& graph);
 /// operands.
 bool calls_user_function(const GraphNode& node);
 
-/// Whether the node must run even when nobody reads it, in the order written, and as often as it stands there.
+/// Whether the node has a side effect: it runs even when nobody reads it, in recorded order, and is not merged.
 /// Collective calls of a group of one process have no effect.
 bool has_effect(const GraphNode& node);
 

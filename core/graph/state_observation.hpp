@@ -43,7 +43,7 @@ class StateObservation {
 /// Calls the innermost observer of this thread for a state that is read or assigned to.
 void touch(const std::shared_ptr<State>& state);
 
-/// The state that a handle stands for; null for any other value.
+/// The state of a handle; null for a value that is no handle of a state.
 const State* state_of(const Value& handle);
 /// While alive on a thread, reads of states are not differentiated.
 class UntrainedReads {

@@ -54,7 +54,7 @@ class Node {
   Mode mode() const { return mode_; }
   /// Order of creation; an input is always older than its consumer.
   std::uint64_t sequence() const { return sequence_; }
-  /// For a node without inputs that stands for what was there before.
+  /// For a node without inputs that represents an older value.
   void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
   const Attributes& attributes() const;
   bool has_attributes() const { return attributes_ != nullptr; }

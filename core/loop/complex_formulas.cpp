@@ -182,7 +182,7 @@ Complex log(const Complex& z) {
   const Real larger = maximum(x, y), smaller = minimum(x, y);
   const Size size = size_of(x, y);
   const Real near = 0.5 * log1p((larger - number(1, larger)) * (1 + larger) + smaller * smaller);
-  // What scaling brings there is not near it.
+  // Scaling by a power of two may bring other sizes into the interval; `larger` rules these out.
   const Real beside = lies_between(0.7, size.scaled, 1.4) && larger > number(0.4, larger);
   return {choose(beside, near, size.logarithm), atan2(z.imaginary, z.real)};
 }

@@ -14,7 +14,7 @@ bool is_complex(const BoundLoop& bound);
 /// computes in f64.
 BoundLoop in_parts(const BoundLoop& bound, bool has_f64);
 
-/// Real instructions that element-wise operator `op` (or cast) on elements of `dtype` stands for: one for real ones.
+/// Number of real instructions that element-wise `op` (or cast) expands to on elements of `dtype`: one for real types.
 std::size_t instructions_of(OpId op, DType dtype);
 
 }  // namespace tyto::core

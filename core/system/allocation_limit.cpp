@@ -27,7 +27,7 @@ void AllocationLimit::require(const Device& device, std::size_t bytes) {
     const std::size_t now = device.allocated();
     auto before = std::ranges::find_if(scope->held_before_, [&](const auto& entry) { return entry.first == &device; });
     if (before == scope->held_before_.end()) before = scope->held_before_.insert(before, {&device, now});
-    // What was there before may have been given back since.
+    // Memory allocated before the scope may have been freed since.
     before->second = std::min(before->second, now);
     const std::size_t held = now - before->second;
     if (held > scope->bytes_ || bytes > scope->bytes_ - held) throw AllocationRefused(bytes, held, scope->bytes_);

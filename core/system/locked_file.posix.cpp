@@ -48,7 +48,7 @@ LockedFile::LockedFile(std::string name, std::string place, std::string target)
       fail("cannot be written");
     }
     handle_ = descriptor;
-    // What was private is so while it is written, too. The owner may write to what a kill leaves behind.
+    // With the old file's permissions; the owner may also write, as to a file that a killed process left behind.
     struct stat old {};
     if (::stat(target_.c_str(), &old) == 0) (void)::fchmod(descriptor, (old.st_mode & permissions) | S_IWUSR);
     return;

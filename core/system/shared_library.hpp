@@ -29,7 +29,7 @@ class SharedLibrary {
   std::string error_;
 };
 
-/// The folder of the file, library or program, that this code was loaded from; empty where nobody knows.
+/// The folder of the file, library or program, that this code was loaded from; empty where the system cannot name it.
 std::string folder_of_this_library();
 
 }  // namespace tyto::core

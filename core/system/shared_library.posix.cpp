@@ -26,7 +26,7 @@ std::string folder_of_this_library() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&folder_of_this_library), &info) == 0 || info.dli_fname == nullptr) return {};
   std::string file = info.dli_fname;
-  // Of a program the linker knows the word that started it: a name in PATH, or one in the folder that was current then.
+  // For a program the linker returns argv[0]: a name found in PATH, or a path relative to the folder current at start.
   Dl_info program{};
   const auto* const headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
   if (dladdr(headers, &program) != 0 && program.dli_fbase == info.dli_fbase) {

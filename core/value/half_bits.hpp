@@ -12,7 +12,7 @@ namespace tyto::core {
 [[gnu::always_inline]] static inline float widen_half(std::uint16_t half) {
   const std::uint32_t magnitude = half & 0x7fffu;
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-  // Not by the float of the same fraction, which is a subnormal one that the processor may have been told to read as 0.
+  // Not by the float of the same fraction: that is subnormal, and read as 0 by a processor that flushes subnormals.
   const float subnormal = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f;
   const std::uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00u ? 0x70000000u : 0x38000000u);
   return __builtin_bit_cast(float, (magnitude < 0x400u ? __builtin_bit_cast(std::uint32_t, subnormal) : normal) | sign);

@@ -27,7 +27,7 @@ constexpr std::uint64_t splitmix64(std::uint64_t counter) {
 
 inline constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325u;
 
-/// FNV-1a, which stands in files: a check against damage, not against malice.
+/// FNV-1a, which files store as a checksum: it detects damage, not forgery.
 constexpr std::uint64_t fnv1a(std::span<const std::byte> bytes, std::uint64_t hash = fnv_basis) {
   for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3u;
   return hash;

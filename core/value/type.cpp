@@ -22,7 +22,7 @@ std::ostream& operator<<(std::ostream& out, DType type) { return out << name_of(
 
 namespace {
 
-/// Bool, integers, floating-point and complex numbers: the lesser kind gives way.
+/// Rank of a kind in promotion: bool, integers, floating-point, complex numbers.
 int kind_of(DType type) { return is_complex(type) ? 3 : is_floating(type) ? 2 : is_integer(type) ? 1 : 0; }
 
 /// An unsigned integer and a signed one.

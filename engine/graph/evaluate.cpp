@@ -59,7 +59,7 @@ void apply_view(Node& node, const core::OpDef& def, const core::Array& input) {
   node.result(0).array = {copy.buffer, node.result(0).type.dtype, *def.view(node.attributes(), copy.view)};
 }
 
-/// The inputs as the kernel wants them: on its device, and dense where it says so.
+/// The inputs as the kernel reads them: copied to its device, and to dense memory for operands that must be dense.
 std::vector<core::Array> moved_inputs(const Node& node, const PreparedOperator& prepared, Arrays inputs) {
   std::vector<core::Array> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

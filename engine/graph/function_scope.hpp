@@ -65,7 +65,7 @@ class FunctionScope {
 };
 
 /// Throws GraphError naming a state, or another value that was exchanged or computed from the old one, that a trace
-/// left rebound: later calls would not see what the name stands for.
+/// left rebound: later calls would not see the value that the name refers to.
 void refuse_rebinding(std::span<const Rebinding> rebound);
 
 }  // namespace tyto::run

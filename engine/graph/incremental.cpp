@@ -168,7 +168,7 @@ IncrementalSession::Part IncrementalSession::make_part(const Changes& changed) {
   return part;
 }
 
-// Values that no change at hand reaches, computed once from what there is.
+// Computes values that the changed inputs do not affect once, from the current contents.
 void IncrementalSession::fill(const std::vector<Port>& missing) {
   const core::Graph& graph = executable_->graph();
   optimiser::PartialRequest request;

@@ -37,7 +37,7 @@ class OwnGenerator {
 /// Advances the sequence by `count` draws and returns it as it was before.
 Generator advance_generator(std::uint64_t count);
 
-/// The state that stands for the sequence in graphs.
+/// The state that represents the sequence in graphs.
 const std::shared_ptr<core::State>& generator_state();
 
 /// {seed, draw number} as an i64[2] leaf of the next draw, which is taken.
@@ -59,7 +59,7 @@ Key next_region_key();
 class DrawScope {
  public:
   explicit DrawScope(const Key& key);
-  /// Of a region being recorded: the parameter that stands for its key.
+  /// For a region being recorded; `key` is the parameter of its key.
   explicit DrawScope(Value key);
   /// Draws are refused: `what` names where.
   explicit DrawScope(const char* what);
@@ -81,7 +81,7 @@ class DrawScope {
   DrawScope* outer_;
 };
 
-/// Which draw of its sequence a key stands for.
+/// The number of a key's draw in its sequence.
 std::uint64_t draw_of_key(const core::Array& key);
 
 }  // namespace tyto::run

@@ -27,7 +27,7 @@ std::shared_ptr<core::State> state_of(const Node& node) {
   return std::get<core::VersionAttributes>(node.attributes()).state.lock();
 }
 
-// What the user named is a placeholder; all others stand for what a recorded function or body is given.
+// Symbols with a label are placeholders; all others are parameters of recorded functions or bodies.
 [[noreturn]] void refuse_lost(const Node& symbol) {
   if (symbol.label() == nullptr) refuse_leaked();
   core::throw_error<GraphError>(
@@ -90,7 +90,7 @@ class Tracer {
            (node.op() == OpId::read && (node.inputs().empty() || is_bound_state(node)));
   }
 
-  // A version that stands for "the state as it is when the graph runs": the symbol of a placeholder or of a state read
+  // A version that refers to the state as it is when the graph runs: the symbol of a placeholder or of a state read
   // in a compiled function; in an explicit graph the newest version of any state.
   bool is_bound_state(const Node& node) const {
     if (node.op() != OpId::read) return false;

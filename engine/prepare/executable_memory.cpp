@@ -134,10 +134,10 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   if (!plan && !on_host) {
     std::vector<memory::InPlaceReuse> reuses;
     for (const InPlaceResult& each : in_place_results_) {
-      if (lane_of_[each.step] != none) continue;  // what runs beside it needs both places
+      if (lane_of_[each.step] != none) continue;  // concurrent steps need both places
       reuses.push_back({arena.block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
     }
-    // A user who names a strategy wants its plan, not a related one.
+    // Where the user named a strategy, fewer plans are tried.
     constexpr int trials = 12;
     constexpr int trials_of_others = 2;
     memory::InPlacePlan planned = memory::plan_in_place(

@@ -78,7 +78,7 @@ bool Executable::fits_with_segments(core::Graph& least, std::size_t& smallest) {
     core::Graph graph;
     double enough = 0;
     std::size_t chosen = 0;
-    // What a pair keeps says how much there may be to save; one that lies in a region need not be there at the peak.
+    // The bytes that a pair keeps bound what it can save; a pair in a region need not be alive at the peak.
     for (; chosen < std::min(candidates, pairs.size()); ++chosen) {
       best.reset();
       for (const double share : shares) {

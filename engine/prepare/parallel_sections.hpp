@@ -19,12 +19,12 @@ struct StorageUse {
   bool written = false;
 };
 
-/// A step, as far as it matters what may run beside it.
+/// Properties of a step that decide which steps may run concurrently with it.
 struct SectionStep {
   std::vector<StorageUse> uses;
   double alone = 0;          ///< nanoseconds on one thread
   double together = 0;       ///< nanoseconds where it has all threads
-  bool needs_order = false;  ///< nothing may run beside it
+  bool needs_order = false;  ///< no step may run concurrently with it
 };
 
 /// Whether the uses may have an element in common that one of them writes.

@@ -56,7 +56,7 @@ struct ExecutableStep {
   const char* name = "";
 };
 
-/// Steps from `first` to `end`, which nothing else runs beside. Steps of different lanes are independent; those of a
+/// Steps from `first` to `end`, concurrent with no others. Steps of different lanes are independent; those of a
 /// lane run in their order.
 struct ParallelSection {
   std::uint32_t first = 0, end = 0;

@@ -12,7 +12,7 @@
 
 namespace tyto::run {
 
-/// A graph that reads packed weights has an input for them, behind which stands a state of its own: input_state().
+/// Weights packed for kernels, in a state of their own, input_state(), which is an input of the graph that reads them.
 class PackedWeights {
  public:
   PackedWeights(std::shared_ptr<core::State> weights, PackingPath path, core::TensorType type);

@@ -31,7 +31,7 @@ class Session {
   void require(std::uint32_t input) const;
 
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run. With TYTO_VERIFY set
-  /// in the environment it runs beside a reference session (verification.cpp).
+  /// in the environment, a reference session runs too and results are compared (verification.cpp).
   void run();
   /// From now on every run waits after each step and records here the time it took, in milliseconds and by the device's
   /// own clock where it has one: one number a step. An empty span ends that.
@@ -46,7 +46,7 @@ class Session {
 
   /// The result of the last run. It stays as it is however often the session runs again.
   const core::Array& output(std::size_t index) const { return outputs_[index]; }
-  /// The same, given away: the session keeps no share in it.
+  /// Moves the result of the last run out of the session.
   core::Array take_output(std::size_t index) { return std::exchange(outputs_[index], {}); }
   /// Gives an output its buffer for the next run; it must be dense, of the output's type and nobody else's.
   void give_output(std::size_t index, core::Array array) { outputs_[index] = std::move(array); }

@@ -174,7 +174,7 @@ class Formula {
   std::string in_brackets(const Expression& expression) const {
     return latex_ ? R"(\left()" + expression.text + R"(\right))" : "(" + expression.text + ")";
   }
-  /// To stand beside an operator of that binding.
+  /// The text as an operand of an operator of that precedence: in brackets where it binds less tightly.
   std::string within(const Expression& expression, Binding binding, bool same_may_stand) const {
     const bool stands = expression.binding > binding || (same_may_stand && expression.binding == binding);
     return stands ? expression.text : in_brackets(expression);

@@ -65,7 +65,7 @@ class ScoreBias {
     else add(missing > 0 ? pad(mask, before, after, PaddingMode::constant, masked_score) : mask);
   }
 
-  /// How far behind each query a key is: query i stands at `offset` + i.
+  /// Distance from each key to each query after it: query i is at position `offset` + i.
   Array distance(const Array& offset) const {
     return offset + reshape(Array::arange(queries_), {queries_, 1}) - Array::arange(keys_);
   }

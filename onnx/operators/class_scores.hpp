@@ -22,8 +22,8 @@ PostTransform post_transform_of(const OperatorCall& call);
 Array transformed(const Array& scores, PostTransform transform);
 /// Where a column alone is only transformed by PROBIT, as ONNX Runtime does it.
 Array transformed_column(const Array& scores, PostTransform transform);
-/// Two columns of the scores (rows) of the second of two classes: s beside 1 - s where they are probabilities, else
-/// beside -s. Of PROBIT ONNX Runtime computes one column, the first.
+/// Two columns of the scores (rows) of the second of two classes: 1 - s and s where they are probabilities, else
+/// -s and s. Of PROBIT ONNX Runtime computes one column, the first.
 Array pair_of(const Array& scores, PostTransform transform, bool probabilities);
 
 /// The first input as a matrix (rows, features); a vector is one row.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Labels of classes for numbers and words: a list of keys, and what stands for each.
+// Maps numbers and words to labels of classes by a list of keys and one of values.
 #include <algorithm>
 
 #include "onnx/file/element_types.hpp"
@@ -54,7 +54,7 @@ Operand usual_default(const OperatorCall& call, const Operand& values) {
   return {Array::full({}, call.integer("default_int64", -1), values.tensor.dtype()), true};
 }
 
-// Where a key stands more than once the first one counts. NaN is the key of NaN.
+// Where a key occurs more than once the first one counts. NaN is the key of NaN.
 Operand looked_up(const OperatorCall& call, const Operand& keys, const Operand& values, const Operand& otherwise) {
   const Array& x = call[0];
   if (keys.tensor.ndim() != 1 || !(keys.tensor.shape() == values.tensor.shape())) {
@@ -78,7 +78,7 @@ Operand looked_up(const OperatorCall& call, const Operand& keys, const Operand& 
   return y;
 }
 
-// From words to their places in a list, or back; of a word that stands twice the last place counts, as ONNX Runtime has
+// From words to their places in a list, or back; of a word that occurs twice the last place counts, as ONNX Runtime has
 // it.
 Outputs encoded_by_classes(const OperatorCall& call) {
   std::vector<std::string> words = call.texts("classes_strings");

@@ -20,7 +20,7 @@ struct LeafTable {
   std::vector<bool> always;           // by target: whether each tree that weighs it does so in all its leaves
 };
 
-/// `absent` stands where a leaf has no weight. Adds a tree of a single leaf where targets have fewer trees than others.
+/// `absent` is the value of leaves without a weight. Adds a one-leaf tree where targets have fewer trees than others.
 LeafTable leaf_table(const OperatorCall& call, TreeEnsemble& trees, std::int64_t targets, double absent);
 
 }  // namespace tyto::onnx

@@ -19,7 +19,7 @@ struct Grams {
   std::vector<std::int64_t> numbers, places;
 };
 
-/// How often each n-gram stands in each row of `x` with its members `step` apart: f32 (rows, n-grams).
+/// How often each n-gram occurs in each row of `x` with its members `step` apart: f32 (rows, n-grams).
 Array occurrences(const Array& x, const Grams& grams, std::int64_t step) {
   const std::int64_t windows = axis_length(x, 1) - (grams.length - 1) * step;
   if (windows <= 0) return Array::zeros({axis_length(x, 0), grams.count});
@@ -79,7 +79,7 @@ Outputs counted_grams(const OperatorCall& call) {
   if (shortest < 1 || longest < shortest || skips < 0) {
     call.refuse("n-grams of ", shortest, " to ", longest, " members with up to ", skips, " skipped");
   }
-  std::int64_t width = 0, before = 0;  // n-grams that are listed before those at hand
+  std::int64_t width = 0, before = 0;  // n-grams listed before the current ones
   const std::vector<Grams> all = listed_grams(call, width);
   const std::vector<double> weights = call.numbers("weights");
   const std::size_t listed = call.integers("ngram_indexes").size();

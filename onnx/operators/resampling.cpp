@@ -18,7 +18,7 @@ namespace tyto::onnx {
 
 namespace {
 
-// Which inputs an operator's version has beside the first. Scales that are no input are an attribute.
+// Indices of the inputs that an operator's version has besides the first. Scales that are no input are an attribute.
 struct ResizeInputs {
   std::optional<std::size_t> roi = {}, scales = {}, sizes = {};
 };

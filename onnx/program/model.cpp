@@ -450,7 +450,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     if (!value.defined()) {
       core::throw_error<GraphError>(weights_.file(), ": the value given for ", input, " is an undefined tensor");
     }
-    // A number stands for an input of one element, however many axes it has.
+    // A number is accepted for an input of one element, however many axes it has.
     const auto is_one = [](const ModelLength& length) { return length.length.value_or(1) == 1; };
     if (value.ndim() == 0 && input.shape && std::all_of(input.shape->begin(), input.shape->end(), is_one)) {
       value = reshape(value, Shape(input.shape->size(), 1));

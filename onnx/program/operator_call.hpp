@@ -38,7 +38,7 @@ class Outputs : public std::vector<Operand> {
   ~Outputs();
 };
 
-/// The function that rows of one rule differ in; which of them it is the rule knows.
+/// The function in which rows of one rule differ; the rule determines which member of the union it is.
 union RowFunction {
   using Unary = Array (*)(const Array&);
   using Binary = Array (*)(const Array&, const Array&);
@@ -158,7 +158,7 @@ class OperatorCall {
   /// arithmetic with them cannot overflow.
   void require_bounded(const char* attribute, std::span<const std::int64_t> numbers) const;
   void require_bounded(const char* attribute, std::int64_t number) const { require_bounded(attribute, {&number, 1}); }
-  /// The number that stands for a word.
+  /// The number that encodes a word.
   std::int64_t code_of(std::string_view word) const { return weights_.vocabulary().code_of(word); }
   /// A graph that is an attribute.
   Body body(const char* attribute) const;

@@ -14,7 +14,7 @@ namespace tyto::onnx {
 class Vocabulary {
  public:
   std::int64_t code_of(std::string_view word);
-  /// Throws IndexError for a number that stands for no word.
+  /// Throws IndexError for a number that is no word's.
   const std::string& word_of(std::int64_t code) const;
 
  private:

@@ -119,7 +119,7 @@ Ratio ratio_of(const ExportedNode& n, Name a, Name b) {
   return {larger, n.add("Where", {n.add("Equal", {larger, n.number(0)}), n.number(0), ratio})};
 }
 
-// Infinite beside NaN, too.
+// Infinite where one operand is, even if the other is NaN.
 Names hypot(const ExportedNode& n) {
   const Name a = n.as_result(0), b = n.as_result(1);
   const Ratio r = ratio_of(n, n.add("Abs", {a}), n.add("Abs", {b}));

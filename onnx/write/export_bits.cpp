@@ -42,7 +42,7 @@ struct BinaryParts {
   Name mantissa, exponent;
 };
 
-// The logarithm gives the exponent or one beside it: the mantissa tells.
+// The exponent by the rounded logarithm, which may be off by one; the mantissa shows whether it is.
 BinaryParts parts_of(const ExportedNode& n) {
   constexpr std::int64_t lift = 64;
   const bool wide = n.computed_in() == DType::f64;
@@ -58,7 +58,7 @@ BinaryParts parts_of(const ExportedNode& n) {
   const PowersOfTwo two_to(n);
   const Name first = two_to.cut(n.add("Neg", {exponent}));
   const Name second = n.add("Neg", {n.add("Add", {exponent, first})});
-  // Between 1 and 2, or beside that where the logarithm was rounded over an integer.
+  // Between 1 and 2, or outside where the logarithm was rounded to another integer.
   Name m = n.add("Mul", {n.add("Mul", {y, two_to.of(first)}), two_to.of(second)});
   const Name over = n.add("GreaterOrEqual", {m, n.number(2)}), under = n.add("Less", {m, n.number(1)});
   const auto chosen = [&](Name where_over, Name where_under, Name otherwise) {

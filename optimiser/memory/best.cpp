@@ -15,17 +15,17 @@ namespace {
 constexpr std::int64_t ladder_work = 60'000'000;
 // Greedy plans beyond the first are only worth their time while they cost less than this.
 constexpr std::int64_t most_greedy_work = 600'000'000;
-// What one entry of all neighbour lists costs: to make, and to place every block once.
+// Work for an entry of the neighbour lists: to make the lists, and to place every block once.
 constexpr std::int64_t work_to_list = 20;
 constexpr std::int64_t work_to_place = 16;
 // The same where the lists do not fit into caches.
 constexpr std::int64_t work_to_place_far = 64;
 constexpr std::size_t far = std::size_t{1} << 18;
-// What each sweep beyond the first costs a block.
+// Work for each block in each sweep beyond the first.
 constexpr std::int64_t work_to_scan = 2000;
-// A search in a problem where one dive costs more would not come back.
+// Problems in which one dive of the exact search costs more are not searched.
 constexpr std::int64_t longest_dive = 2'400'000'000;
-// Without a time limit nobody waits for a search that can win less than this share of the bound.
+// Without a time limit, no search for a gain of less than one part in this many of the bound.
 constexpr Bytes worth_searching = 2000;
 
 void keep_lower(Placement& best, Placement candidate, std::string_view how) {
@@ -103,7 +103,7 @@ Placement best_part(const Problem& p, const Effort& whole) {
   }
   Effort content = effort;
   if (!effort.deadline) content.enough += effort.enough / worth_searching;
-  // Where time is short a search makes more of it than the twentieth greedy order.
+  // Under a deadline two thirds of the time are left to the search, which gains more than a twentieth greedy order.
   if (effort.deadline) content.deadline = Clock::now() + (*effort.deadline - Clock::now()) / 3;
   placement = best_greedy(listed, content, std::move(placement));
   const std::int64_t longest = effort.work > 0 ? work / 2 : named ? INT64_MAX : longest_dive;
@@ -148,7 +148,7 @@ Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
   const std::size_t entries = p.neighbour.size() + p.size.size();
   const std::int64_t each =
       (effort.work == 0 && entries > far ? work_to_place_far : work_to_place) * static_cast<std::int64_t>(entries);
-  // What the sweeps have left is often a single block too high, and pushing together is enough.
+  // After the sweeps often a single block lies too high, and squeezing lowers it.
   if (best.height > effort.enough && 4 * each <= most_work) {
     const std::string how = best.remark + ", squeezed";
     keep_lower(best, squeeze(p, best), how);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lowest_first: always the block that can start lowest, on top of what lies there; among equals the order decides.
+// lowest_first: always places the block that can start lowest, above placed ones; among equals the order decides.
 //
 // What is placed next never leaves room below it into which an unplaced block could still slide, so little is wasted
 // even where sizes are few and coarse. It is the way down of the exact search without its inferences.

@@ -64,8 +64,8 @@ std::vector<double> degrees(const Problem& p) {
   return degree;
 }
 
-// Sections by descending load hand out ranks; a block has the rank of the first such section that it crosses, which is
-// the heaviest of its own. Loads that tie are told apart by their place in time.
+// Ranks of sections by descending load; a block has the rank of the first such section that it crosses, which is
+// the heaviest of its own. Ties of loads are broken by time.
 std::vector<double> breadth_ranks(const Problem& p) {
   std::vector<Index> by_load(p.load.size());
   std::iota(by_load.begin(), by_load.end(), 0);

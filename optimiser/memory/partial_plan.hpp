@@ -186,7 +186,7 @@ struct PartialPlan {
   std::vector<Index> crossing;  // unplaced blocks that cross the border after each section
 
  private:
-  // What changes about an unplaced block, and how it was before.
+  // Former values of an unplaced block's fields, for undoing.
   struct Former {
     Index block;
     T lowest;
@@ -224,7 +224,7 @@ struct PartialPlan {
     releases_.resize(64);
   }
 
-  // Blocks that differ in nothing: each knows the one before it, and is only placed after that one.
+  // Links identical blocks: each has the index of the one before it, and is only placed after that one.
   void find_identical() {
     const auto n = size.size();
     identical_before.assign(n, none);

@@ -64,7 +64,7 @@ class RandomBits {
     state_ += core::splitmix_step;
     return bits;
   }
-  /// In [0, limit).
+  /// A random number in [0, limit).
   std::size_t below(std::size_t limit) {
     return static_cast<std::size_t>((static_cast<std::uint64_t>(static_cast<std::uint32_t>(next() >> 32)) * limit) >>
                                     32);

@@ -10,7 +10,7 @@
 
 namespace tyto::memory {
 
-/// Searches with different orders that take turns, or run on several threads, until one of them knows.
+/// Searches with different orders, by turns or on several threads, until one finds a plan or proves that there is none.
 class Portfolio {
  public:
   Portfolio(const Problem& problem, Bytes capacity, const Effort& effort);

@@ -90,7 +90,7 @@ std::uint32_t Fuser::soonest(Index i) {
   return one && from != core::no_port && bytes(from) > bytes(node(i).first_result) ? made_at(graph_.producer(from)) : i;
 }
 
-// Groups and node would become one kernel, which runs where the node stands, or, when others read results of a group
+// Groups and node would become one kernel, which runs at the node's place or, when others read results of a group
 // before that, where the last of the groups does. Members that run later must not keep more memory alive than their
 // results would take; those that run earlier must take no more than fusion saves. None where either condition fails.
 std::uint32_t Fuser::time_together(std::span<const Index> groups, Index i) {

@@ -74,7 +74,7 @@ std::vector<std::uint32_t> Fuser::order_of_units() {
       for (const Port input : graph_.inputs_of(node(i))) depend(i, input);
     }
   }
-  // Consumers of each unit, one unit after the other; who reads two of its results stands there twice and waits twice.
+  // Consumers of each unit, one unit after another; a reader of two of its results is listed twice and waits twice.
   std::vector<std::uint32_t> first(size() + 1, 0), waiting(size(), 0);
   for (const auto& [from, to] : edges) {
     ++first[from + 1];

@@ -31,7 +31,7 @@ class FusedGroup {
   core::LoopAttributes attributes() const;
 
  private:
-  /// Which list a value stands in, and where.
+  /// A value by its list and its index there.
   struct ValueRef {
     enum class List : std::uint8_t { inputs, constants, instructions } list;
     std::size_t at;

@@ -75,7 +75,7 @@ class Fuser {
     Index when = 0;             // node at whose place in the order it is computed
     bool repeats = false;       // a member's operand is computed here too
     Index fold = none;          // the reduction that it ends in
-    Index first = none;         // its members, each with the next one beside it
+    Index first = none;         // its members, as a linked list
     Index last = none;
     Inputs inputs = {};
     IntList axes = {};  // of the reductions of rows that it computes on its way
@@ -219,7 +219,7 @@ class Fuser {
 
   void choose_rows();
 
-  /// Axes that lie beside each other once those of length one are left out, and that fold something.
+  /// Whether the reduced axes are adjacent once those of length one are left out, and reduce more than one element.
   bool folds_neighbours(const GraphNode& each) const;
 
   /// A reduction that a group can end in.

@@ -61,7 +61,7 @@ inline bool depends_on_operands_only(const core::GraphNode& node) {
   return node.op != core::OpId::read && !core::has_effect(node) && !core::calls_user_function(node);
 }
 
-// Passes that are no tables of rules; each stands in the file of its name.
+// Passes that are no tables of rules, each in the file of its name.
 void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
 void fold_constants(PassContext& context);

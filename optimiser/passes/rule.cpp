@@ -127,7 +127,7 @@ class Matcher {
   Match& match_;
 };
 
-// A literal takes the type of the operand beside it.
+// A literal takes the element type of the other operand.
 Port RuleSet::build(Match& match, const Term& term, DType dtype, const Shape& shape) const {
   switch (term.kind) {
     case Term::Kind::tensor: return match.tensor(term.letter);
@@ -163,7 +163,7 @@ bool RuleSet::Variant::possible(const OperandFilter& operands) const {
   return !first.equal || operands.equal;
 }
 
-// What a rule adds in the middle of a sweep is seen by the next one.
+// Rules for operators that are added during a sweep are tried in the next one.
 RuleSet::Choice RuleSet::choice_for(const GraphEditor& editor) const {
   Choice choice;
   const auto present = [&](OpId op) { return editor.count(op) != 0; };

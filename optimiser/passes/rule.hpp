@@ -26,9 +26,9 @@ class Match {
   GraphEditor& editor;
   GraphEditor::Index root;
 
-  /// The tensor that a small letter stands for.
+  /// The tensor bound to a small letter.
   core::Port tensor(char letter) const { return tensors_[static_cast<std::size_t>(letter - 'a')]; }
-  /// The number that a capital letter stands for.
+  /// The number bound to a capital letter.
   const Scalar& number(char letter) const { return *numbers_[static_cast<std::size_t>(letter - Term::first_number)]; }
   /// The tensor whose elements are all that number.
   core::Port tensor_of_scalar(char letter) const {
@@ -54,10 +54,10 @@ class Match {
   std::array<core::Port, numbers> number_tensors_;
   std::array<GraphEditor::Index, 8> nodes_;
   std::size_t node_count_ = 0;
-  std::uint32_t bound_ = 0;  // letters that stand for a tensor, by bit
+  std::uint32_t bound_ = 0;  // letters bound to a tensor, by bit
 };
 
-/// A condition beside the pattern, with the words that name it in the documentation.
+/// A condition of a rule besides its pattern, with the words that name it in the documentation.
 struct Condition {
   std::string_view words;
   bool (*holds)(const Match&);
@@ -104,7 +104,7 @@ class RuleSet {
     Term pattern;
     Term replacement;
     OperandFilter first = {};
-    std::vector<core::OpId> parts = {};  // operators in it, beside the root's
+    std::vector<core::OpId> parts = {};  // operators of the pattern except the root's
 
     bool possible(const OperandFilter& operands) const;
   };

@@ -156,7 +156,7 @@ void PeakAnalysis::find_ends() {
   ends_.push_back(boundary_);
 }
 
-// What is alive from the worst step on without the idle values.
+// Finds the bytes alive from the worst step on besides the idle values.
 void PeakAnalysis::find_beside() {
   last_late_.assign(problem_.storages(), 0);
   first_late_.assign(problem_.storages(), order_.size());
@@ -184,7 +184,7 @@ void PeakAnalysis::weigh_segments(RecomputeChain& chain, std::size_t end, std::s
   Segment form;
   std::int64_t again = 0;    // bytes of idle values that are made again
   std::int64_t passing = 0;  // the largest value on the way to them
-  std::int64_t around = 0;   // most bytes alive beside, over their turn
+  std::int64_t around = 0;   // most bytes alive besides, over their turn
   std::size_t first = 0;     // their turn
   std::size_t last = 0;
   std::size_t link = end;

@@ -20,7 +20,7 @@ class PeakAnalysis {
   std::int64_t peak() const { return peak_; }
   std::size_t idle() const { return idle_.size(); }
   std::int64_t idle_bytes() const;
-  /// Bytes alive at the worst step beside the idle values.
+  /// Bytes alive at the worst step besides the idle values.
   std::int64_t beside() const { return beside_.front(); }
 
   /// The graph in this order.

@@ -20,7 +20,7 @@ using schedule::Problem;
 
 namespace {
 
-// Peak of a graph whose recorded order is good already: as it stands, or with prompt updates.
+// Peak of a graph whose recorded order is good already: in that order, or with prompt updates.
 std::int64_t quick_peak(const core::Graph& graph) {
   const Problem problem = schedule::make_problem(graph, Storages(graph));
   const Order order = schedule::recorded(problem);
@@ -61,7 +61,7 @@ bool consider(std::optional<Candidate>& best, Candidate candidate, std::int64_t 
   return fits;
 }
 
-// Keeps `ends` and, while that fits, more: the more values are kept beside the ends, the cheaper. Returns the peak with
+// Keeps `ends` and, while they fit, more values: the more are kept, the cheaper. Returns the peak with
 // the ends alone.
 std::int64_t fill(const PeakAnalysis& round, const std::vector<bool>& ends, std::int64_t limit,
                   std::optional<Candidate>& best) {

@@ -78,7 +78,7 @@ class Greedy {
     for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
       if (problem.update_target[storage] != nothing) writer_[problem.update_target[storage]] = storage;
     }
-    // What became ready last goes first among equals, so the first recorded task is entered last.
+    // Among equals the queue takes the task entered last, so the first recorded task is entered last.
     for (Task task = static_cast<Task>(problem.tasks()); task-- > 0;) {
       if (missing_[task] == 0) queue_.enter(task, gain_[task]);
     }
@@ -120,8 +120,8 @@ class Greedy {
   Order take_order() { return std::move(order_); }
 
  private:
-  // What is small beside one of its inputs (a sum of it, a mean) counts as nothing: it must not keep the input waiting
-  // for its last consumer. Nor must a number that is made of nothing keep the updates waiting that scale by it.
+  // A result much smaller than one of its inputs (a sum of it, a mean) counts as nothing: the input must not wait
+  // for its last consumer because of it. Nor must updates wait for a number without operands that they scale by.
   bool is_small(Task task) const {
     constexpr std::int64_t small = 16;
     constexpr std::int64_t number = 64;

@@ -105,7 +105,7 @@ std::int64_t lower_bound(const Problem& problem);
 /// The blocks that the order asks the memory planner for; time is the position in the order. Ids are storages.
 std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::int64_t alignment = 64);
 
-/// True when every task stands once and after what it needs.
+/// True when every task occurs once, after the tasks that it depends on.
 bool is_order(const Problem& problem, const Order& order);
 
 }  // namespace tyto::schedule

@@ -40,7 +40,7 @@ std::span<const Way> ways() {
   return table;
 }
 
-/// Orders are made of `problem`, and told apart by `judge`: the same tasks where storages that parts are computed into
+/// Orders are made of `problem` and compared by `judge`: the same tasks where storages that parts are computed into
 /// are one.
 Schedule best(const Problem& problem, const Problem& judge, const ScheduleOptions& options) {
   const std::int64_t bound = lower_bound(judge);

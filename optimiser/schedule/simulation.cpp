@@ -112,7 +112,7 @@ std::vector<Block> blocks_of(const Problem& problem, const Order& order, std::in
                         .alignment = alignment});
     }
   }
-  // What is read at the end of the run lives until then.
+  // Storages read at the end of the run live until then.
   for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
     if (block_of[storage] == no_block || simulation.remaining(storage) == 0) continue;
     blocks[block_of[storage]].upper = static_cast<std::int64_t>(order.size());

@@ -32,7 +32,7 @@ void add_scaled(std::int64_t count, T a, const T* x, T* y) {
   for (; i < count; ++i) y[i] += a * x[i];
 }
 
-// The largest of lanes that all start at the first element, then where it stands first.
+// Position of the largest absolute value: finds the maximum in vector lanes, then its first position.
 template <class T>
 std::int64_t largest(std::int64_t count, const T* x) {
   using V = Vectors<T>;

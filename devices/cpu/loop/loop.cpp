@@ -30,7 +30,7 @@ constexpr std::int64_t longest_row = 16384;
 /// So many rows occupy the threads, however long they are.
 constexpr std::int64_t enough_rows = 32;
 
-/// The elements are computed where the loop's only reduction wants to read them.
+/// A loop that ends in one reduction: its elements are computed in the reduction's kernel, as this reads them.
 KernelRef prepare_fold(const core::BoundLoop& bound) {
   core::LoopProgram elements = bound.loop.program;
   const OpId op = elements.instructions.back().op;

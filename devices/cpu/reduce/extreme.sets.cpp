@@ -34,7 +34,7 @@ template <class Op, class C>
   return (beats | (b != b)) & (a == a);
 }
 
-/// Where `value` stands first, or for NaN the first NaN; one is there.
+/// Position of the first element equal to `value`, or of the first NaN for NaN; there must be one.
 template <class C, bool IsNan>
 std::int64_t place_of_kind(const C* x, std::int64_t count, C value) {
   using L = Lanes<C>;
@@ -91,8 +91,8 @@ class NanWatch {
 #endif
 };
 
-/// Where the first extreme element of a part stands, in one pass; false where a NaN is among them. Each lane keeps its
-/// best element and since when it has it.
+/// Finds the position of the first extreme element of a part in one pass; false where one is NaN. Each lane keeps its
+/// best element and the iteration in which it was found.
 template <class Op, class C>
 bool first_of_numbers(const C* x, std::int64_t count, std::int64_t& place) {
   using L = Lanes<C>;

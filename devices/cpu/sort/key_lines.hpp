@@ -17,7 +17,7 @@
 
 namespace tyto::cpu {
 
-/// The lines of an input along an axis beside those of its results, and how many threads they are worth.
+/// Iterates over the lines of an input along an axis together with those of its results; also a thread count for them.
 struct LinePairs {
   std::int64_t count, in_stride, out_stride;  ///< of an input's line
   StridedIterator<2> lines;
@@ -27,7 +27,7 @@ struct LinePairs {
   LinePairs(const core::Step& step, std::int64_t axis);
 };
 
-/// Lines whose elements lie apart, but beside those of the next line: several are copied together, so that all of what
+/// Strided lines, each next to the following one in memory: several are copied together, so that all of what
 /// a cache line holds is used, and kernels find them dense.
 struct ColumnLines {
   std::int64_t together = 0;  ///< lines that are copied at a time; 0 where they are left as they lie

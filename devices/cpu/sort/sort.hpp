@@ -6,8 +6,8 @@
 
 namespace tyto::cpu {
 
-/// Writes what sorting would put at `ranks` of each line, or first, to result `values`, and where in the line it stands
-/// to result `indices`; -1 for a result that is not wanted. Null where lines are longer than LineKeys::short_line.
+/// Writes the order statistics at `ranks` (or the first ones) of each line to result `values`, and their positions
+/// to result `indices`; -1 for a result that is not needed. Null where lines are longer than LineKeys::short_line.
 KernelRef order_short_lines(const core::Step& step, std::int64_t axis, bool descending, int values, int indices,
                             IntList ranks = {});
 

@@ -16,7 +16,6 @@ inline constexpr std::int64_t lines_beside = 64, longest_short_line = 15;
 /// Loops over keys of type K. Each is given two arrays of `count` keys, and leaves anything in what is not its result.
 template <class K>
 struct KeyLoops {
-  /// Sorts `keys`.
   void (*sort)(K* keys, K* other, std::int64_t count);
   /// found[i] = the key that sorting would put at ranks[i]; ranks ascend.
   void (*select)(K* keys, K* other, std::int64_t count, const std::int64_t* ranks, int wanted, K* found);

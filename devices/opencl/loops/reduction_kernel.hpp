@@ -53,7 +53,7 @@ std::int64_t block_width(const Context& context, const Reduction& reduction);
 /// Each result in `parts` pieces, which lie side by side in the target when there are several.
 KernelLaunch reduction_kernel(const Context& context, const Reduction& reduction, std::int64_t parts);
 
-/// Where along the one reduced axis the first extreme stands.
+/// Position of the first extreme element along the one reduced axis.
 KernelLaunch arg_reduction_kernel(const Context& context, const Reduction& reduction);
 
 }  // namespace tyto::opencl

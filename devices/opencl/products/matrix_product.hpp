@@ -68,7 +68,7 @@ void append_product(LaunchPlan& plan, const Context& context, const MatrixProduc
 
 LaunchPlan matrix_launch_plan(const Context& context, const MatrixProduct& product);
 
-/// CLBlast, when it is built in and the operands lie as BLAS wants them; null otherwise.
+/// A kernel that calls CLBlast, when that is built in and the operands' strides are ones that BLAS takes; else null.
 std::shared_ptr<const core::Kernel> clblast_kernel(const Context& context, const MatrixProduct& product);
 
 }  // namespace tyto::opencl

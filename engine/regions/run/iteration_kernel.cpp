@@ -469,7 +469,7 @@ class IterationKernel final : public RegionKernel {
       if (placed.output != none) frame_.bind_output(placed.output, *next);
     }
 
-    // What is computed takes the place of what the last member was.
+    // Rotates the ring's addresses: the next iteration writes its value where that of the last member was.
     void turn(const Ring& ring) const {
       core::Address* const next = frame_.more_addresses() + ring.addresses;
       core::Address moved = next[ring.members];

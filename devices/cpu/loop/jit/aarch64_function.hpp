@@ -53,7 +53,7 @@ class AArch64Function : private vixl::aarch64::MacroAssembler, private FunctionE
 
   // Registers.
 
-  /// All of a vector by its lanes; of a value of 32 bits beside wide ones the first half counts.
+  /// A whole vector register by its lanes; of 32-bit values in a body of 64-bit ones only the first half is used.
   static VRegister vector(int which, Lane lane);
   static VRegister bits(int which) { return VRegister(which, vixl::aarch64::kFormat16B); }
   static VRegister as(int which, vixl::aarch64::VectorFormat format) { return VRegister(which, format); }

@@ -134,7 +134,7 @@ Value CodeBuilder::scaled_in_two(Lane lane, Value x, Value exponent) {
   return apply(Op::multiply, lane, first, power(apply(Op::subtract, bits, both, half)));
 }
 
-/// The value that a node stands for without being made, or none.
+/// The value that an instruction simplifies to (an operand, a constant, a cheaper instruction), or none.
 Value CodeBuilder::folded(const Instruction& instruction) {
   const auto [a, b, c] = instruction.operands;
   const auto known = [&](Value value) { return value != no_value && is_constant(value); };

@@ -26,7 +26,7 @@ inline bool outgrows_caches(const core::Operand& result) {
 inline constexpr double shortest_prefetched = 20;
 
 /// Whether memory is what a loop waits for, by the time of an element in the caches and the bytes that its operands and
-/// results have: beside long computations the processor reads lines before they are written at no cost, while
+/// results have: during long computations the processor reads lines before they are written at no cost, while
 /// non-temporal stores hold up what follows them.
 inline bool waits_for_memory(double nanoseconds, double read, double written) {
   constexpr double most_computed = 0.8;

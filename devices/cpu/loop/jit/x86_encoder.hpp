@@ -70,7 +70,7 @@ class X86Encoder : public Xbyak::CodeGenerator {
   /// From elements as stored, side by side, to lanes; booleans become integers other than 0. With `some`, those that
   /// this mask names.
   void unpack(DType stored, const Xmm& to, const Operand& from, int some = -1);
-  /// From lanes to elements as stored, side by side, in `t`, which is no operand's register; AVX2 wants a spare one
+  /// From lanes to elements as stored, side by side, in `t`, which is no operand's register; AVX2 needs a spare one
   /// besides.
   void pack(DType stored, int t, int from, int spare);
   static bool is_packed(DType stored) { return size_of(stored) < 4; }

@@ -27,7 +27,6 @@ struct Limits {
   }
 };
 
-/// The limits of ReLU.
 inline constexpr Limits<double> relu_limits{0};
 
 }  // namespace tyto::cpu

@@ -356,8 +356,8 @@ void pixel_block(const PixelFoldArguments<T>& t, std::int64_t first) noexcept {
   }
 }
 
-// What is left of the channels behind `first`, fewer than a vector has lanes, in the longest vector that fits into all
-// channels: what it computes a second time comes out the same. False where not even 16 bytes fit.
+// Folds the channels left from `first` on, fewer than a vector has lanes, in the longest vector that fits into all
+// channels: channels that it computes a second time get the same values. False where not even 16 bytes fit.
 template <class T, class Fold, int Bytes = TYTO_VECTOR_BYTES>
 bool fold_end(const PixelFoldArguments<T>& t, std::int64_t first) noexcept {
   constexpr std::int64_t lanes = Bytes / int(sizeof(T));
