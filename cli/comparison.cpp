@@ -48,7 +48,7 @@ void compare_elements(Comparison& comparison, const Tensor<Lazy>& value, const T
     const double most = std::isfinite(wanted) ? allowed(wanted) : 0;
     if (std::is_floating_point_v<T> && apart <= most) continue;
     ++comparison.differing;
-    // By how often it goes into the difference; where nothing is allowed, by the difference.
+    // The difference over the tolerance, or the difference itself where the tolerance is 0.
     const double excess = most > 0 ? apart / most : apart;
     if (excess <= worst) continue;
     worst = excess;
@@ -59,7 +59,7 @@ void compare_elements(Comparison& comparison, const Tensor<Lazy>& value, const T
   }
 }
 
-/// As few digits as give the number back.
+/// The shortest decimal text that is read back as the same number.
 std::string shortest(double number) {
   char digits[32];
   return {digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr};

@@ -9,7 +9,7 @@
 namespace tyto::cli {
 namespace {
 
-/// In single quotes, with what means something within brackets and between colons escaped.
+/// The text in single quotes, with characters that zsh interprets in brackets and between colons escaped.
 std::string zsh_words(std::string_view text) {
   std::string written;
   for (const char c : text) {

@@ -19,7 +19,7 @@ namespace tyto::cli {
 
 namespace {
 
-/// In small letters or large ones.
+/// Whether the name ends with one of the endings, in lower or upper case.
 bool ends_with_one_of(std::string name, std::initializer_list<std::string_view> endings) {
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });

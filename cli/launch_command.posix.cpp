@@ -218,7 +218,7 @@ class Signals {
     sigwait(&set_, &number);
     return number;
   }
-  /// As tyto found them, for a program that it starts.
+  /// Restores the signal handlers and mask that tyto inherited, for a program that it starts.
   void restore() const {
     if (children_before_ == SIG_IGN) signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &before_, nullptr);

@@ -18,7 +18,7 @@ struct ColourScale {
   std::vector<double> deviation = {1};
 };
 
-/// Of the options --mean and --deviation.
+/// Parses the options --mean and --deviation.
 ColourScale colour_scale(const Arguments& arguments);
 
 /// A PNG or JPEG file as an input takes it: channels first or last, where it states 1, 3 or 4 of them; resized to the

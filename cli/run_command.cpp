@@ -87,7 +87,7 @@ OnnxModel<Tensor<Lazy>> model_with(const NamedList<std::string>& wanted, const A
   }
 }
 
-/// Of a sequence's element, NAME[0], what is known is that of the sequence.
+/// Whether an output holds text; an element of a sequence, NAME[0], has the sequence's type.
 bool is_text(const std::vector<ModelTensor>& outputs, const std::string& name) {
   return std::ranges::any_of(outputs, [&](const ModelTensor& each) {
     return each.stored_as == "string" && (each.name == name || (each.sequence && name.starts_with(each.name + "[")));

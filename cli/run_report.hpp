@@ -27,7 +27,7 @@ struct OutputSummary {
   std::optional<std::vector<std::string>> words = {};
 };
 OutputSummary summary_of(const std::string& name, const Tensor<Lazy>& value);
-/// Of an output of text, of which these are the words.
+/// Summarises an output of text, whose elements are `words`.
 OutputSummary summary_of_text(const std::string& name, const Shape& shape, std::vector<std::string> words);
 
 /// Times of runs, in milliseconds.

@@ -151,7 +151,7 @@ int probe() {
   if (group.size() != 2) {
     throw UsageError("--probe measures between two processes: tyto launch -n 2 tyto scale --probe");
   }
-  // Of two processes each sum is one message each way.
+  // Between two processes each sum takes one message each way.
   const double latency = seconds_of_sum(2);
   const double seconds_of_byte = (seconds_of_sum(static_cast<std::int64_t>(piece_bytes) / 4) - latency) / piece_bytes;
   if (seconds_of_byte <= 0)

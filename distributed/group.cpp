@@ -53,7 +53,7 @@ std::string reason_to_terminate() {
   }
 }
 
-// For `tyto launch` of this machine: MPICH's launcher now and then forgets the status of a process that ended without
+// Tells `tyto launch` on this machine: MPICH's launcher now and then forgets the status of a process that ended without
 // MPI's consent.
 void note_failure(int status) {
   const char* const file = std::getenv("TYTO_LAUNCH_STATUS");
@@ -205,7 +205,7 @@ std::vector<std::string> backends() {
 
 void broadcast_states(const std::vector<Tensor<Any>>& states, int root) {
   if (core::processes_of_call("broadcast_states") == 1) return;
-  // At once: whether a process reads a state later, and which, may depend on its rank.
+  // Computed here, not when they are read: which states a process reads later may depend on its rank.
   for (const Tensor<Any>& state : states) {
     assign(state, distributed::broadcast(state, root));
     eval({state});

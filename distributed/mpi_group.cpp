@@ -240,7 +240,7 @@ MpiGroup::Lists MpiGroup::lines_of_all(const std::string& own) {
   return lists;
 }
 
-// All processes find the same one, and so tell the same.
+// Describes the first difference, which is the same on all processes.
 std::string MpiGroup::difference(const Lists& all, const char* what, const char* rule) const {
   const std::vector<std::string>& first = all[0].second;
   std::size_t other = 1;

@@ -45,7 +45,7 @@ const Flavour* launched_by() {
 }
 
 void refuse_other_launcher() {
-  // Of a step: SLURM_NTASKS is set for the batch script itself, too.
+  // SLURM_STEP_NUM_TASKS, as SLURM_NTASKS is set for the batch script itself, too.
   constexpr struct {
     const char* rank;
     const char* size;

@@ -34,7 +34,7 @@ PictureRows picture_rows(const char* function, const HostArrayView& array, std::
 void write_png(const std::string& path, const PictureRows& picture);
 void write_jpeg(const std::string& path, const PictureRows& picture, int quality);
 
-/// By what the bytes begin with.
+/// Decodes an image, whose format is recognised by its first bytes.
 HostArray read_image(const std::string& file, std::span<const std::byte> bytes, const ImageOptions& options);
 
 }  // namespace tyto::io

@@ -32,7 +32,7 @@ constexpr std::array<TypeName, dtype_count> npy_names = {{{"b1", DType::boolean}
                                                           {"u4", DType::u32},
                                                           {"u8", DType::u64}}};
 
-// As many as NumPy allows.
+// NumPy's limit.
 constexpr std::size_t most_axes = 64;
 
 class Parser {

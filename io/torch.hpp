@@ -6,7 +6,7 @@
 
 namespace tyto::io {
 
-/// All tensors, not yet read, by the keys that lead to them, joined by dots.
+/// Lists all tensors, not yet read, by the keys that lead to them, joined by dots.
 StoredArrays list_torch(std::shared_ptr<const ByteSource> source);
 NamedList<HostArray> read_torch(const ByteSource& source);
 

@@ -99,7 +99,7 @@ struct BatchReader::State {
       try {
         batch = next.batch.get();
       } catch (...) {
-        // As if nothing had been made ahead: who asks again is given the same batch, or the same error.
+        // Discards prefetched batches, so that the next call returns the same batch, or throws the same error.
         forget_prepared();
         throw;
       }

@@ -36,7 +36,7 @@ std::vector<std::byte> bytes_of(int rank, std::span<const std::byte> own) {
   return {sent.bytes().begin(), sent.bytes().end()};
 }
 
-/// As processes compare it, and are told where it differs.
+/// Describes a load in words that processes compare and a difference quotes.
 std::string loading(const std::string& name, const Tensor<Any>& now, bool any_length) {
   const std::string type =
       any_length ? core::text(now.dtype(), " of any length") : core::text(now.dtype(), now.shape());
@@ -278,7 +278,7 @@ Checkpoint::Contents Checkpoint::read(const std::string& path, const std::vector
   return contents;
 }
 
-/// Those that are set already are what they were before another throws.
+/// Sets all items; where one throws, those set already are restored.
 void Checkpoint::set_all(const std::string& path, const std::vector<Item>& items, const std::vector<HostArray>& values,
                          const std::vector<HostArray>& before) {
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -26,7 +26,7 @@ void check_channels(const std::string& layer, std::int64_t in, std::int64_t out,
   }
 }
 
-/// Of a layer called `layer` and "2d" or the like.
+/// Checks the input of a layer called `layer` followed by "2d" or the like.
 void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t channels) {
   if (x.ndim() != rank || x.shape().back() != channels) {
     const bool channels_first = x.ndim() == rank && x.shape()[1] == channels;

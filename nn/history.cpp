@@ -17,7 +17,7 @@ namespace nn {
 
 namespace {
 
-/// As few digits as give the number back.
+/// The shortest decimal text that is read back as the same number.
 std::string shortest(double number) {
   char digits[32];
   const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;

@@ -27,7 +27,7 @@ namespace {
 thread_local detail::CallObserver* call_observer = nullptr;
 thread_local const LayerCall* innermost_call = nullptr;
 std::mutex paths_mutex;  // of Module::Common::paths, of all modules
-// Of the outermost module, while its first call runs.
+// States that the outermost module lists, while its first call runs.
 thread_local DistinctStates* listed_states = nullptr;
 
 // Also what the call itself has made.

@@ -69,7 +69,7 @@ inline Shape along_space(const char* layer, const char* what, const PerAxis& giv
   return given.size() == axes ? Shape(given) : Shape(axes, given[0]);
 }
 
-/// All axes but the first and the last: those of space.
+/// The spatial axes: all but the first and the last.
 inline IntList spatial_axes_of(const Tensor<Any>& x) {
   IntList axes;
   for (std::int64_t axis = 1; axis + 1 < x.ndim(); ++axis) axes.push_back(axis);

@@ -42,7 +42,7 @@ void check_ascending(const char* what, const std::vector<std::pair<std::int64_t,
 
 Tensor<Any> to_power(double factor, const Tensor<Any>& times) { return exp(std::log(factor) * times); }
 
-/// From first to last along half a cosine, or a straight line, while `part` goes from 0 to 1.
+/// Interpolates from `first` to `last` by half a cosine, or linearly, as `part` goes from 0 to 1.
 Tensor<Any> between(double first, double last, const Tensor<Any>& part, bool linear) {
   if (linear) return first + (last - first) * part;
   return last + (0.5 * (first - last)) * (1.0 + cos(part * std::numbers::pi));

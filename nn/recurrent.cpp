@@ -13,7 +13,7 @@ namespace nn {
 
 namespace {
 
-/// As PyTorch names them: "weight_ih_l0", "weight_ih_l0_reverse", "weight_ih_l1", ...
+/// Names of states as in PyTorch: "weight_ih_l0", "weight_ih_l0_reverse", "weight_ih_l1", ...
 std::string name_of_network(const char* what, std::size_t network, std::size_t directions) {
   return core::text(what, "_l", network / directions, network % directions == 1 ? "_reverse" : "");
 }

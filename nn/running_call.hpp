@@ -19,9 +19,9 @@ namespace nn TYTO_API {
 /// Labels of the modules inside of one, itself included: their paths, as names of parameters have them.
 class Module::Paths {
  public:
-  /// Modules that `before` knows as called and not listed stay known as such, if they live and are not listed now.
+  /// Modules recorded in `before` as called and not listed stay so, if they live and are not listed now.
   explicit Paths(const Module& outermost, const Paths* before = nullptr);
-  /// From now on known by its class, though members() does not list it.
+  /// Adds a module, named by its class, which members() does not list.
   void add_unlisted(const Module& module);
   /// None where it is not known; of the outermost module its class where it holds no other, else null.
   std::optional<core::Label> of(const Module& module) const;
@@ -48,7 +48,7 @@ class LayerCall {
 
   const Module& module() const { return module_; }
   Phase phase() const { return phase_; }
-  /// Of this thread; null outside of any.
+  /// The innermost call of this thread; null outside of any.
   static const LayerCall* innermost();
   /// In a first call while a gradient is taken, variables that are read from now on, `input` excepted, must be listed
   /// or be what the gradient is taken by.

@@ -41,7 +41,7 @@ std::int64_t steps_left(std::int64_t epoch, std::int64_t batches_left, std::int6
                         const TrainingOptions& options) {
   if (epoch >= options.epochs) return 0;
   const std::int64_t epochs = options.epochs - epoch;
-  // As many epochs as there are numbers means no end, which only the steps may set.
+  // More epochs than i64 can count steps of: only the limit of steps applies.
   if (epochs > std::numeric_limits<std::int64_t>::max() / batches_per_epoch) return options.steps;
   return std::min(options.steps, (epochs - 1) * batches_per_epoch + batches_left);
 }

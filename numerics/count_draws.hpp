@@ -17,7 +17,7 @@ inline constexpr int enough = 48;
 // Numbers in a table, centred on the mean; a standard deviation of 120 leaves eight and a half on each side.
 inline constexpr std::int64_t table_length = 2048;
 inline constexpr double table_variance = 14400;
-// As many draws cost what a table costs.
+// Number of draws that cost as much as a table.
 inline constexpr std::int64_t draws_for_table = 1024;
 
 // A law has, all of `Parameters`:

@@ -22,7 +22,7 @@ Proposal<T> hat_proposal(const Hat<T>& hat, const T& even, const T& v, const F& 
   return {k, k >= 0.0 && !(distance < 0.013 && v > distance) && (quick || below)};
 }
 
-/// Of a probability of at most a half.
+/// The binomial law for a probability of at most a half.
 template <class T>
 struct BinomialLaw {
   static constexpr double low[] = {1, 0.5}, high[] = {100, 0.5};
@@ -68,7 +68,7 @@ struct PoissonLaw {
   }
 };
 
-/// Of the rarer kind among at most half of all.
+/// The hypergeometric law of the rarer kind among at most half of all.
 template <class T>
 struct HypergeometricLaw {
   static constexpr double low[] = {1, 1, 1}, high[] = {100, 100, 50};

@@ -74,7 +74,7 @@ T log_split(const T& k, const T& m, const T& x, const T& y) {
   return log_poisson<T>(k, n * x, difference) + log_poisson<T>(m, n * y, -difference) - log_poisson_at_mean<T>(n);
 }
 
-/// Of k of n that each come with probability p.
+/// Logarithm of the probability of k successes in n trials of probability p.
 template <class T>
 T log_binomial(const T& k, const T& n, const T& p) {
   const T difference = excess<T>(k, n, p);
@@ -82,7 +82,7 @@ T log_binomial(const T& k, const T& n, const T& p) {
          log_poisson_at_mean<T>(n);
 }
 
-/// Of k good ones among `drawn`; minus infinity where that cannot be. The probability cancels, whatever it is.
+/// Log-probability of k good ones among `drawn`; minus infinity where impossible. The value of p cancels.
 template <class T>
 T log_hypergeometric(const T& k, const T& good, const T& bad, const T& drawn) {
   const T all = good + bad, p = drawn / maximum(all, 1.0), least = maximum(drawn - bad, 0.0);

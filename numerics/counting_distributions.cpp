@@ -84,7 +84,7 @@ TYTO_SAMPLE(NegativeBinomial) {
 TYTO_WIDE_LOG_PROB(NegativeBinomial) {
   const auto& [count, probability] = distribution;
   const T inside = is_count(x), trials = count + where(inside, x, 0.0), some = trials > 0.0;
-  // Of all orders of the trials, those that end with a success.
+  // The share of orders of the trials that end with a success.
   const T last = log(where(some, count / where(some, trials, 1.0), 1.0));
   return where(inside, core::log_binomial<T>(count, trials, probability) + last, core::log_of_zero);
 }

@@ -22,7 +22,7 @@
 
 namespace tyto::core {
 
-/// Of a density beyond its support.
+/// The logarithm of a density outside its support.
 inline constexpr double log_of_zero = -std::numeric_limits<double>::infinity();
 
 /// The shape asked for, or that in which the parameters meet.

@@ -20,7 +20,7 @@ namespace {
 
 using T = AnyTensor;
 
-// Of a series: its factors are below x, which is at most a half, or fall like 8 / j.
+// Terms of a series, whose factors are below x, which is at most a half, or fall like 8 / j.
 constexpr std::int64_t terms = 128;
 // From here on the integrand fades soon enough for quadrature in the logarithm.
 constexpr double smooth_shape = 8;

@@ -86,7 +86,7 @@ SineCosine hyperbolic(const T& a) {
   return {sine, (plus + minus) / 2.0};
 }
 
-/// By exp(ia), as SciPy.
+/// Sine and cosine by exp(ia), as in SciPy.
 SineCosine sine_and_cosine(const T& a) {
   if (!is_complex(a.dtype())) {
     const T e = linalg::expm(complex(zeros_like(a), a));

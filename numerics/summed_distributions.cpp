@@ -180,7 +180,7 @@ struct FisherTerms {
     log_rest = log(b) - log(whole);
     part = a * x / whole;
   }
-  /// Of part^(a + j) rest^b over the beta function of a + j and b.
+  /// Logarithm of part^(a + j) rest^b over the beta function of a + j and b.
   T log_term(const T& shape) const {
     const T second = expand_dims(b, -1);
     return shape * expand_dims(log_part, -1) + second * expand_dims(log_rest, -1) + lgamma(shape + second) -

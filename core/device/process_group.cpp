@@ -45,7 +45,7 @@ std::shared_ptr<ProcessGroup>& everyone() {
   return group;
 }
 
-/// By number; the thread that MPI serves alone has any.
+/// Groups of some of the processes by number; only the thread that calls MPI has any.
 std::map<std::int64_t, std::shared_ptr<ProcessGroup>>& parts() {
   static std::map<std::int64_t, std::shared_ptr<ProcessGroup>> known;
   return known;

@@ -51,9 +51,9 @@ class CollectiveCalls {
   void add(std::string call, Party party = {}, std::string seen = "");
   bool empty() const { return calls_.empty(); }
   const std::vector<std::string>& calls() const { return calls_; }
-  /// In the order of parties.
+  /// The calls by party, in the order of parties.
   const std::vector<With>& parties() const { return parties_; }
-  /// Of the graph that makes them.
+  /// The outline of the graph that makes the calls.
   const GraphOutline& outline() const { return outline_; }
   void set_outline(GraphOutline outline) { outline_ = std::move(outline); }
 
@@ -74,7 +74,7 @@ class ProcessGroup {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// In place. Elements are integers, f32 or f64; NaN is the least and the largest of what it is among.
+  /// Reduces `data` in place. Elements are integers, f32 or f64; both minimum and maximum propagate NaN.
   virtual void all_reduce(std::byte* data, std::int64_t count, DType dtype, Reduction reduction) = 0;
   /// `count` elements for each process come from every one; the own ones are combined into `own`.
   virtual void reduce_scatter(const std::byte* parts, std::byte* own, std::int64_t count, DType dtype,
@@ -86,7 +86,7 @@ class ProcessGroup {
   /// Does not wait for the other one.
   virtual void send(const std::byte* data, std::int64_t bytes, int to) = 0;
   virtual void recv(std::byte* data, std::int64_t bytes, int from) = 0;
-  /// Those who gave the same colour, in the order of their keys, then ranks.
+  /// The group of processes that passed the same colour, in the order of their keys, then ranks.
   virtual std::shared_ptr<ProcessGroup> split(int colour, int key) = 0;
   /// Throws GraphError on all processes where their next calls, or the graphs that lead to them, differ, naming the
   /// first difference. The receiver of a message compares it; the sender does not wait.
@@ -99,7 +99,7 @@ ProcessGroup& process_group();
 std::int64_t process_group_number();
 /// The group of that number. Throws GraphError where it has ended.
 ProcessGroup& process_group(std::int64_t number);
-/// From now on the group of all processes, or, for null, this process alone.
+/// Sets the group of all processes; null: this process alone.
 void set_process_group(std::shared_ptr<ProcessGroup> group);
 /// A part of the processes. Numbers are above those of all groups that there were, and are agreed on by who is in it.
 void add_process_group(std::int64_t number, std::shared_ptr<ProcessGroup> group);
@@ -108,7 +108,7 @@ std::int64_t next_process_group();
 /// Compares the calls with each party that takes part in them.
 void agree(const CollectiveCalls& calls);
 
-/// From now on operators work in the group of that number; that of the one before.
+/// Makes operators work in the group of that number, and returns the number of the previous group.
 std::int64_t enter_process_group(std::int64_t number);
 
 /// The number of processes that a call is recorded for. A call that is recorded for this process alone is remembered,

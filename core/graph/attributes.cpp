@@ -102,7 +102,7 @@ std::size_t hash_of(const Attributes& attributes) {
 }
 
 std::string to_string(const Attributes& attributes) {
-  // Of a constant, held or not, the same is shown.
+  // Constants are shown alike, whether held by a state or not.
   if (const auto* held = std::get_if<StateAttributes>(&attributes)) return "array=" + show(held->state);
   std::string out;
   std::visit(

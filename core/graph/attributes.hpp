@@ -376,7 +376,7 @@ using Attributes =
                  SortAttributes, SearchAttributes, TriangularAttributes, FactoredAttributes, OrthogonalAttributes,
                  CollectiveAttributes>;
 
-/// Of a node whose operator has none.
+/// The attributes of nodes whose operator has none.
 extern const Attributes no_attributes;
 
 /// The axis that they name; null where they name none, or several.

@@ -41,7 +41,7 @@ void add_call(CollectiveCalls& calls, OpId op, const Attributes& attributes, con
             text("a message from ", sends ? own : other, " to ", sends ? other : own, what, where));
 }
 
-/// Those that lead to a call, also by the update of a state that is read on the way, or, in a region, to what it makes.
+/// Adds nodes on which a call depends, also through the update of a state, or, in a region, the region's results.
 void add_operators(const Graph& graph, bool is_region, std::string& lines) {
   const std::span<const GraphNode> nodes = graph.nodes();
   std::vector<bool> counts(nodes.size(), false);

@@ -9,12 +9,12 @@
 
 namespace tyto::core {
 
-/// Of the nodes in the order given, those that all processes run together.
+/// The collective calls among the nodes, in the order given.
 CollectiveCalls collective_calls(const Graph& graph, std::span<const std::uint32_t> order);
-/// Of a graph as it was recorded; none where it sends or receives messages or calls several groups, whose members may
+/// The outline of a recorded graph; none where it sends or receives messages or calls several groups, whose members may
 /// each have a graph of their own.
 GraphOutline outline_of(const Graph& graph);
-/// Of one node that has an effect.
+/// The collective call of one node that has an effect.
 CollectiveCalls collective_call(const Node& node);
 
 }  // namespace tyto::core

@@ -36,7 +36,7 @@ struct GraphInput {
   bool generator = false;        // the key of the process-wide random sequence, advanced at each run
 };
 
-/// At the end of a run the state behind input `input` takes the value of `port`.
+/// An assignment at the end of a run: the state of input `input` takes the value of `port`.
 struct GraphUpdate {
   std::uint32_t input = 0;
   Port port = no_port;
@@ -61,7 +61,7 @@ class Graph {
   /// The parts, to make another graph of.
   GraphData take() && { return std::move(data_); }
 
-  /// In an order in which inputs precede their consumers.
+  /// The nodes in a topological order: inputs precede their consumers.
   std::span<const GraphNode> nodes() const { return data_.nodes; }
   std::span<const Port> inputs_of(const GraphNode& node) const {
     return {data_.edges.data() + node.first_input, node.input_count};

@@ -22,7 +22,7 @@ class GraphCopy {
   Port operator[](Port old) const { return places_[old]; }
   bool has(const GraphNode& node) const { return node.result_count != 0 && places_[node.first_result] != no_port; }
 
-  /// All inputs, which keep their numbers.
+  /// Copies all inputs, which keep their numbers.
   void add_inputs();
   /// Copies the node, on the new ports of its operands.
   void add(const GraphNode& node) { add(node, node.label); }

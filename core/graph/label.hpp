@@ -21,7 +21,7 @@ class LabelScope {
   LabelScope(const LabelScope&) = delete;
   LabelScope& operator=(const LabelScope&) = delete;
 
-  /// Of the innermost scope on this thread; null where there is none.
+  /// The label of the innermost scope on this thread; null where there is none.
   static const Label& current();
   /// `outer` and `name` with "/" between them; `name` where `outer` is null.
   static Label joined(const Label& outer, std::string_view name);

@@ -20,7 +20,7 @@ class Region {
 
   const Graph& graph() const { return *graph_; }
   explicit operator bool() const { return graph_ != nullptr; }
-  /// Of the structure; computed once.
+  /// The hash of the structure; computed once.
   std::size_t hash() const { return hash_; }
   friend bool operator==(const Region& a, const Region& b);
 

@@ -172,7 +172,7 @@ Array State::release(DeferredContents contents) {
   const bool alone = node.references() == 1;
   const bool unread =
       node.is_version() && node.result(0).array.buffer.use_count() == 1 && node.result(0).host == nullptr;
-  // In eager mode contents are read without the lock.
+  // Eager mode reads contents without the lock, so a node that others refer to keeps its contents.
   if (!unread || (!alone && (node.tracked() || node.mode() == Mode::eager))) return {};
   std::atomic_thread_fence(std::memory_order_acquire);  // after the reads of threads that released it
   contents.sequence = node.sequence();

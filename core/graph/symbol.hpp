@@ -158,7 +158,7 @@ class State : public std::enable_shared_from_this<State> {
   /// recorded. Returns the earlier replacement, to be restored by end_stand_in(), or nothing.
   Value stand_in(Value version);
   void end_stand_in(Value before);
-  /// From now on contents that are made by the first read.
+  /// Sets contents that the first read computes.
   void defer(DeferredContents contents);
   /// Releases contents that `contents` restores, bit for bit, when they are read: their revision stays. Empty, with
   /// nothing done, where somebody else holds them or a run has written them and will again.

@@ -15,13 +15,13 @@ struct BoundLoop {
   LoopAttributes loop;
   std::vector<Operand> inputs, outputs;
   std::vector<Shape> given;  // the inputs' shapes before they were broadcast
-  /// Of which operand of the step each input and output is a part; empty where each is one whole.
+  /// The operand of the step of which each input and output is a part; empty where none is a part.
   std::vector<std::size_t> input_of, output_of;
 
   std::size_t operand_of_input(std::size_t i) const { return input_of.empty() ? i : input_of[i]; }
   std::size_t operand_of_output(std::size_t i) const { return output_of.empty() ? i : output_of[i]; }
   std::vector<DType> input_types() const;
-  /// By value of the program, see whole_values.
+  /// whole_values() of the program.
   std::vector<bool> whole() const;
 };
 

@@ -17,7 +17,7 @@ struct EnvironmentVariable {
   bool (*accepts)(std::string_view value);
 };
 
-/// All of them, in the order of the pages.
+/// All environment variables, in the order of the manual's pages.
 std::span<const EnvironmentVariable> environment_variables();
 
 /// The value of a variable of the table; empty where it is not set, or set to nothing (but for TYTO_CACHE_DIR).

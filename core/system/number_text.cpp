@@ -39,7 +39,7 @@ std::from_chars_result double_from(std::string_view text, double& number) {
   const double read = strtod_l(copy.c_str(), &end, c_locale);
   if (end == copy.c_str()) return {text.data(), std::errc::invalid_argument};
   const char* const stop = text.data() + (end - copy.c_str());
-  // Of subnormal numbers, which it reads, it says ERANGE too.
+  // strtod() sets ERANGE for subnormal numbers too, although it reads them.
   if (errno == ERANGE && (read == 0 || std::isinf(read))) return {stop, std::errc::result_out_of_range};
   number = read;
   return {stop, std::errc()};

@@ -80,7 +80,7 @@ class RecycledBlocks {
 
 #undef TYTO_IS_CHECKED
 
-/// For what is allocated one at a time.
+/// An allocator of single objects by recycled blocks.
 template <class T>
 struct RecyclingAllocator {
   using value_type = T;

@@ -19,7 +19,7 @@ struct FloatingFormat {
   int least_exponent() const { return 3 - exponent - digits; }
 };
 
-/// Of a floating type.
+/// The format of a floating-point element type.
 constexpr FloatingFormat format_of(DType floating) {
   switch (floating) {
     case DType::f16: return {11, 16};

@@ -17,7 +17,7 @@ E inner_end(double end, bool belongs, double inside) {
   return std::nextafter(rounded, static_cast<E>(inside));
 }
 
-// As many as the loop takes at a time, without branches.
+// Elements that the loop checks at a time, without branches.
 constexpr std::size_t block = 64;
 
 template <class E>

@@ -50,7 +50,7 @@ inline constexpr Limits rate{"in [0, 2^62]", 0, most_rate};
 inline constexpr Limits mixed_rate{"in [0, 2^57]", 0, most_mixed_rate};
 inline constexpr Limits count{"an integer in [0, 2^53]", 0, most_counted, Limits::Ends::both, true};
 
-/// Of the sum of probabilities, each of which was rounded to its type.
+/// Limits for the sum of probabilities that were each rounded to their type.
 inline Limits near_one(DType probabilities) {
   const double rounding = is_floating(probabilities) ? 2 * format_of(probabilities).epsilon() : 0;
   if (rounding > 0.001) return {"within two epsilons of 1", 1 - rounding, 1 + rounding};

@@ -39,7 +39,7 @@ MPI_Datatype type_of(DType type) {
   }
 }
 
-// As Tyto's minimum and maximum: a NaN if there is one, and of equals, which zeros of both signs are, the first. MPI
+// Tyto's minimum and maximum: a NaN if there is one, and the first of equal elements such as zeros of both signs. MPI
 // leaves both open. Ranks come in order, the earlier ones in `in`, as the operation is not commutative.
 template <class T, bool larger>
 void extreme(void* in, void* inout, int* count, MPI_Datatype*) {

@@ -27,7 +27,7 @@ Value elements_where(const core::Array& array, std::span<const std::uint8_t> mas
   return made_on_host(result);
 }
 
-/// Of sorted elements one of each; every NaN, which come last, counts as the same.
+/// The distinct ones of sorted elements; all NaN, which come last, count as the same.
 Value distinct_elements(const core::Array& sorted) {
   std::vector<std::uint8_t> begins(static_cast<std::size_t>(sorted.view.count()));
   with_elements("unique", sorted.dtype, [&]<class E>() {

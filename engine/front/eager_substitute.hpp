@@ -6,8 +6,8 @@
 
 namespace tyto::core {
 
-/// From now on nodes of this mode, eager or neutral, are built on this thread by `substitute`, or, if that is null, by
-/// the mode's own builder. Returns the substitute before. Defined in modes.cpp.
+/// Makes `substitute` build nodes of this mode, eager or neutral, on this thread, or, if that is null, restores
+/// the mode's own builder. Returns the previous substitute. Defined in modes.cpp.
 Builder* exchange_substitute(Mode mode, Builder* substitute);
 bool has_eager_substitute();
 

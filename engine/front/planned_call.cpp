@@ -29,7 +29,7 @@ namespace {
 
 /// Elements that calls must have processed before a plan is made, which takes as long as operators on so many.
 constexpr std::int64_t paying_elements = 1 << 19;
-/// To apply operators to one element takes as long as to this many.
+/// Applying an operator to one element takes as long as to this many.
 constexpr std::int64_t elements_of_call = 4096;
 /// Arenas that are larger are given back after each run.
 constexpr std::size_t kept_arena_bytes = 1 << 16;

@@ -11,7 +11,7 @@ struct PlannedCallCount {
   std::uint64_t runs = 0;   ///< calls that a plan computed
 };
 
-/// Of this thread.
+/// The counts of this thread.
 PlannedCallCount planned_call_count();
 
 }  // namespace tyto::run

@@ -46,7 +46,7 @@ void check_shape(std::string_view function, const Shape& shape) {
   for (const std::int64_t length : shape) {
     if (length < 0) core::throw_error<ShapeError>(function, ": shape ", shape, " has a negative length");
   }
-  // In bytes of the widest element; an axis of length zero makes any shape small.
+  // Counted for the widest element; an axis of length zero makes any shape small.
   std::int64_t bytes = std::count(shape.begin(), shape.end(), 0) != 0 ? 0 : 16;
   for (const std::int64_t length : shape) {
     if (__builtin_mul_overflow(bytes, length, &bytes)) {

@@ -44,7 +44,7 @@ IntList with_first(std::int64_t first, const IntList& list) {
   return out;
 }
 
-/// With axes of length one between the examples' axis and an example's own, until that has `rank`.
+/// Inserts axes of length one after the examples' axis until an example has `rank` axes.
 Value raised(const Operand& operand, int rank) {
   const Shape& shape = operand.value.shape();
   if (!operand.batched || shape.rank() >= rank + 1) return operand.value;
@@ -147,7 +147,7 @@ class BatchRule {
   Value emitted(core::Attributes attributes, std::initializer_list<Value> inputs) const {
     return core::emit(node_.op(), std::move(attributes), inputs);
   }
-  /// Of a matrix of rows, the other operands being the same for each example: one matrix of all examples' rows.
+  /// Applies an operator on a matrix of rows, whose other operands all examples share, to one matrix of all rows.
   std::optional<Value> rows_together(const core::Attributes& attributes) const {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (operands_[i].batched != (i == 0)) return {};
@@ -194,7 +194,7 @@ class BatchRule {
   std::int64_t count_;
 };
 
-/// All results of a node, one example after the other.
+/// Computes all results of a node, one example after the other.
 std::vector<Value> one_by_one(const Node& node, std::span<const Operand> operands, std::int64_t count) {
   std::vector<std::vector<BatchedTensor>> results(node.results().size());
   for (std::int64_t example = 0; example < count; ++example) {

@@ -10,7 +10,7 @@ namespace tyto::run {
 /// Throws GraphError naming `owner` for attributes that hold functions or states, which cannot leave the process.
 void write_attributes(ByteWriter& out, const core::Attributes& attributes, std::string_view owner);
 
-/// Of a node of this operator.
+/// Reads the attributes of a node of this operator.
 core::Attributes read_attributes(ByteReader& in, const core::OpDef& owner);
 
 // A region's graph, as part of the attributes of its node; defined where whole graphs are written.

@@ -21,7 +21,7 @@ class BoundSession {
 
   /// Binds states and the random sequence, runs, and gives the states their new versions.
   void run();
-  /// From now on other threads may read the same states at the same time.
+  /// Allows other threads to read the same states at the same time.
   void read_beside_others();
   /// Releases packed weights that nobody else shares: the next run packs them anew.
   void release_packed();

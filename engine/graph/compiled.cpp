@@ -149,7 +149,7 @@ class CompiledSession {
     return run::profile_of(executable, milliseconds, whole);
   }
 
-  // Those that the function captured have the values that they have outside at the time of the call.
+  // Binds captured placeholders to the values that they have outside at the time of the call.
   static void bind_captured_placeholders(Session& session, std::uint32_t arguments) {
     const std::span<const core::GraphInput> inputs = session.executable().graph().inputs();
     for (std::uint32_t i = arguments; i < inputs.size(); ++i) {

@@ -59,7 +59,7 @@ class CompiledFunction {
   std::shared_ptr<const CompiledTrace> trace_for(std::span<const Value> arguments, const std::string& layout,
                                                  const MakeTrace& function);
 
-  /// From now on sessions may run at the same time. Throws GraphError naming a state that the function updates.
+  /// Allows sessions to run at the same time. Throws GraphError naming a state that the function updates.
   void share();
   bool is_shared() const { return shared_.load(std::memory_order_acquire); }
 

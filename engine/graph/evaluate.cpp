@@ -146,7 +146,7 @@ bool may_be_kept(const Node& node) {
   return !node.has_attributes() || !std::holds_alternative<core::CustomAttributes>(node.attributes());
 }
 
-/// Of a value that is no state: nodes hold versions.
+/// The array of a value, evaluated if need be; no state, as nodes hold versions.
 const core::Array& computed(const Value& input) {
   if (!input.node()->evaluated()) evaluate({&input, 1});
   return core::result_of(input).array;
@@ -211,8 +211,8 @@ void apply(Node& node) {
 
 namespace {
 
-// Of each view among the nodes that repeats elements, as broadcasting does, the tensor that it repeats. The view itself
-// is left to be taken anew, which costs nothing, where a dense copy of it may not even fit into memory.
+// For each view among the nodes that repeats elements, as broadcasting does, the tensor that it repeats. The view
+// itself is made anew by its readers, which costs nothing, while a dense copy of it may not even fit into memory.
 std::unordered_map<const Node*, Value> repeated_tensors(std::span<Node* const> nodes) {
   std::vector<Node*> views;
   for (Node* node : nodes) {

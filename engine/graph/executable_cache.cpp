@@ -49,7 +49,7 @@ void run(Session& session, const Traced& traced) {
   session.run();
 }
 
-/// Of graphs of one structure.
+/// Whether two graphs of the same structure have the same labels.
 bool same_labels(const core::Graph& a, const core::Graph& b) {
   for (std::size_t i = 0; i < a.nodes().size(); ++i) {
     const core::GraphNode &x = a.nodes()[i], &y = b.nodes()[i];

@@ -34,7 +34,7 @@ class FunctionScope {
   FunctionScope(const FunctionScope&) = delete;
   FunctionScope& operator=(const FunctionScope&) = delete;
 
-  /// Of this thread, or null.
+  /// The innermost scope of this thread, or null.
   static FunctionScope* innermost() { return static_cast<FunctionScope*>(TraceInProgress::innermost_scope()); }
 
   std::uint64_t since() const { return since_; }

@@ -91,7 +91,7 @@ void IncrementalSession::run_whole() {
   last_run_steps_ = executable_->steps().size();
 }
 
-// From now on a state that was written counts as changed, and any other when its revision moves.
+// Marks written states as changed; others count as changed once their revision moves.
 void IncrementalSession::note_states(const std::vector<bool>& written) {
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     changed_[i] = written[i];

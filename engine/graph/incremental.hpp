@@ -16,7 +16,7 @@ namespace tyto::run {
 class IncrementalSession {
  public:
   explicit IncrementalSession(std::shared_ptr<const Executable> whole);
-  /// From now on other threads may read the same states at the same time.
+  /// Allows other threads to read the same states at the same time.
   void read_beside_others();
 
   /// Gives a placeholder its contents for the runs to come.
@@ -26,7 +26,7 @@ class IncrementalSession {
   void run_timed(std::span<double> milliseconds);
 
   const core::Array& output(std::size_t index) const { return outputs_[index]; }
-  /// Of the whole graph.
+  /// The session of the whole graph.
   const Session& whole() const { return whole_.session(); }
   std::size_t last_run_steps() const { return last_run_steps_; }
   std::size_t kept_bytes() const;

@@ -31,7 +31,7 @@ struct TraceRequest {
   /// The position of the random sequence when recording began: every draw since then counts, those that nothing uses
   /// included, so that a run takes as many as plain execution would. Without it only draws in use count.
   std::optional<Generator> sequence = {};
-  /// Of a region: values from outside, which become its inputs after the states listed. Its inputs are no states of the
+  /// In a region, values from outside, which become its inputs after the states listed. Its inputs are no states of the
   /// program's: the operands of its node are bound to them.
   std::optional<std::span<const Value>> captured = {};
   /// Nodes that must run though nobody reads them.
@@ -67,10 +67,10 @@ class TraceInProgress {
   TraceInProgress(const TraceInProgress&) = delete;
   TraceInProgress& operator=(const TraceInProgress&) = delete;
 
-  /// Recorded so far with an effect.
+  /// Values with an effect that were recorded so far.
   std::span<const Value> effects() const { return effects_; }
 
-  /// Of the innermost trace of this thread that has one; null where none has.
+  /// The scope of the innermost trace of this thread that has one; null where none has.
   static void* innermost_scope();
 
  private:

@@ -270,7 +270,7 @@ class SymbolicRun {
   // No step may write where it still reads but in the way that its operator allows.
   void check_overlaps(Frame& frame, const PlannedStep& step, OpId op) {
     const core::InPlace rule = core::definition(op).in_place;
-    // Of a product with an epilogue only the residual, which comes last, is read element by element.
+    // A product with an epilogue reads only the residual, its last operand, element by element.
     const bool product = op == OpId::matmul_epilogue || op == OpId::convolution_epilogue;
     for (const PlannedOperand& output : step.outputs) {
       for (std::size_t i = 0; i < step.inputs.size(); ++i) {

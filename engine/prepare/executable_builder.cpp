@@ -348,7 +348,7 @@ void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel,
   target_.steps_.push_back(std::move(step));
 }
 
-// Of the step that was added last.
+// Notes the operand views of the step that was added last.
 void ExecutableBuilder::note_views(std::span<const Location> inputs, std::span<const DType> input_types,
                                    std::span<const Location> outputs, std::span<const DType> output_types) {
   if (!checks_ && !target_.number_check_.nan && most_lanes() < 2) return;

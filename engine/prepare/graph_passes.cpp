@@ -121,7 +121,7 @@ core::Graph optimised_from(core::Graph graph, core::Device& device, const Compil
   LeftOvers left_overs;
   passes.evaluate = [&](core::Graph part) {
     std::vector<core::Array> made = evaluate_constants(std::move(part), left_overs);
-    // For the CPU alone: OpenCL shares only writable host buffers with its device, and a shared array is read-only.
+    // Only on the CPU: OpenCL shares only writable host buffers with its device, and a shared array is read-only.
     if (&device == &cpu_device()) std::ranges::transform(made, made.begin(), shared_array);
     return made;
   };

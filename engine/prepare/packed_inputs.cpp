@@ -50,7 +50,7 @@ std::vector<std::shared_ptr<PackedWeights>> packed_weights(const Graph& graph) {
   return packed;
 }
 
-/// Of each node whether it stays: those that pack go, and the views and constants that only they read.
+/// Whether each node is kept: nodes that pack are removed, with the views and constants that only they read.
 std::vector<bool> needed_nodes(const Graph& graph, const std::vector<std::shared_ptr<PackedWeights>>& packed) {
   std::vector<bool> read(graph.port_count(), false);
   for (const Port output : graph.outputs()) read[output] = true;

@@ -15,7 +15,7 @@ constexpr std::size_t longest_section = 128, longest_start = longest_section / 4
 /// The least part of its steps' time that a section must save: costs are known no better.
 constexpr double least_saving = 0.15;
 
-/// Of a view whose axes are rows, a multiple of `pitch` apart, and what lies within a row.
+/// The range within a row of a view whose axes are rows, a multiple of `pitch` apart, or lie within a row.
 std::optional<core::ElementRange> within_rows(const core::View& view, std::int64_t pitch) {
   std::int64_t first = view.offset % pitch, last = first;
   for (std::size_t i = 0; i < view.shape.size(); ++i) {

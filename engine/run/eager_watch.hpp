@@ -21,7 +21,7 @@ std::uint8_t known_eager_watch();
 /// Whether results are checked on this thread.
 inline bool checks_eager_numbers() { return eager_watch != 0 && (known_eager_watch() & EagerWatch::nan) != 0; }
 
-/// From now on results of eager operators on this thread are checked for this as well; the caller restores
+/// Checks results of eager operators on this thread for this as well; the caller restores
 /// `eager_watch`.
 void watch_eager_numbers(const NumberCheck& check);
 

@@ -82,7 +82,7 @@ class Executable {
   Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared = false,
              std::span<const std::shared_ptr<const Executable>> related = {});
 
-  /// As the passes left it.
+  /// The graph after the passes.
   const core::Graph& graph() const { return graph_; }
   const PassReport& passes() const { return passes_; }
   const CompileOptions& options() const { return options_; }
@@ -96,9 +96,9 @@ class Executable {
   }
   std::span<const Storage> storages() const { return storages_; }
   std::span<const std::uint32_t> operands() const { return operands_; }
-  /// Of each operand the bytes from its storage's start to the address that its kernel is given.
+  /// Bytes from the start of each operand's storage to the address that its kernel is given.
   std::span<const std::size_t> shifts() const { return shifts_; }
-  /// Of each operand, where plans or numbers are checked or branches looked for; else none.
+  /// Views of operands, kept where plans or numbers are checked or sections run concurrently; else none.
   std::span<const OperandView> operand_views() const { return operand_views_; }
   std::span<const core::Array> constants() const { return constants_; }
   /// The collective calls of a run, in order.
@@ -108,9 +108,9 @@ class Executable {
   std::size_t counted_bytes() const { return counted_bytes_; }
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t host_bytes() const { return host_bytes_; }
-  /// In the order of the inputs.
+  /// The packed weights, in the order of the inputs.
   std::span<const PackedInput> packed_inputs() const { return packed_inputs_; }
-  /// Of packed weights, which all executables share.
+  /// Bytes of packed weights, which all executables share.
   std::size_t packed_bytes() const;
   /// Whether a run needs the input's contents. It does without those of a state that it reads nothing of.
   bool needs(std::uint32_t input) const { return needed_[input]; }

@@ -14,7 +14,7 @@ namespace tyto::run {
 
 /// An operator on operands of given types and places, ready to be launched.
 struct PreparedOperator {
-  /// For a node whose inputs have the given contents; `home` is the device that its results are to be on.
+  /// Prepares a node whose inputs have the given contents; `home` is the device that its results are to be on.
   PreparedOperator(const core::Node& node, std::span<const core::Array* const> inputs, core::Device& home);
 
   struct Input {

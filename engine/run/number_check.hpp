@@ -60,7 +60,7 @@ class CheckedStep {
  public:
   /// `addresses` are those of all operands of the executable, as kernels are given them.
   CheckedStep(const Executable& executable, std::size_t step, const core::Address* addresses);
-  /// Of the step that has run.
+  /// Checks the results of the step that has run.
   void check_results() const;
 
  private:

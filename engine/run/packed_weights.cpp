@@ -16,7 +16,7 @@ namespace tyto::run {
 
 namespace {
 
-/// All packed weights there are, by the state that they pack and by the one that graphs read.
+/// Registers all packed weights, by the state that they pack and by the one that graphs read.
 struct Registry {
   std::mutex mutex;
   std::unordered_multimap<const core::State*, std::weak_ptr<PackedWeights>> of_state;

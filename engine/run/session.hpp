@@ -33,7 +33,7 @@ class Session {
   /// Runs every step. Allocates nothing but outputs that somebody still holds from the last run. With TYTO_VERIFY set
   /// in the environment, a reference session runs too and results are compared (verification.cpp).
   void run();
-  /// From now on every run waits after each step and records here the time it took, in milliseconds and by the device's
+  /// Makes every run wait after each step and record here the time it took, in milliseconds and by the device's
   /// own clock where it has one: one number a step. An empty span ends that.
   void time_steps(std::span<double> milliseconds) { milliseconds_ = milliseconds; }
 

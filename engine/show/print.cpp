@@ -129,7 +129,7 @@ std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-/// From here on numbers are written with an exponent, as NumPy 2.4 does: where not all digits before the point count.
+/// The least number written with an exponent, as NumPy 2.4 does: where not all digits before the point count.
 double plain_below(DType dtype) { return dtype == DType::f64 ? 1e8 : dtype == DType::f16 ? 1e3 : 1e6; }
 
 /// Whether numbers that are not negative have a sign too, as imaginary parts do.

@@ -49,7 +49,7 @@ std::int64_t multiply_adds_of(const core::Graph& graph, const core::GraphNode& n
       const Shape& kernel = product != nullptr && product->packed ? product->weights : graph.type(inputs[1]).shape;
       return kernel.back() == 0 ? 0 : results * (element_count(kernel) / kernel.back());
     }
-    // As many products as the forward operator has: one for each element of g and of a kernel's slice.
+    // The number of the forward operator's products: one for each element of g and of a kernel's slice.
     case core::OpId::convolution_input_gradient: {
       const Shape& kernel = graph.type(inputs[1]).shape;
       return kernel.back() == 0 ? 0 : elements_of(graph, inputs[0]) * (element_count(kernel) / kernel.back());

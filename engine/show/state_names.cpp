@@ -42,7 +42,7 @@ class Readers {
   }
 
  private:
-  /// By port, the label of the first reader that has one.
+  /// Labels by port: that of the first reader that has one.
   const std::vector<const core::Label*>& labels_within(const core::Graph& graph) {
     if (const auto known = within_.find(&graph); known != within_.end()) return known->second;
     std::vector<const core::Label*> labels(graph.port_count(), nullptr);

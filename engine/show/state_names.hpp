@@ -16,7 +16,7 @@ using InputNames = std::unordered_map<core::Port, std::string>;
 /// name where no layer does. `graph` is the recorded one: nodes of an optimised one lie in several layers.
 StateNames names_of_states(const core::Graph& graph);
 
-/// Of the recorded graph or of one that was made of it: the names of states, packed or not, and of placeholders.
+/// Names of the inputs of the recorded graph or of one made of it: states, packed or not, and placeholders.
 InputNames names_of_inputs(const core::Graph& graph, const StateNames& states);
 
 }  // namespace tyto::run

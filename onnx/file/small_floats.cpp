@@ -46,7 +46,7 @@ Array as_array(const std::vector<double>& numbers) {
   return Array::from(elements, {std::ssize(elements)});
 }
 
-/// For each number of the format the least one of type E that is rounded to a larger one.
+/// Rounding thresholds: for each number of the format the least one of type E that is rounded to a larger one.
 template <class E>
 Array first_above(const SmallFloat& format, RoundingMode mode) {
   std::vector<E> firsts;

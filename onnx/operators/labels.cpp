@@ -78,7 +78,7 @@ Operand looked_up(const OperatorCall& call, const Operand& keys, const Operand& 
   return y;
 }
 
-// From words to their places in a list, or back; of a word that occurs twice the last place counts, as ONNX Runtime has
+// Maps words to indices in a list, or back; of a word that occurs twice the last place counts, as ONNX Runtime has
 // it.
 Outputs encoded_by_classes(const OperatorCall& call) {
   std::vector<std::string> words = call.texts("classes_strings");

@@ -36,7 +36,7 @@ Array stretched(const Array& x, const Array& scale, const Array& bias) {
   return bias.defined() ? x * scale + bias : x * scale;
 }
 
-// With statistics that are known beforehand it is one product and one sum a channel.
+// Normalisation by given statistics: one product and one sum a channel.
 Outputs batch_norm(const OperatorCall& call) {
   const Array& x = call[0];
   const double epsilon = call.number("epsilon", 1e-5), momentum = call.number("momentum", 0.9);

@@ -12,7 +12,7 @@ struct Normalised {
   Array inverse_deviation;
 };
 
-/// To a mean of 0 and a deviation of 1 over the axes.
+/// Normalises to a mean of 0 and a deviation of 1 over the axes.
 Normalised normalised(const Array& x, const Axes& axes, double epsilon);
 /// Divided by the root of the mean square over the axes.
 Array root_mean_square_normalised(const Array& x, const Axes& axes, double epsilon);

@@ -159,7 +159,7 @@ Outputs quantised_product(const OperatorCall& call) {
   return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
 }
 
-// In f64 where f32 does not hold the sums: convolutions of i32 are slower.
+// Computes in f64 where f32 does not hold the sums exactly: convolutions of i32 are slower.
 Array integer_convolution(const OperatorCall& call, const Array& x, const Array& w, const Array& x_zero,
                           const Array& w_zero) {
   const std::int64_t terms = w.size() / std::max<std::int64_t>(axis_length(w, 0), 1);

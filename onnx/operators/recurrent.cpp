@@ -36,7 +36,7 @@ class Activations {
     beta_ = call.numbers("activation_beta");
   }
 
-  /// Those of the next direction, `count` of them.
+  /// The `count` activations of the next direction.
   std::vector<Activation> next(std::size_t count) {
     std::vector<Activation> list;
     for (std::size_t i = 0; i < count; ++i) list.push_back(named(names_[at_++]));

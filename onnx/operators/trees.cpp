@@ -39,7 +39,7 @@ struct TreeModel {
   std::vector<double> base = {};
   PostTransform transform = PostTransform::none;
   Aggregate aggregate = Aggregate::sum;
-  // Of classifiers.
+  // Fields of classifiers.
   ClassLabels labels = {};
   bool one_class_weighted = false, weights_below_zero = false;
 };
@@ -166,7 +166,7 @@ Outputs linked_tree_ensemble(const OperatorCall& call) {
   return {cast(regressed(call, model, x), call[0].dtype())};
 }
 
-/// Of two classes: labels (rows) and scores (rows, 2). Which weights there are decides what they mean, as ONNX Runtime
+/// Labels (rows) and scores (rows, 2) of two classes. The classes of weights decide their meaning, as ONNX Runtime
 /// has it: where all are of one class, they are those of the second, and where none is below zero, they are
 /// probabilities.
 Outputs of_two_classes(const TreeModel& model, const Scores& scores) {

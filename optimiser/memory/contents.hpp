@@ -71,7 +71,7 @@ class ByteContents {
  private:
   static constexpr ValueNumber anything = UINT32_MAX;
   static constexpr std::int64_t unordered = INT64_MIN;
-  /// From its key to `end` lie the bytes of the value, the first of them its byte number `begin`.
+  /// Bytes of a value, from the range's key to `end`; the first is byte `begin` of the value.
   struct Range {
     std::int64_t end = 0;
     ValueNumber value = no_value;

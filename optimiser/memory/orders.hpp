@@ -30,7 +30,7 @@ inline constexpr std::array<Order, 11> all_orders{
 
 std::string_view name(Order order);
 
-/// All blocks of the problem in that order. Ties: longer lifetime, then earlier birth, then the caller's order.
+/// All blocks of the problem, sorted by that order. Ties: longer lifetime, then earlier birth, then the caller's order.
 std::vector<Index> arrange(const Problem& problem, Order order);
 
 }  // namespace tyto::memory

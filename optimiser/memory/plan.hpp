@@ -14,7 +14,7 @@ MemoryPlan describe(std::span<const Block> blocks, const Problem& problem, const
 /// Fills in the naive sum, the step of highest load and the largest blocks alive then.
 void describe_peak(std::span<const Block> blocks, MemoryPlan& plan);
 
-/// As plan_memory(); "best" works for a lower plan only as much as its bytes are worth, 0: as long as `options` say.
+/// plan_memory(), but "best" works only as long as the bytes saved are worth; 0: as long as `options` allow.
 MemoryPlan plan_worth(std::span<const Block> blocks, const PlanOptions& options, std::int64_t work_per_byte);
 
 /// About what the first sweeps of "best" cost a block.

@@ -118,7 +118,7 @@ Port single_cast(Match& m) {
 
 // clang-format off
 const Rule algebra_table[] = {
-    // From the operators' traits.
+    // Rules from operators' traits.
     {"identity_element",       "op(x, identity)",                       "x",                     {}, nullptr, has_identity},
     {"absorbing_element",      "op(x, absorbing)",                      "absorbing",             {&integral_or_fast}, nullptr, has_absorbing},
     {"idempotent_pair",        "op(x, x)",                              "x",                     {}, nullptr, is_idempotent_of_two},

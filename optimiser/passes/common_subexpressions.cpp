@@ -104,7 +104,7 @@ class Merger {
     return seed;
   }
 
-  // Of a constant that no state holds.
+  // The array of a constant that no state holds.
   const core::Array* array_of(Index index) const {
     const auto* const given = std::get_if<core::ConstantAttributes>(&editor_.attributes(index));
     return given == nullptr ? nullptr : &given->array;

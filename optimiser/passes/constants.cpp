@@ -105,7 +105,7 @@ class ConstantFolder {
     if (instead || bytes <= context_.options.fold_limit) wanted_.push_back(port);
   }
 
-  // In parts: the operands of large constants are freed before the next ones are computed.
+  // Folds in parts: the operands of large constants are freed before the next ones are computed.
   void fold() {
     for (std::size_t begin = 0, end = 0; begin < wanted_.size(); begin = end) {
       std::size_t bytes = 0;

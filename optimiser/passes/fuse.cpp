@@ -113,7 +113,7 @@ void Fuser::choose_repeated() {
       if (shape(input) == shape(node(i).first_result)) ++fusing[input];
     }
   }
-  // By node: how many nodes repeating it takes.
+  // For each node, the number of nodes that repeating it takes.
   std::vector<std::uint8_t> together(size(), 0);
   for (Index i = 0; i < size(); ++i) {
     const Port result = node(i).first_result;

@@ -23,7 +23,7 @@ void Fuser::list_members() {
   }
 }
 
-// From what must be there at the end back to what it reads. Nodes that all consumers see through go.
+// Marks nodes on which results and effects depend; nodes that are fused into all of their consumers are not marked.
 void Fuser::find_needed() {
   needed_.assign(size(), false);
   read_outside_.assign(graph_.port_count(), false);

@@ -11,12 +11,12 @@ namespace tyto::optimiser {
 /// `none` every pass (not fast_math), and a bare name, when it is the first word, means "only these".
 class PassSelection {
  public:
-  /// As the table of passes has it.
+  /// The default of the table of passes.
   PassSelection();
   /// Throws ValueError listing the names when a word is none of them.
   void apply(std::string_view text);
 
-  /// By place in pass_table().
+  /// Whether the pass at this index of pass_table() runs.
   bool is_on(std::size_t pass) const { return on_[pass]; }
   bool fast_math() const { return fast_math_; }
 

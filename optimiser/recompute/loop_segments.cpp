@@ -85,7 +85,7 @@ std::vector<bool> read_from_outside(const Graph& graph) {
   return read;
 }
 
-/// Of each stack of a loop the loop that alone reads it, if any.
+/// For each stack of a loop, the loop that is its only reader, if any.
 std::vector<std::optional<std::uint32_t>> ways_back(const Graph& graph, const Loop& loop) {
   const auto readers = readers_of(graph);
   const std::vector<bool> outside = read_from_outside(graph);

@@ -37,7 +37,7 @@ Order post_order(const Problem& problem, const AdjacencyLists& inputs) {
   return order;
 }
 
-/// By descending key; equal keys as they are. Tasks have few inputs, for which insertion is the quickest way.
+/// Sorts by descending key, stably. Tasks have few inputs, for which insertion is the quickest way.
 template <class Key>
 void sort_by(std::vector<Task>& inputs, const std::vector<Key>& key) {
   if (inputs.size() > 32) {

@@ -6,7 +6,7 @@
 
 namespace tyto::schedule {
 
-/// As recorded: tasks are numbered that way.
+/// The recorded order, in which tasks are numbered.
 Order recorded(const Problem& problem);
 
 /// Post-order: what a task needs right before it, inputs in the order written. Good locality, blind to sizes.

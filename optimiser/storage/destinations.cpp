@@ -230,7 +230,7 @@ class Chooser {
   std::vector<Limits> limits_;
 };
 
-/// Of the wholes that are alive at the peak only because old parts lie in them, the old parts of the costliest.
+/// The old parts of the costliest whole that is alive at the peak only because of them.
 std::vector<Port> parts_to_free(const core::Graph& graph, std::span<const std::uint32_t> positions,
                                 std::span<const Destination> chosen, const Lifetimes& lifetimes, std::uint32_t peak) {
   struct Whole {

@@ -24,10 +24,10 @@ struct Lifetimes {
   std::vector<Lifetime> list;
 };
 
-/// Of each node its position in the order.
+/// The position of each node in the order.
 std::vector<std::uint32_t> positions_in(std::span<const std::uint32_t> order);
 
-/// Of each port the place of the last node that reads it or a view of it; UINT32_MAX for outputs and new values of
+/// Position of the last node that reads each port or a view of it; UINT32_MAX for outputs and new values of
 /// states.
 std::vector<std::uint32_t> last_consumers(const core::Graph& graph, std::span<const std::uint32_t> positions);
 

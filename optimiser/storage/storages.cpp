@@ -71,7 +71,7 @@ bool InPlaceRule::allows(std::size_t slot, const View& input_view, std::size_t s
     const bool whole = group.axes.empty() || graph_.type(result_).shape == group.shape;
     if (!whole || core::ends_in_its_only_reduction(group.program)) return false;
   }
-  // Of a product with an epilogue only the residual is read element by element.
+  // A product with an epilogue reads only the residual element by element.
   if (node_.op == OpId::matmul_epilogue || node_.op == OpId::convolution_epilogue) {
     if (!std::get<core::ProductAttributes>(*node_.attributes).residual || slot + 1 != node_.input_count) return false;
   }

@@ -52,7 +52,7 @@ std::int64_t packed_bytes(core::OpId op, const core::ProductAttributes& product,
 /// Bit mask for KernelEntry::requires_dense: every input dense.
 inline std::uint64_t all_dense(const core::Step&) { return ~std::uint64_t{0}; }
 
-/// For KernelEntry::writes_strided: results with any strides.
+/// KernelEntry::writes_strided of kernels that write results with any strides.
 inline bool any_result(const core::Step&) { return true; }
 
 /// A kernel that is a function object called as f(inputs, outputs, workspace).

@@ -11,7 +11,7 @@ namespace tyto::cpu {
 /// Every part starts on a cache line, as every arena block does.
 inline constexpr std::size_t workspace_alignment = 64;
 
-/// So many bytes, up to the end of their last cache line.
+/// Rounds a number of bytes up to whole cache lines.
 constexpr std::size_t whole_lines(std::size_t bytes) noexcept {
   return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
 }

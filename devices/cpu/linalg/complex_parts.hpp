@@ -35,7 +35,7 @@ template <class T>
 T rough_size(Number<T> a) {
   return std::abs(a.re) + std::abs(a.im);
 }
-/// By the larger part of the divisor, so that no square overflows.
+/// Complex division by the larger part of the divisor, so that no square overflows.
 template <class T>
 Number<T> operator/(Number<T> a, Number<T> b) {
   if (std::abs(b.re) >= std::abs(b.im)) {

@@ -20,8 +20,8 @@ constexpr Index most_bulges = 8;
 constexpr Index steps_together = 64;
 constexpr Index most_shifts = 2 * most_bulges;
 
-/// Of a matrix of two rows: half the difference of its diagonal elements, the product of the others over `scale`, and
-/// the square of what the eigenvalues are apart over four times `scale`. The scale is the largest of the numbers, so
+/// Properties of a 2 x 2 matrix: half the difference of its diagonal elements, the product of the others over `scale`,
+/// and the squared distance of the eigenvalues over four times `scale`. The scale is the largest of the numbers, so
 /// that no product underflows that matters (as LAPACK's lanv2).
 template <class T>
 struct Discriminant {

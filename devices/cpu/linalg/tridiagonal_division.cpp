@@ -91,7 +91,7 @@ class SecularEquation {
     return found;
   }
 
-  /// By how much to go on, where the poles lie at distances p and q.
+  /// The next step of the root's iteration, where the poles lie at distances p and q.
   static T change(const Value& here, T p, T q, bool last) noexcept {
     const T c = here.value - p * here.left_slope - q * here.right_slope;
     const T a = (p + q) * here.value - p * q * (here.left_slope + here.right_slope), b = p * q * here.value;

@@ -68,7 +68,7 @@ constexpr T unit = std::numeric_limits<T>::epsilon() / 2;
 template <class T>
 constexpr T square_of_unit = unit<T>* unit<T>;
 
-/// Of rows [begin, end) that no zero parts.
+/// The largest absolute value among the elements of rows [begin, end), a block that no zero divides.
 template <class T>
 T largest_of(std::int64_t begin, std::int64_t end, const T* d, const T* e) noexcept {
   T largest = 0;

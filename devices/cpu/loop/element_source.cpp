@@ -15,7 +15,7 @@ namespace tyto::cpu {
 
 namespace {
 
-/// From so many lines on it pays to copy the operands that lie across them.
+/// Least number of lines at which copying operands that run across the lines saves time.
 constexpr std::int64_t least_lines = 4;
 /// Shorter lines are gathered.
 constexpr std::int64_t shortest_copied = 64;

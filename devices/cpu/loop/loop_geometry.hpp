@@ -20,7 +20,7 @@ struct OrderedAxes {
   bool crossed = false;
 };
 
-/// With `row_major` elements keep their order, the first output being dense.
+/// Orders the axes of a loop; with `row_major` elements keep their order, the first output being dense.
 OrderedAxes order_axes(std::span<const core::Operand> inputs, std::span<const core::Operand> outputs,
                        bool row_major = false);
 

@@ -106,7 +106,7 @@ std::shared_ptr<const RangeProgram> make_ranges(Prepared prepared, double nanose
 struct RangePolicy {
   bool non_temporal = false;     ///< results are written with non-temporal stores, unless they lie over inputs
   std::vector<bool> prefetched;  ///< by input: its elements further on are prefetched; empty: none
-  /// By input, up to TransposedCopies::most: its memory runs across the lines, of which copies are made. Empty: none.
+  /// Whether each input runs across the lines and is copied transposed (at most TransposedCopies::most). Empty: none.
   std::vector<bool> transposed;
 };
 

@@ -295,7 +295,7 @@ class StagedKernel final : public core::Kernel {
     std::int64_t width = 1;
     for (std::size_t axis = first; axis < shape.size(); ++axis) width *= axis == behind ? 1 : shape[axis];
     const auto element = static_cast<std::int64_t>(size_of(bound.outputs[0].dtype));
-    // At least a cache line of each row.
+    // A stage computes at least a cache line of each row.
     const std::int64_t least = std::min<std::int64_t>(64 / element, shape[behind]);
     piece_ = std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(width * element, 1), least, shape[behind]);
     pieces_ = (shape[behind] + piece_ - 1) / piece_;

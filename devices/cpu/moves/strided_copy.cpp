@@ -202,7 +202,7 @@ void StridedCopy::run(const std::byte* from, std::byte* to, Range units) const {
     });
     return;
   }
-  // Of a line all parts go at once: a copy of more than the caches hold is faster if it is known to be one.
+  // All chunks of a single line are one unit: copies of more than the caches hold are faster in one call.
   const std::int64_t together = block_.rows > 1 ? 1 : chunks_;
   for (std::int64_t unit = units.begin, next = 0; unit < units.end; unit = next) {
     next = std::min(units.end, unit / together * together + together);

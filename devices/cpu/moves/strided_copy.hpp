@@ -38,7 +38,7 @@ class StridedCopy {
   /// Parts that threads may share; any split gives the same result.
   std::int64_t units() const { return outer_.count() * chunks_; }
 
-  /// All of its elements go to one run of memory.
+  /// Whether the copy fills one contiguous run of memory.
   bool fills_run() const { return fills_run_; }
 
   /// A run of memory that goes to every `step`-th element from `to` on; offsets in elements.

@@ -13,7 +13,7 @@ namespace tyto::cpu {
 /// The kernel of a product that may take a loop over its result along.
 class ProductKernel : public core::Kernel {
  public:
-  /// Of the dense result; no rows where the kernel takes no loop.
+  /// Type and size of the dense result; no rows where the kernel takes no loop.
   struct Result {
     DType dtype = DType::f32;
     std::int64_t rows = 0, columns = 0;

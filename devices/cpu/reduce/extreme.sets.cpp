@@ -11,7 +11,7 @@ template <class T, class Op>
 void extreme_line(const void* x, std::int64_t count, std::int64_t stride, void* first, void*, std::int64_t) {
   using C = Compute<T>;
   C result = *static_cast<C*>(first);
-  // In blocks, as machine code does: of equal zeros the order decides which sign is kept.
+  // In the blocks of generated code, since the order decides which of two zeros of different sign is kept.
   each_part<C>(
       static_cast<const T*>(x), count, stride, fold_block,
       [&](const C* part, std::int64_t length, std::int64_t) { result = fold_array<Op>(part, length, result); });

@@ -169,7 +169,7 @@ struct MomentsFold {
 template <class T>
 FoldRules moment_rules() {
   return rules_of<MomentsFold, T>([](MomentsFold::P p, FoldExtent extent) {
-    // As NumPy: too few elements give NaN or infinity, whichever the quotient is.
+    // As in NumPy, too few elements give NaN or infinity, by division by zero.
     const double divisor = std::max(static_cast<double>(extent.count - extent.ddof), 0.0);
     return rounded<T>(extent.count == 0 ? std::numeric_limits<double>::quiet_NaN() : p.second / divisor);
   });

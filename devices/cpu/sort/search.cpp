@@ -102,7 +102,7 @@ KernelRef search_few(const core::Step& step) {
   });
 }
 
-/// All of a line as keys, by a team.
+/// Reads a whole line as keys, by a team.
 void read_together(const LineKeys& keys_of, const std::byte* line, std::int64_t count, std::int64_t stride,
                    std::byte* keys, std::byte* others, Team team) {
   const auto size = static_cast<std::int64_t>(keys_of.element_size()), wide = static_cast<std::int64_t>(keys_of.size());

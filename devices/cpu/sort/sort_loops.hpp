@@ -70,7 +70,7 @@ struct SortLoops {
   KeyLoops<std::int32_t> narrow;
   KeyLoops<std::int64_t> wide;
   ElementLoops (*elements)(DType dtype);
-  /// Of elements of four and eight bytes; those that are smaller are parted as the keys of i32 that they have.
+  /// Loops for elements of four and eight bytes; smaller elements are partitioned as their keys of i32.
   PartLoops<std::int32_t> (*narrow_parts)(DType dtype);
   PartLoops<std::int64_t> (*wide_parts)(DType dtype);
 

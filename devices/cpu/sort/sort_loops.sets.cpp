@@ -155,7 +155,7 @@ void decode(const void* keys, std::int64_t count, bool descending, void* element
   }
 }
 
-/// As far from the rank's share, on both sides, as two and a half deviations of what samples err by.
+/// Brackets the key of a rank by samples, two and a half standard deviations of their error to either side.
 template <class T, class K>
 void bracket(const void* elements, std::int64_t count, std::int64_t rank, K& least, K& greatest) {
   const auto* x = static_cast<const K*>(elements);

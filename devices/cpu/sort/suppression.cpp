@@ -39,7 +39,7 @@ KernelRef nms_kernel(const core::Step& step) {
         for (std::int64_t i = 0; i < boxes; ++i) {
           if (static_cast<double>(score[i]) > attributes.score) order[candidates++] = i;
         }
-        // By their numbers among equals: a stable order without memory of its own.
+        // Ties by index: a stable order without a stable sort's buffer.
         std::sort(order, order + candidates, [score](std::int64_t a, std::int64_t b) {
           return score[a] != score[b] ? score[a] > score[b] : a < b;
         });

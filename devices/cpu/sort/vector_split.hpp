@@ -38,7 +38,7 @@ template <class T, class K>
 
 #if defined(__AVX2__)
 
-/// For each set of lanes, their numbers in order, then those of the others; `Lanes32` lanes of four bytes.
+/// A permutation for each mask of lanes: lanes of the mask in order, then the others; `Lanes32` lanes of four bytes.
 template <int Lanes32, int Keys>
 struct SplitOrders {
   std::uint8_t lanes[1 << Keys][8];
@@ -105,7 +105,7 @@ template <class K>
   else return (Vector)_mm512_maskz_compress_epi64(static_cast<__mmask8>(chosen), v);
 }
 
-/// Of `count` keys, puts those below `bound` in their order at the front of `to`, the others behind; returns how many
+/// Puts those of `count` keys below `bound` in their order at the front of `to`, the others behind; returns how many
 /// are below.
 template <class K>
 std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
@@ -141,7 +141,7 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
       high -= L::count - lows;
     }
   } else {
-    // By a table of orders.
+    // Permutations by mask, in a table.
     static constexpr SplitOrders<8, L::count> orders{};
     for (; i + 2 * L::count <= count; i += L::count) {
       const __m512i v = as_integers<K>(L::load(keys + i));

@@ -9,7 +9,7 @@ namespace tyto::cpu {
 /// The calling thread's rules of floating-point arithmetic; 0 where the processor is not known.
 std::uint64_t arithmetic_rules() noexcept;
 void set_arithmetic_rules(std::uint64_t rules) noexcept;
-/// Those that a thread begins with.
+/// The rules with which threads start.
 std::uint64_t usual_arithmetic_rules() noexcept;
 
 /// The same rules, but with zeros in the place of subnormal operands and results.

@@ -4,7 +4,7 @@
 
 namespace tyto::cpu {
 
-/// From now on threads() is at most so many on the calling thread, and so are its regions, whatever number their
+/// Limits threads() of the calling thread, and the threads of its parallel regions, whatever number their
 /// kernels were prepared for. Returns the limit before.
 int exchange_thread_limit(int most) noexcept;
 

@@ -38,7 +38,7 @@ struct TeamRequest {
   double nanoseconds = 0;      ///< that one thread would take, roughly
 };
 
-/// As threads_for, and for shorter work the threads that happen to be awake.
+/// threads_for(), and for shorter work the threads that are awake already.
 TeamRequest team_for(double nanoseconds) noexcept;
 
 /// A half-open range of work items.
@@ -69,7 +69,7 @@ struct Team {
 /// Runs body(context, member) for each member of a team in one parallel region; see run_team.
 void run_region(TeamRequest request, void (*body)(const void* context, Team member), const void* context);
 
-/// For regions of a library: has so many threads compute by the calling thread's rules
+/// Makes `count` threads, for regions of a library, compute by the calling thread's rules
 /// (devices/cpu/system/subnormals.hpp), as those of run_team do anyway.
 void share_arithmetic_rules(int count);
 

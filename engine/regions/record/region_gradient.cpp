@@ -211,7 +211,7 @@ class LoopGradient {
       captures_.push_back({parameter(type_of(c_.inputs[i]), "capture"), c_.inputs[i]});
       if (is_wanted(i)) sums_.push_back({i, parameter(type_of(c_.inputs[i]), "gradient so far")});
     }
-    // Of a second derivative also those of the carries that a first one has stacked.
+    // A second derivative also has gradients of the carries that the first one stacked.
     for (std::size_t i = 0; i < static_cast<std::size_t>(loop_.stacked); ++i) {
       const Value& gradient = c_.gradients[carries + i];
       if (!gradient) continue;

@@ -82,7 +82,7 @@ class Network {
     first_[from] = static_cast<std::uint32_t>(edges_.size() - 1);
   }
 
-  // By which edge each vertex is reached first.
+  // The edge by which a breadth-first search reaches each vertex.
   std::vector<std::uint32_t> search(std::uint32_t source) const {
     std::vector<std::uint32_t> arrived(first_.size(), none);
     std::vector<std::uint32_t> queue{source};

@@ -28,7 +28,7 @@ constexpr std::int64_t trips_between(std::int64_t first, std::int64_t last) {
 /// One integer as i64 without axes.
 Value one_number(std::string_view op, std::string_view what, const Value& value);
 
-/// Of a body's results the first ones, which must have the types of the carries.
+/// The first results of a body, which must have the types of the carries.
 std::vector<Value> next_carries(std::string_view op, std::span<const Value> carries, std::span<const Value> results);
 
 /// The number of rows of the stacks; all must have as many.
@@ -40,7 +40,7 @@ core::TensorType row_type(const Value& stack);
 /// Throws for invalid calls, in either mode.
 void check_call(const detail::LoopCall& call);
 
-/// As recorded; eager mode needs it for the types of what a loop yields that does not run at all.
+/// Records a loop; eager mode needs it for the result types of a loop without iterations.
 detail::LoopResults record_loop(const detail::LoopCall& call);
 std::vector<core::TensorType> recorded_row_types(const detail::LoopCall& call);
 std::vector<Value> record_branch(std::string_view op, const Value& index, bool is_truth,

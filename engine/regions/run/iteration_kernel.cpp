@@ -182,7 +182,7 @@ class IterationKernel final : public RegionKernel {
     }
   }
 
-  // Of a body of one kernel whose operands all stay where they are or move on by rows: it repeats itself, which takes a
+  // A body of one kernel whose operands all stay in place or advance by rows: the kernel repeats itself, which takes a
   // fraction of what is done between two iterations.
   void list_strides() {
     const core::Kernel* const kernel = program_->repeated_kernel(loop_.tested);
@@ -201,7 +201,7 @@ class IterationKernel final : public RegionKernel {
     }
   }
 
-  // Of carries that change places, once they have gone round.
+  // Lists operands of carries that change places, for iterations after the first round.
   void list_turning() {
     turned_ = settled_;
     for (const PlacedChain& placed : places_.chains) {
@@ -448,7 +448,7 @@ class IterationKernel final : public RegionKernel {
       if (placed.output != none) frame_.bind_output(placed.output, at(places_.next(placed, done_, trips_, false)));
     }
 
-    // Of carries that change places: the address of the next value, and those of the members. What is computed is the
+    // Binds carries that change places: the address of the next value and those of the members. What is computed is the
     // first member's in the iteration after, whose address is the second one's in the one after that. The next value
     // takes the place of the last member's; before that was computed, a place of the ring that none has.
     void bind_changing(const PlacedChain& placed) {

@@ -16,7 +16,7 @@ class RegionKernel : public core::Kernel {
  public:
   /// The blocks of its workspace. A kernel alone has them planned in workspace() bytes.
   const RegionLayout& layout() const { return layout_; }
-  /// From now on each block lies so many bytes from the address that launches are given as their workspace.
+  /// Sets the offset of each block from the workspace that launches are given.
   virtual void place(std::span<const std::size_t> offsets) = 0;
   std::size_t workspace() const final { return workspace_; }
 

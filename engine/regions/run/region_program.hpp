@@ -84,12 +84,12 @@ class RegionProgram {
     void move(std::span<const MovingOperand> operands) const {
       for (const MovingOperand& each : operands) addresses_[each.operand].offset += each.bytes;
     }
-    /// Of addresses that are the caller's, by number.
+    /// Sets operands to addresses of the caller, by number.
     void turn(std::span<const TurningOperand> operands) const {
       const core::Address* const more = more_addresses();
       for (const TurningOperand& each : operands) addresses_[each.operand] = more[each.address] + each.shift;
     }
-    /// Those that are the caller's.
+    /// The caller's addresses.
     core::Address* more_addresses() const { return addresses_ + program_.executable_->operands().size(); }
     /// Runs every step once.
     void run() const;

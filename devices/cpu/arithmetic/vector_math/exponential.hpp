@@ -116,7 +116,7 @@ TYTO_VECTOR_INLINE T expm1(T x) {
 
 template <class T>
 TYTO_VECTOR_INLINE T sigmoid(T x) {
-  // Of e^-|x| so that neither side overflows and small results keep all their bits.
+  // By e^-|x|, so that neither side overflows and small results keep all their bits.
   const T e = exp_below_zero(-abs(x));
   return select(x < T(0), e, T(1)) / (T(1) + e);
 }

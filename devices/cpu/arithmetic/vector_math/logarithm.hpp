@@ -13,7 +13,7 @@ struct LogArgument {
   T fraction;
 };
 
-/// For a normal x > 0.
+/// Splits a normal x > 0 into exponent and fraction.
 TYTO_VECTOR_INLINE LogArgument<f32> split_logarithm(f32 x) {
   constexpr u32 root_half = 0x3f3504f3u;
   const u32 offset = bits_of(x) - root_half;

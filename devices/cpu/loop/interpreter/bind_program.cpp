@@ -294,7 +294,7 @@ class Binding {
   std::vector<std::size_t> last_use_;
   std::vector<bool> direct_;    // values whose tile is an operand's memory
   std::vector<bool> recycled_;  // values whose tile is free after their last use
-  /// By output: whether an instruction may write there itself, and what of inputs is read after that.
+  /// By output: whether an instruction may write it directly, and the inputs that are read after that.
   std::vector<std::optional<std::uint64_t>> direct_output_;
   std::array<std::vector<std::uint32_t>, element_widths> spare_;
 };

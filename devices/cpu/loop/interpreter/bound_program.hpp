@@ -91,7 +91,7 @@ struct BoundProgram {
   const OperandLayout& layout(const Store& store) const { return geometry.layouts[inputs + store.operand]; }
 };
 
-/// With tiles as long as the L1 cache lets them be. `row_major`: elements keep their order, the first output being
+/// Binds a program to the longest tiles that fit in L1. `row_major`: elements keep their order, the first output being
 /// dense. Throws DeviceError when an instruction has no loop for its types, and where there are more than most_values.
 BoundProgram bind_program(const core::BoundLoop& bound, const TileLoops& loops, bool row_major);
 

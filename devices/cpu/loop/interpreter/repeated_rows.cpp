@@ -23,7 +23,7 @@ constexpr std::size_t most_repeated = 4;
 
 class RepeatedRows final : public core::Kernel {
  public:
-  /// Of an input whose row is repeated; bytes.
+  /// An input whose row is repeated, in bytes.
   struct Row {
     std::size_t input;
     std::ptrdiff_t start, step;

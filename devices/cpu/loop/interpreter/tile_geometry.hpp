@@ -36,7 +36,7 @@ struct TileGeometry : LoopGeometry {
   bool transposed(const OperandLayout& layout, std::ptrdiff_t width) const {
     return tile_rows > 1 && tile_columns > 1 && layout.row == width && layout.column != width && layout.column != 0;
   }
-  /// All tiles of one row hold the same element.
+  /// Whether all elements of a row are the same element of the operand.
   bool same_along_row(const OperandLayout& layout) const { return tile_rows == 1 && layout.column == 0; }
 };
 

@@ -65,7 +65,7 @@ void AArch64Function::emit_call_sequence(const Call& call, const std::array<int,
   };
   const auto place = [](std::size_t k) { return static_cast<int>(k) * vector_bytes; };
   each_saved([&](const auto& which, const MemOperand& at) { Str(which, at); });
-  // All is saved: packing may use any register but the operands'.
+  // All live registers are saved, so packing may use any but the operands'.
   const auto end = operands.begin() + call.count;
   int spare = 0;
   while (std::find(operands.begin(), end, spare) != end) ++spare;

@@ -121,7 +121,7 @@ class AArch64Function : private vixl::aarch64::MacroAssembler, private FunctionE
 
   // Memory.
 
-  /// From elements as stored, side by side in the register, to lanes; and from lanes to such, in `t`.
+  /// Widens elements as stored, side by side in the register, to lanes; pack() narrows lanes to such, in `t`.
   void unpack(DType stored, int which);
   void pack(DType stored, int t, int from);
   static bool is_packed(DType stored) { return size_of(stored) < 4; }

@@ -27,7 +27,7 @@ void AArch64Function::fold(std::size_t i, int, int to, int from) {
       return;
     default: break;
   }
-  // Of equal ones the accumulator stays, as it does where the value is NaN.
+  // The accumulator stays where the value is equal or NaN.
   const bool largest = reduction(i).fold == Fold::maximum;
   const int better = take_vector();
   const VRegister mask = vector(better, lane), more = largest ? y : x, less = largest ? x : y;

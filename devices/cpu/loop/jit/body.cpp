@@ -71,7 +71,7 @@ Body::Body(const KernelSpec& spec, bool one_mask) : code(spec.code) {
   }
 }
 
-// By value; those of one stay in order.
+// Sorts readers by the value that they read, stably (counting sort).
 void Body::sort_uses(const std::vector<std::pair<Value, int>>& reads) {
   first_use_.assign(root.size() + 1, 0);
   for (const auto& [value, position] : reads) ++first_use_[static_cast<std::size_t>(value) + 1];

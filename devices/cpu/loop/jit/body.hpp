@@ -20,7 +20,7 @@ class Body {
   std::vector<Value> row;   ///< computed once a row, in order; no constants
   std::vector<Value> element;  ///< computed for each vector, in order
   std::vector<bool> same_in_row;
-  /// By root: positions in `element` of its readers, ascending; reductions and then stores stand at the end of them
+  /// Positions in `element` of the readers of a root, ascending; reductions and then stores come after the end of them
   /// all.
   std::span<const int> uses(Value value) const {
     const auto i = static_cast<std::size_t>(value);

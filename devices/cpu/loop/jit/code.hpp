@@ -128,7 +128,7 @@ struct Code {
   bool wide = false;     // some lanes have 64 bits
   bool complete = true;  // false where there would be too many values
 
-  /// By value: whether a stored or reduced value depends on it. Rules leave dead values behind.
+  /// Liveness by value: whether a stored or reduced value depends on it. Rules leave dead values behind.
   std::vector<bool> wanted() const;
 
   const Instruction& operator[](Value value) const { return instructions[static_cast<std::size_t>(value)]; }

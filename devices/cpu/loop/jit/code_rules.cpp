@@ -180,13 +180,13 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       if (is_zero(a)) return c;
       if (known(a)) return b;
       if (b == c) return b;
-      // As the processor answers where the operands are equal or either is NaN.
+      // The processor's minimum and maximum return the same operand where both are equal or either is NaN.
       if (code_[a].op == Op::less && is_float(instruction.lane)) {
         const Value low = code_[a].operands[0], high = code_[a].operands[1];
         if (b == low && c == high) return apply(Op::minimum, instruction.lane, low, high);
         if (b == high && c == low) return apply(Op::maximum, instruction.lane, high, low);
       }
-      // Of integers there is one larger and one smaller, whichever way it is asked for.
+      // For integers either order of the operands is a maximum or a minimum.
       if (instruction.lane == Lane::i32 && code_[a].op == Op::less && code_[code_[a].operands[0]].lane == Lane::i32) {
         const Value low = code_[a].operands[0], high = code_[a].operands[1];
         if (b == high && c == low) return apply(Op::maximum, instruction.lane, low, high);
@@ -215,7 +215,7 @@ Value CodeBuilder::folded(const Instruction& instruction) {
       break;
     }
     case Op::divide: {
-      // By a power of two: the product with its reciprocal is the same number, rounded in the same way.
+      // Division by a power of two equals the product with its reciprocal, rounded in the same way.
       if (!known(b) || known(a)) break;
       const double divisor = number(instruction.lane, bits(b)), reciprocal = 1 / divisor;
       int exponent = 0;

@@ -24,7 +24,7 @@ struct Compiled {
   double cycles = 0;       ///< of a vector
 };
 
-/// For an instruction set that has a target (target.hpp). Empty where memory may not be executed after all, or the set
+/// Compiles for a set with a target (target.hpp). Empty where memory may not be executed after all, or the set
 /// lacks registers or instructions for the program. Throws DeviceError when an instruction has no loop for its types.
 Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> inputs,
                  std::span<const OperandSpec> outputs, Variant variant, InstructionSet set);

@@ -36,7 +36,7 @@ class FunctionEmitter {
   virtual void load_constant(Value value, int which) = 0;
   virtual void load_slot(Value value, int which) = 0;
   virtual void store_slot(Value value, int which) = 0;
-  /// Of a load that emit() left to what reads it.
+  /// Emits a load that emit() deferred to its readers.
   virtual void load_late(Value value, int which);
   /// A number in all lanes of a vector.
   virtual void repeat(std::uint64_t number, Lane lane, int which) = 0;

@@ -58,7 +58,7 @@ struct OperandPointers {
 struct Frame {
   std::int64_t rows;  // those that are left, as the code runs
   std::int64_t columns;
-  /// Of operands of one element: a row that leaves a zero there is the last one. Not read after the last of `rows`.
+  /// Bytes of one-element operands: a row that leaves a zero there is the last one. Not read after the last of `rows`.
   const std::byte* goes_on;
   OperandPointers pointers[2 * most_operands];  // inputs, then outputs
 };

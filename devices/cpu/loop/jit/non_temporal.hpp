@@ -36,7 +36,7 @@ inline bool waits_for_memory(double nanoseconds, double read, double written) {
 /// Rows begin and end within vectors, whose stores go to the caches: of shorter rows too many do.
 inline constexpr std::int64_t shortest_non_temporal_row = 256;
 
-/// By where operands start, inputs first: results lie over no input, and alike within vectors.
+/// Whether the operands' addresses, inputs first, allow it: results overlap no input, and are aligned alike.
 inline bool allows_non_temporal_stores(std::span<std::byte* const> starts, std::size_t inputs) {
   constexpr std::uintptr_t most_vector_bytes = 64;
   const auto first = starts.begin() + static_cast<std::ptrdiff_t>(inputs);

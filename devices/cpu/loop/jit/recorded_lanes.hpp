@@ -103,7 +103,7 @@ struct mask {
     out.node = value;
     return out;
   }
-  /// Of lanes as wide as the value's.
+  /// The mask for lanes of 64 bits (`wide`) or 32.
   jit::Value value(bool wide) const {
     jit::CodeBuilder& code = recording->code;
     if (node != jit::no_value) return code.mask(node, wide);

@@ -18,7 +18,7 @@ namespace tyto::cpu::jit {
 class TransposedCopies {
  public:
   static constexpr std::int64_t most = 4;
-  /// Of the copies of a rectangle.
+  /// Size of the copies of a rectangle.
   static constexpr std::size_t bytes = 72 * 1024;
 
   bool empty() const { return list_.empty(); }

@@ -56,7 +56,7 @@ void X86Function::emit_call_sequence(const Call& call, const std::array<int, 3>&
     if ((saved.masks >> i & 1u) != 0) kmovw(ptr[rsp + mask_area() + i * 8], Opmask(i));
   }
   for (int i = 0; i < most_pointers - 1; ++i) mov(qword[rsp + pointer_area() + 8 * i], pointer_register(i));
-  // All is saved: packing may use any registers but the operands'.
+  // All live registers are saved, so packing may use any but the operands'.
   std::array<int, 2> spare{};
   const auto end = operands.begin() + call.count;
   for (int i = 0, found = 0; found < 2; ++i) {

@@ -164,7 +164,7 @@ void X86Encoder::unpack(DType stored, const Xmm& to, const Operand& from, int so
   const Xmm d = some >= 0 ? to | Opmask(some) | Xbyak::util::T_z : to;
   const int bytes = static_cast<int>(to.getBit()) / 8;
   using G = Xbyak::CodeGenerator;
-  /// From memory, or from the first half or quarter of a register.
+  /// Widens from memory, or from the first half or quarter of a register.
   const auto widen = [&](void (G::*instruction)(const Xmm&, const Operand&), int times) {
     if (from.isMEM()) return (this->*instruction)(d, from);
     (this->*instruction)(d, sized(from.getIdx(), bytes / times));

@@ -54,7 +54,7 @@ class X86Encoder : public Xbyak::CodeGenerator {
   void unary(Op op, Lane lane, const Xmm& d, const Xmm& a);
   void binary(Op op, Lane lane, const Xmm& d, const Xmm& a, const Operand& b);
   void shift(Op op, Lane lane, const Xmm& d, const Xmm& a, std::uint8_t count);
-  /// Of lanes of `lane`, into a mask register or, with `spare`, into a vector.
+  /// Compares lanes into a mask register or, with `spare`, into a vector.
   void compare_masked(Op op, Lane lane, const Opmask& d, const Xmm& a, const Operand& b);
   void compare(Op op, Lane lane, const Xmm& d, const Xmm& a, const Operand& b, int spare);
   void mask_binary(Op op, const Opmask& d, const Opmask& a, const Opmask& b);

@@ -32,7 +32,7 @@ class AttentionGradientKernel final : public core::Kernel {
         masked_(step.inputs.size() > 6),
         loops_(row_loops<T>(instruction_set())),
         tiles_(tiles<T>(instruction_set())) {
-    // By keys: the rows of the kernel's blocks.
+    // Divided by keys, the rows of the kernel's blocks.
     if (masked_) {
       mask_ = MatrixStack::of(step.inputs[6]);
       std::swap(mask_.row_stride, mask_.column_stride);

@@ -65,11 +65,11 @@ struct ReadableRows {
 
   const T* row(std::int64_t i) const noexcept { return base + i * row_stride; }
   ReadableRows from(std::int64_t i) const noexcept { return {row(i), row_stride, column_stride}; }
-  /// As the right operand whose steps are the rows' elements and whose columns are rows.
+  /// The right operand with these rows as its columns.
   PanelSource<T> transposed(std::int64_t first_row) const noexcept {
     return {row(first_row), nullptr, column_stride, row_stride};
   }
-  /// As the right operand whose steps are rows.
+  /// The right operand with these rows as its rows.
   PanelSource<T> plain(std::int64_t first_row) const noexcept {
     return {row(first_row), nullptr, row_stride, column_stride};
   }

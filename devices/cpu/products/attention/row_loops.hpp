@@ -60,9 +60,9 @@ struct RowLoops {
   void (*soften)(ScoreTile<T>& tile, T scale, const RunningSoftmax<T>& running) = nullptr;
   /// values *= factor
   void (*scale)(std::int64_t count, T* values, T factor) = nullptr;
-  /// By kind and rows - 1.
+  /// Loops by kind of triangle and by rows - 1.
   void (*add_triangle[2][tile_rows - 1])(const Triangle<T>& triangle) = {};
-  /// Of rows whose keys have all been seen: totals become what results are to be multiplied by, and log_sums the
+  /// Concludes rows whose keys have all been seen: totals become the factors of the results, and log_sums the
   /// logarithms of the sums; of a row that saw nothing 0 and infinity.
   void (*conclude)(std::int64_t count, const RunningSoftmax<T>& rows, T* log_sums) = nullptr;
   /// Scores become weights exp(score * scale + added - log_sum), the exponents rounded as soften does, and `inner` the

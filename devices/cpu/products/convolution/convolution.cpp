@@ -91,7 +91,7 @@ bool is_ahead_by_lines(const ConvolutionProblem& problem) {
   const double own = machine::line_call * calls + machine::line_tap * (products_of_ends + whole_calls * taps) +
                      machine::line_product * whole * taps;
   const double lines = std::max(static_cast<double>(Geometry(problem).output_elements()) / output, 1.0);
-  // Of pictures, products take as long with few taps as with many.
+  // Windows over pictures take as long for each product with few taps as with many.
   const bool is_signal = problem.axes.size() == 1;
   const bool is_short = is_signal && axis.kernel * problem.in_channels < machine::short_run;
   const double product = is_short ? machine::channels_short_product : machine::channels_product;

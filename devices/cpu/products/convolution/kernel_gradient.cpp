@@ -92,7 +92,7 @@ class KernelGradient final : public ConvolutionRoutine {
     if (!by_lines_) lines_ = 1;
   }
 
-  // Of the input, under one line of the output.
+  // Elements of the input under one line of the output.
   std::int64_t line_elements() const noexcept { return kernel_lines_ * reach_ * g_.in_channels; }
 
   void multiply(const ConvolutionArguments& arguments, std::int64_t group, Range rows, T* patches, T* packed,

@@ -38,7 +38,7 @@ class LoopConvolution final : public DirectConvolution {
   std::int64_t output_offset(std::int64_t image, std::int64_t z, std::int64_t y, std::int64_t x) const noexcept {
     return (((image * g_.output[0] + z) * g_.output[1] + y) * g_.output[2] + x) * g_.out_channels;
   }
-  // Of the first weight of a tap for an input channel of its group.
+  // Offset of the first weight of a tap for an input channel of its group.
   std::int64_t kernel_offset(std::int64_t z, std::int64_t y, std::int64_t x, std::int64_t channel) const noexcept {
     return (((z * g_.kernel[1] + y) * g_.kernel[2] + x) * g_.group_in() + channel % g_.group_in()) * g_.out_channels;
   }

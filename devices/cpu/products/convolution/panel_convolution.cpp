@@ -282,7 +282,7 @@ class PanelConvolution final : public ConvolutionRoutine {
     }
   }
 
-  // By the gaps between output pixels and by the window, how many pixels of a source axis lie under so many.
+  // Pixels of a source axis under `count` output pixels, by the gaps between these and the window.
   static std::int64_t reach(const Phase<T>& phase, std::size_t axis, std::int64_t count) noexcept {
     return (count - 1) * phase.source_step[axis] + phase.greatest_shift[axis] - phase.least_shift[axis] + 1;
   }

@@ -17,7 +17,7 @@ struct BatchSteps {
   std::int64_t a = 0, b = 0, c = 0;
 };
 
-/// Of a batch whose points lie at one distance from each other; empty for others.
+/// The steps of a batch whose matrices lie at one distance from each other; empty for others.
 std::optional<BatchSteps> steps_of_batch(const MatmulProblem& problem) {
   const auto step = [&](const MatrixLayout& layout) -> std::optional<std::int64_t> {
     std::optional<std::int64_t> innermost;

@@ -86,7 +86,7 @@ class IntegerMatmul final : public MatmulRoutine {
   const char* name() const noexcept override { return "own integers"; }
 
  private:
-  // By blocks of b that stay in cache while rows of a pass over them.
+  // Multiplies by blocks of b that stay in cache while rows of a pass over them.
   void multiply(const T* a, const T* b, T* c, const T* bias, Range rows, Unsigned* b_copy) const {
     const MatmulProblem& p = problem_;
     const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };

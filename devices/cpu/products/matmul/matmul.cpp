@@ -123,7 +123,7 @@ double operations_of(const MatmulProblem& problem) noexcept {
          static_cast<double>(batch_count(problem));
 }
 
-// With few rows it is reading b that takes the time, from wherever the matrices of a whole network lie.
+// With few rows the time is that of reading b, whose cache level depends on the bytes of a whole network's matrices.
 double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
   double bytes =
       static_cast<double>(problem.k) * static_cast<double>(problem.n) * static_cast<double>(size_of(problem.dtype));

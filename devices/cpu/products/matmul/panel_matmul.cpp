@@ -26,7 +26,7 @@ class PanelMatmul final : public MatmulRoutine {
       : problem_(problem), set_(choice.set()), threads_(matmul_threads(problem, choice, machine::tile_operations)) {
     const auto element = static_cast<std::int64_t>(sizeof(T));
     by_batch_ = batch_count(problem) >= 2 * threads_ && threads_ > 1;
-    // Of a long row, a chunk reads one block of the inner dimension at a time.
+    // A chunk reads a long row by one block of the inner dimension at a time.
     const std::int64_t row_bytes = std::min<std::int64_t>(problem.k, longest_row_part) * element;
     transposes_ = problem.a.column_stride != 1 && problem.m > tile_rows && problem.n >= columns_worth_transposing &&
                   problem.m * problem.k * element <= most_transposed_bytes;

@@ -160,7 +160,7 @@ void block(const UnpackedProduct<T>& p, std::int64_t row, std::int64_t column, F
   }
 }
 
-// All rows, in blocks of nearly one size.
+// Computes all rows, in blocks of nearly one size.
 template <class T, int VectorCount, bool Whole>
 void all_rows(const UnpackedProduct<T>& p, std::int64_t column, FirstLanes<T> last) {
   static_assert(unpacked_rows == 6);

@@ -52,7 +52,7 @@ class AveragePooling final : public PoolingRoutine {
     });
   }
 
-  // By input pixels, so that members write to different places and sums are formed in one order for any team.
+  // Divided by input pixels, so that members write different elements and the order of sums is the same for any team.
   void spread(const PoolingArguments& arguments, Team team) const noexcept {
     const Extents &input = plan_.input, &output = plan_.output;
     const std::int64_t pixels = product_of(input), channels = plan_.channels;

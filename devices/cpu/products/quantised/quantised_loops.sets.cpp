@@ -36,7 +36,7 @@ using Word = Simd<std::uint32_t, TYTO_VECTOR_BYTES>::Vector;
 }
 
 #if defined(__AVX512F__)
-// With masks of all lanes: g++ 12 takes the others for uninitialised reads.
+// With a mask of all lanes: for the intrinsic without a mask g++ 12 warns of an uninitialised read.
 [[gnu::always_inline]] inline Float permuted(Float values, Int index) {
   return (Float)_mm512_maskz_permutexvar_ps(0xffff, (__m512i)index, (__m512)values);
 }
@@ -119,7 +119,7 @@ class ByWord {
 #endif
 };
 
-// In halves, always in the same order.
+// Adds halves, always in the same order.
 [[gnu::always_inline]] inline float sum_of_lanes(Float value) {
   float part[lanes];
   __builtin_memcpy(part, &value, sizeof part);

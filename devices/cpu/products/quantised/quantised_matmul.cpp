@@ -74,7 +74,7 @@ class BlockNumbers {
     return count * problem_.blocks * ((widens_ ? 1 : 0) + (copies_zeros ? 1 : 0));
   }
 
-  /// Of `count` blocks of a column from `first` on; `copies` moves behind what is copied.
+  /// Scales of `count` blocks of a column from `first` on; `copies` advances by the elements that are copied.
   const float* scales(const void* stored, std::int64_t column, std::int64_t first, std::int64_t count,
                       float*& copies) const {
     const std::int64_t at = column * problem_.blocks + first;
@@ -331,10 +331,10 @@ class QuantisedMatmul final : public core::Kernel {
   WorkspaceLayout space_;
   HalfCopy wide_a_, wide_c_;
   std::size_t copies_ = 0, copies_stride_ = 0;
-  // Of dots.
+  // Fields for dot products.
   std::int64_t vectors_ = 0, arranged_row_ = 0;
   std::size_t arranged_ = 0;
-  // Of panels.
+  // Fields for products by panels.
   PanelProduct<float> product_;
   std::size_t panel_ = 0, panel_stride_ = 0, tables_ = 0, tables_stride_ = 0;
 };

@@ -70,7 +70,7 @@ struct PanelProduct {
   PanelLayout layout;
   std::vector<InnerBlock> blocks;
   std::int64_t chunk_rows = tile_rows;  ///< rows handled together: what a member reads of them stays in its L2
-  /// All rows are one chunk, so each panel is read once: members pack a panel just before they use it, into a place
+  /// Where all rows are one chunk, each panel is read once: members pack a panel just before they use it, into a place
   /// that stays in their L2, and share out panels only.
   bool packs_on_the_fly = false;
 

@@ -285,7 +285,7 @@ void channel_block(const ChannelArguments<T>& t, std::int64_t first, std::int64_
   }
 }
 
-// All channels of `Pixels` pixels; more vectors at a time where that fills the registers.
+// Folds all channels of `Pixels` pixels; more vectors at a time where that fills the registers.
 template <class T, int Pixels>
 void channels_of(const ChannelArguments<T>& t, std::int64_t pixel) noexcept {
   constexpr std::int64_t lanes = Vectors<T>::lanes;

@@ -24,7 +24,7 @@ std::int64_t nearest(std::int64_t out, std::int64_t in_extent, std::int64_t out_
   return std::min(out * in_extent / out_extent, in_extent - 1);
 }
 
-// For each coordinate of the result along one axis: the source coordinates it sums and their weights.
+// Source coordinates and their weights for each coordinate of the result along one axis.
 class AxisWeights {
  public:
   struct Part {
