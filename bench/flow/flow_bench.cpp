@@ -79,7 +79,7 @@ std::size_t nodes_of(const tyto::core::Graph& graph) {
   return count;
 }
 
-// What is recorded of a result, bodies of loops and arms of branches included.
+// Counts the nodes recorded for a result, bodies of loops and arms of branches included.
 std::size_t nodes_of(const std::vector<T>& results) {
   std::size_t count = 0;
   std::unordered_set<tyto::core::Node*> seen;

@@ -110,7 +110,7 @@ struct Chain {
 
 std::string wanted;  // chains whose names have it
 
-/// What a thread does with its share of the elements: where it begins, how many they are.
+/// The work of a thread on its share of the elements, called with the first one and their count.
 using Part = std::function<void(std::int64_t, std::int64_t)>;
 
 /// The part that body(loops, begin, count) does by these loops.

@@ -153,7 +153,7 @@ class Contest {
     }
   }
 
-  /// What differs, or nothing.
+  /// Describes the difference, or returns nothing.
   std::string difference() const {
     run_own();
     run_plain();

@@ -38,7 +38,7 @@ const char* stored_type(DType type) {
   }
 }
 
-/// What a value is computed in.
+/// The type in which a value is computed.
 const char* working_type(DType type) {
   switch (type) {
     case DType::boolean: return "bool";
@@ -164,7 +164,7 @@ class LoopWriter {
     return text(to, ".bits = ", stored(value), ".bits;");
   }
 
-  /// What has one value a row and is known after so many reductions.
+  /// Writes the values that have one element a row and are known after so many reductions.
   void write_row_values(int depth) {
     for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
       const RandomValue& value = random_.values[v];

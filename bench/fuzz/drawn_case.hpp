@@ -58,7 +58,7 @@ class DrawnCase {
   NamedList<Tensor<Eager>> results_;
 };
 
-/// What is due to a case in a mode; false where the kind is another's.
+/// Runs the checks of a case in a mode; false where the case is of another kind.
 template <class M>
 bool run_layer(DrawnCase& drawn);
 template <class M>

@@ -81,7 +81,7 @@ int main(int count, char** arguments) {
     } catch (const tyto::IoError&) {
       ++refused;
     }
-    // What is small anyway does not count: messages, empty tables.
+    // Small allocations do not count: messages, empty tables.
     constexpr std::size_t small = 65'536;
     if (peak - before > small) {
       const double factor = static_cast<double>(peak - before - small) / static_cast<double>(bytes.size() + 1);

@@ -44,7 +44,7 @@ constexpr int seconds_a_model = 5;               // of the processor, in all way
 constexpr std::uint64_t models_a_process = 500;  // what a process keeps for later runs stays small
 constexpr rlim_t memory = rlim_t{1} << 30;       // so that what asks for more fails at once
 
-/// What a process counts, in memory that the one which started it sees.
+/// Counters of a process, in memory shared with its parent.
 struct Counts {
   std::uint64_t model = 0;
   std::uint64_t refused = 0, large = 0, ran = 0, failed = 0, faults = 0;
@@ -118,7 +118,7 @@ const char* name_of(ModelRun way) {
   return names[static_cast<int>(way)];
 }
 
-// What two ways make of the same inputs, where that is no matter of how sums are rounded: a difference, or nothing.
+// Compares the results of two ways of running, beyond the rounding of sums: describes a difference, or returns nothing.
 std::string difference(const NamedList<Tensor<Any>>& a, const NamedList<Tensor<Any>>& b) {
   if (a.size() != b.size()) return std::to_string(b.size()) + " outputs, not " + std::to_string(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {

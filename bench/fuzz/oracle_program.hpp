@@ -10,7 +10,7 @@
 
 namespace tyto::oracle {
 
-/// What a value is: f64 of no axes, of one, of two of the same length, or one integer.
+/// The type of a value: f64 of no axes, of one, of two of the same length, or one integer.
 enum class Kind { scalar, line, page, whole };
 
 struct Region;

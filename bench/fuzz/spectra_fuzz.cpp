@@ -114,8 +114,8 @@ double n_epsilon(const T& a) {
                                                       : static_cast<double>(std::numeric_limits<float>::epsilon()));
 }
 
-/// What eigenvectors leave of a v = v w in units of n epsilon, where rows and columns are scaled to one length: that is
-/// what eigenvalues are sought of, and LAPACK's residuals of the matrix as it is may be larger too.
+/// The residual of a v = v w in units of n epsilon, where rows and columns are scaled to one length: that is the matrix
+/// whose eigenvalues are computed, and LAPACK's residuals of the unscaled matrix may be larger too.
 double scaled_residual(const T& a, const T& values, const T& vectors) {
   const T wide = a.astype(DType::c128), squares = square(abs(wide));
   T scale = T::ones({a.shape()[0]}, DType::f64);
@@ -158,7 +158,7 @@ class Check {
 
 T adjoint(const T& x) { return conj(x.T()); }
 
-/// What is wrong with the spectra of a; empty where all is right.
+/// Describes faults in the spectra of a; empty where there are none.
 std::string faults(const T& a, double& worst) {
   Check check(a, worst);
   const T one = T::eye(a.shape()[0], -1, 0, a.dtype());

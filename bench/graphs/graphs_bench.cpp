@@ -138,7 +138,7 @@ void show(const Case& which, const Wanted& wanted) {
   const schedule::Schedule chosen = choose_order(problem);
   const double scheduled = scheduling.milliseconds();
 
-  // What is really allocated: with parts computed in their places, weights packed, and the kernels' workspace.
+  // Bytes really allocated: with parts computed in their places, weights packed, and the kernels' workspace.
   const auto compiled = [&](std::string_view schedule) {
     CompileOptions as_it_is = options;
     as_it_is.passes = run::as_recorded;

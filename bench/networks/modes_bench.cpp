@@ -58,7 +58,7 @@ void add_plan_of(F& planned, Figures& figures) {
   figures.states = static_cast<double>(planned.report().state_bytes);
 }
 
-/// What `spec` computes of placeholders, which get these values before each run: nothing is reused.
+/// Runs `spec` on placeholders, which get these values before each run, so that nothing is reused.
 Program<Lazy> graph_of(const std::function<tyto::GraphSpec(const std::vector<Lazy>&)>& spec,
                        const std::vector<Lazy>& values) {
   auto graph = std::make_shared<std::unique_ptr<tyto::Graph>>();

@@ -14,7 +14,7 @@ namespace tyto::papers {
 const std::vector<std::string>& network_names();
 /// One of them. Throws ValueError for another name.
 nn::Sequential make_network(const std::string& name, const nn::Initialiser& initial);
-/// What a network of this name takes: a picture of this side, or the noise that the generator begins with.
+/// The input of a network of this name: a picture of this side, or the noise that the generator begins with.
 Shape input_shape(const std::string& name, std::int64_t side);
 
 }  // namespace tyto::papers

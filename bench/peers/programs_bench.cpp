@@ -109,7 +109,7 @@ Figure mandelbrot(std::int64_t size) {
   return {1e6 * seconds, mean(result).item<float>()};
 }
 
-/// What the script prints: a line of name, microseconds and checksum for each program.
+/// Parses the script's output: a line of name, microseconds and checksum for each program.
 Figures of_jax() {
   Figures figures;
   const std::string command = std::string("python3 '") + TYTO_PROGRAMS_SCRIPT + "' 2>/dev/null";

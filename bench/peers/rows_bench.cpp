@@ -46,7 +46,7 @@ Tensor scattered(std::int64_t count) {
   return bitwise_xor(i, right_shift(i, 15)) * std::int64_t{1103515245} % range;
 }
 
-/// What the lines of the page start from, of about `count` elements.
+/// The inputs of the lines of the page, of about `count` elements.
 struct Operands {
   Tensor x, a, b, c, v, m, z;
 

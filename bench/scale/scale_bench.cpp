@@ -34,7 +34,7 @@ double milliseconds_now() {
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
-/// What a graph goes through, in milliseconds.
+/// Times of the stages of a graph, in milliseconds.
 struct Stages {
   double record = 0;   // the expressions
   double prepare = 0;  // trace, passes, order, plan, kernels

@@ -30,7 +30,7 @@ class File {
   std::string path_;
 };
 
-/// What `read` says of the file, without its path, which must come first.
+/// The message of the error that `read` throws for the file, without the path that it begins with.
 template <class F>
 std::string complaint(const std::string& path, const F& read) {
   try {

@@ -204,7 +204,7 @@ BOTH_MODES("the norm of nothing and the deviation of equals have a gradient of z
   CHECK(std::isinf(l2_norm(T{INFINITY, 1.0}).template item<float>()));
 }
 
-// What PyTorch 2.13 gives, but for hypot at the origin and logsumexp of large numbers (NaN and 2 there).
+// Gradients of PyTorch 2.13, but for hypot at the origin and logsumexp of large numbers (NaN and 2 there).
 BOTH_MODES("gradients hold for numbers so large that their difference, or their square, is lost") {
   using T = tyto::Tensor<Mode>;
   const auto gradients = [](auto f, const T& at) { return numbers(grad([&](T v) { return f(v).sum(); })(at)); };

@@ -62,7 +62,7 @@ struct Entry {
   }
 };
 
-// What an index list selects: the result's shape and, for each of its elements, the place in x.
+// The elements that an index list selects: the result's shape and, for each of its elements, the place in x.
 struct Selection {
   List shape;
   List places;

@@ -175,7 +175,7 @@ BOTH_MODES("errors come with the line that is wrong") {
   CHECK_THROWS_AS(Tensor::variable(Tensor()), tyto::GraphError);
 }
 
-// What would look like a write into a part of a constant, or into a part of a part, does not compile.
+// Assignments to a part of a constant, or to a part of a part, do not compile.
 template <class T>
 using Part = decltype(std::declval<T>()(0));
 static_assert(std::is_assignable_v<tyto::Tensor<tyto::Lazy>&, double>);

@@ -281,7 +281,7 @@ TEST_CASE_TEMPLATE("a random chain of views reads what index arithmetic reads", 
       if (chain.pick(0, 3) == 0) held.emplace_back(plain, tensor);
     }
     REQUIRE(numbers(tensor) == plain.elements);
-    // What is computed from a view goes by the same places; what was held on the way is untouched.
+    // Values computed from a view are indexed alike; values held in between are unchanged.
     Numbers doubled = plain.elements;
     for (double& element : doubled) element = element * 2 + 1;
     REQUIRE(numbers(tensor * 2.0 + 1.0) == doubled);

@@ -43,7 +43,7 @@ std::vector<std::string> options_of(const std::string& command) {
 
 bool has_program(const std::string& name) { return std::system(("command -v " + name + " >/dev/null").c_str()) == 0; }
 
-/// What bash offers for the last of these words, in the test's own folder.
+/// Bash's completions of the last of these words, in the test's own folder.
 std::string completed(const Workplace& place, const std::string& words) {
   const std::string script = place.write("complete.bash", run("completion bash").output);
   place.write("ask.bash", "cd '" + place.path("") + "'\n. '" + script + "'\nCOMP_WORDS=(" + words +

@@ -19,7 +19,7 @@ namespace {
 
 using T = tyto::Tensor<Eager>;
 
-/// What a model with such an input is given, and what the program says.
+/// The elements given to a model with such an input, and the program's message.
 struct Given {
   Ran ran;
   T value;

@@ -147,7 +147,7 @@ TEST_CASE("a length that counts as 1 and does not fit is told with the option th
   CHECK(contains(shown.output, "  shapes are not known: "));
   CHECK(contains(shown.output, hint + "\n"));
   CHECK(run("run " + path + " --shape x=2,4").output.starts_with("y f32 (2,3)  smallest "));
-  // What was said is not guessed at.
+  // A shape that was given is not replaced by a guess.
   const Ran said = run("run " + path + " --shape x=2,5");
   CHECK(said.status == 1);
   CHECK_FALSE(contains(said.output, "count as 1"));

@@ -14,7 +14,7 @@ using namespace tyto::cli_tests;
 
 const char* const small = "id,lower,upper,size\n0,0,3,4\n1,3,9,6\n2,0,9,3\n";
 
-// What the program says about a file with this text, and that it says so with status 2.
+// The program's message for a file with this text; checks its exit status, 2.
 std::string complaint(const std::string& text) {
   const Workplace place;
   const std::string path = place.write("blocks.csv", text);

@@ -147,7 +147,7 @@ const std::vector<RealCase>& other_cases() {
   return cases;
 }
 
-// How far a result may be from the true one: in units of the type's spacing at the result, beside a floor for results
+// The tolerance of a result: in units of the type's spacing at the result, beside a floor for results
 // that are small differences of large numbers.
 double tolerance(OpId op, DType dtype, Real expected) {
   const double spacing = dtype == DType::f16    ? 0x1p-11
@@ -155,7 +155,7 @@ double tolerance(OpId op, DType dtype, Real expected) {
                          : dtype == DType::f32  ? 0x1p-24
                                                 : 0x1p-53;
   double units = 8;
-  // What OpenCL (1.2, section 7.4) lets a driver's own function be off by: 16 units in the last place.
+  // The error that OpenCL (1.2, section 7.4) allows a driver's own function: 16 units in the last place.
   if (dtype == DType::f32 && (op == OpId::erf || op == OpId::erfc || op == OpId::power)) units = 32;
   double floor = dtype == DType::f16 ? 0x1p-24 : 0;
   // Built from sums whose terms exceed the result near its zeros.

@@ -35,7 +35,7 @@ namespace {
 namespace d = tyto::distributed;
 namespace nn = tyto::nn;
 
-/// What a run keeps; a number stands for all that follows from it.
+/// The state of a run; one number, from which all else follows.
 template <class T>
 struct Run {
   explicit Run(double number)
@@ -76,9 +76,9 @@ void check_resumed(const d::Group& group) {
   Run<T> again(1.0);
   again.checkpoint.load(file);
   CHECK(again.epoch == 5);
-  // Whether there is one is what rank 0 sees.
+  // Rank 0 decides whether the file exists.
   CHECK(!run.checkpoint.load_if_present(group.rank() == 0 ? file + " that is not there" : file));
-  // What rank 0 cannot load is refused by all, and changes nothing.
+  // If rank 0 cannot load a file, all ranks throw and no state changes.
   if (group.rank() == 0) std::ofstream(file) << "no checkpoint";
   std::string told;
   try {
@@ -91,7 +91,7 @@ void check_resumed(const d::Group& group) {
   group.barrier();
 }
 
-/// What the call throws: its type, and what it says.
+/// The type and the message of the error that the call throws.
 template <class Call>
 std::pair<std::string, std::string> thrown_by(const Call& call) {
   try {

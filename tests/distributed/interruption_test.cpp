@@ -82,7 +82,7 @@ class Training {
   nn::Checkpoint checkpoint_;
 };
 
-/// What a process does that begins as programs do, doctest having handlers of its own; its status.
+/// Runs `body` in a group with default signal handlers (doctest installs its own) and exits with its status.
 template <class F>
 void as_a_program(F&& body) {
   ::signal(SIGINT, SIG_DFL);
@@ -226,7 +226,7 @@ TEST_CASE("rank: fails after a step" * doctest::skip(true)) {
   }
   CHECK(fails(0, 1) == (group.rank() == 0 ? "own: the disk is full" : "train: rank 0" + exception));
   CHECK(training.steps_done() == 7);
-  // What rank 0 cannot write is told to all at once, in the middle and at the end.
+  // An error of rank 0 in writing is thrown on all ranks at once, in the middle and at the end.
   for (const int every : {2, 0}) {
     CAPTURE(every);
     options = {.steps = 4, .save = {&training.checkpoint(), file("no folder") + "/checkpoint", every}};
@@ -292,7 +292,7 @@ struct Small {
   nn::TrainingOptions options{.epochs = 100, .steps = 30, .progress = false};
 };
 
-/// What train throws, or how many steps it made and what ended it.
+/// The error that train throws, or its number of steps and its reason to stop.
 template <class F>
 std::string told_by(F&& step, Small& small) {
   try {

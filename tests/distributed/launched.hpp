@@ -25,7 +25,7 @@ bool ended_with(const std::string& mpi, const Ran& ran, int status);
 /// Calls `test` for each MPI that there is. Says so where there is none.
 void with_each_mpi(const std::function<void(const std::string& mpi)>& test);
 
-/// What the environment gives a process, or nothing.
+/// The value of an environment variable, or nothing.
 std::string given(const char* variable);
 
 bool contains(const std::string& text, const std::string& part);

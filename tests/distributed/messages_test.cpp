@@ -24,7 +24,7 @@ std::vector<double> values(const T& x) {
   return x.astype(DType::f64).template to_vector<double>();
 }
 
-/// What process `rank` has.
+/// The values of process `rank`.
 template <class T>
 T own(int rank) {
   return T{1.0, 2.0, 4.0} * (rank + 1.0);
@@ -49,7 +49,7 @@ void check_rings(const d::Group& group) {
   CHECK(d::recv(d::send(T(1.0 * rank), right), left).template item<double>() == left);
   const T matrix = reshape(T::arange(6), {2, 3}).astype(DType::f32);
   CHECK(values(d::recv(d::send(transpose(matrix), right), left)) == values(transpose(matrix)));
-  // What is sent on twice comes from two places to the left, and gradients go back to the right.
+  // Values passed on twice come from two ranks to the left, and gradients return to the right.
   const auto twice = [&](T at) { return d::recv(d::send(d::recv(d::send(at, right), left) * 3.0, right), left); };
   CHECK(values(twice(own<T>(rank))) == values(own<T>((rank + 2 * n - 2) % n) * 3.0));
   const auto gradient = [&](T at) { return tyto::grad([&](T x) { return sum(twice(x) * own<T>(rank)); })(at); };
@@ -77,7 +77,7 @@ void check_stages(const d::Group& group) {
   const auto stage = [&](T w, T received) {
     if (rank > 0) received = d::recv(received, rank - 1);
     const T made = received * w;
-    // What is sent on is weighed there alone.
+    // A value that is passed on counts towards the loss on its receiver only.
     return rank < n - 1 ? sum(d::send(made, rank + 1)) * 0.0 : sum(made);
   };
   const T input = T{1.0, -1.0, 2.0};
@@ -280,7 +280,7 @@ TEST_CASE("rank: messages after an exception" * doctest::skip(true)) {
                                    },
                                    {x});
   };
-  // What is to come is told before the first step: then one of the two throws, before its second message.
+  // Messages to come are announced before the first step: then one of the two throws, before its second message.
   auto step = tyto::compile([&](Lazy x) {
     if (rank == 0) return d::send(failing(d::send(x, 1)) * 10.0, 1);
     const Lazy first = d::recv(x, 0);
@@ -335,7 +335,7 @@ TEST_CASE("rank: messages in branches" * doctest::skip(true)) {
     CHECK_THROWS_WITH_AS(branching(Lazy(1.0)), doctest::Contains("the body of a loop or branch cannot communicate"),
                          tyto::GraphError);
   }
-  // What nobody reads is sent all the same, and equal messages are two.
+  // Messages that nobody reads are sent all the same, and equal messages are not merged.
   auto step = tyto::compile([&](Lazy x) {
     if (group.rank() == 1) {
       d::send(x, 0);

@@ -202,7 +202,7 @@ TEST_CASE("rank: resumed in parts" * doctest::skip(true)) {
   out.precision(17);
   for (int i = 0; i < 5; ++i) out << training.step() << '\n';
   training.checkpoint().save_together(file);
-  // What rank 0 cannot write is told to all.
+  // An error of rank 0 in writing is thrown on all ranks.
   CHECK_THROWS_AS(training.checkpoint().save_together(given("FOLDER") + "/no folder/file"), tyto::IoError);
   // Loading what was just written changes nothing.
   const std::vector<double> before = training.values();

@@ -48,7 +48,7 @@ Tensor row(const Tensor& x, std::int64_t i) {
   return x(i);
 }
 
-/// How the name of a case that is numbered ends.
+/// The number at the end of a case's name.
 inline std::int64_t number_of(const std::string& name) { return std::stoll(name.substr(name.rfind('_') + 1)); }
 inline bool starts(const std::string& name, const char* with) { return name.rfind(with, 0) == 0; }
 

@@ -40,7 +40,7 @@ inline std::vector<std::byte> nested() {
   return Graph({.inputs = {p, n}, .outputs = {counted, last[1], rows}}).to_bytes();
 }
 
-/// What gradients make of a loop: stacks of carries, a loop that runs backwards, weights captured by both.
+/// A loop as gradients record it: stacks of carries, a loop that runs backwards, weights captured by both.
 inline std::vector<std::byte> trained() {
   using Tensor = tyto::Tensor<Lazy>;
   const Tensor x = Tensor::placeholder({5, 2, 3}, DType::f32, "x");

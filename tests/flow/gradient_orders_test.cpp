@@ -77,7 +77,7 @@ class Lines {
     }
   }
 
-  /// What a region yields; the same in all iterations.
+  /// The results of a region; the same in all iterations.
   struct Body {
     std::uint64_t seed;
     std::size_t carries, stacked;

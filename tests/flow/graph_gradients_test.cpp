@@ -30,7 +30,7 @@ struct Inputs {
   }
 };
 
-/// What a body does: with or without a branch, and which rows it gives out.
+/// Kinds of body: with or without a branch, and the rows that it yields.
 struct Program {
   bool branch, reverse;
   unsigned rows_out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What JAX's own tests of control flow check, by programs of our own with values by hand, by plain C++ and by
+// Cases of JAX's own tests of control flow, by programs of our own with values by hand, by plain C++ and by
 // differences; tests/flow/cases.md has the names of theirs.
 #include <doctest/doctest.h>
 

@@ -24,7 +24,7 @@ std::set<std::string>& seen() {
   return rules;
 }
 
-/// How often a rule fires on a function of two placeholders. Its result must be the same without the passes.
+/// Counts how often a rule fires on a function of two placeholders, whose result must be the same without the passes.
 std::size_t fired(const char* rule, const Function& f) {
   const T x = T::placeholder({2, 2}, DType::f32, "x"), y = T::placeholder({2, 2}, DType::f32, "y");
   const auto run = [&](const char* passes) {

@@ -47,7 +47,7 @@ bool same_bits(const Data& a, const Data& b, std::size_t i) {
   return is_floating(a.dtype) && std::isnan(a.at(i)) && std::isnan(b.at(i));
 }
 
-// How far a number of some type may be from where noise took it.
+// The rounding error of a number of some type, beyond the change that noise made.
 struct Reach {
   double place;      // last place of the type; 0: an integer
   double own_error;  // of the last operation, relative

@@ -88,7 +88,7 @@ void Drawing<M>::step(bool region) {
   const Move<M>& move = list[chosen];
   try {
     Tensor<M> made = move.make(*this);
-    // What grows without bounds ends as infinity, which hides everything behind it.
+    // Values that grow without bounds become infinity, which hides all later faults.
     if (is_floating(made.dtype()) && dice_.one_in(4)) made = softsign(perturbed(made));
     if constexpr (std::is_same_v<M, Eager>) {
       if (finite_ && is_floating(made.dtype())) finite_ = all(isfinite(made)).template item<bool>();

@@ -34,7 +34,7 @@ class NoisyHistories {
   std::vector<History> histories_;
 };
 
-/// What eager mode gave, and what may differ from it.
+/// The results of eager mode, and the differences from it that are allowed.
 class Judge {
  public:
   Judge(const Trial& trial, const Material& material, const History& expected, const Program<Eager>& program,
@@ -45,7 +45,7 @@ class Judge {
   /// many have a say, their effects add up by chance in the same way.
   std::string verdict_of_device(Faith faith, const History& found, TrialCount& count);
 
-  /// What is wrong with the history of a way of running, or nothing.
+  /// Describes a fault in the history of a way of running, or returns nothing.
   std::string verdict(Faith faith, const History& found, TrialCount& count);
 
   /// Of a way that changes no bits, where views crossed the borders of regions: they are dense in both graphs.
@@ -55,7 +55,7 @@ class Judge {
   // Histories: nearly always few explain what there is to explain.
   static constexpr std::size_t few_first[] = {6, 30, 150};
 
-  // What neither rounding explains nor, behind regions, gradients that are open.
+  // Differences that neither rounding nor, after regions, unspecified gradients explain.
   std::string beyond_rounding(NoisyHistories& noisy, std::size_t enough, double places, NoisyHistories& choices,
                               const History& found);
 

@@ -31,7 +31,7 @@ struct Data {
   std::size_t size() const { return static_cast<std::size_t>(element_count(shape)); }
 };
 
-/// What a trial is given: inputs of the first run, states before it, and which inputs change later to what.
+/// The data of a trial: inputs of the first run, states before it, and later changes of inputs.
 struct Material {
   struct Change {
     std::size_t input;

@@ -12,7 +12,7 @@ namespace {
 template <class M>
 using List = std::vector<Tensor<M>>;
 
-/// What a region's function does with what it is given: some moves, the same whenever it is called.
+/// The moves that a region's function makes on its arguments, the same in every call.
 template <class M>
 struct Body {
   std::uint64_t seed;
@@ -149,7 +149,7 @@ Tensor<M> tested_loop(Drawing<M>& d) {
   const auto from = sources(d, static_cast<std::int64_t>(init.size()));
   const Body<M> body(d);
   const std::int64_t trips = d.dice().between(0, 5);
-  // What stands inside of something else may be part of what a gradient is taken of.
+  // A nested region may be part of a function whose gradient is taken.
   const std::int64_t most = d.depth() > 0 || d.dice().one_in(2) ? d.dice().between(1, 6) : 0;
   const bool open = d.gives_open_gradients();
   using State = std::pair<Tensor<M>, List<M>>;

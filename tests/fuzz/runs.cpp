@@ -14,7 +14,7 @@ namespace tyto::fuzz {
 
 namespace {
 
-// What docs/optimiser.md promises of each pass; of others, rounding.
+// The exactness that docs/optimiser.md promises for each pass; for others, up to rounding.
 const std::map<std::string, Faith> promises{
     {"dead_code", Faith::bits},     {"cse", Faith::bits},          {"algebra", Faith::layout},
     {"fuse", Faith::bits},          {"reshapes", Faith::bits},     {"views", Faith::layout},

@@ -12,7 +12,7 @@
 
 namespace tyto::fuzz {
 
-/// How much a way of running may change.
+/// The differences that a way of running may make.
 enum class Faith {
   plan,      // nothing: bit for bit what the graph without passes gives
   all,       // nothing but gradients of zero behind regions: the same kernels get the same numbers
@@ -104,7 +104,7 @@ class Recorded {
   std::vector<Update> updates_;
 };
 
-/// How often each operator was recorded, in bodies of loops and arms of branches too, by OpId.
+/// The number of times that each operator was recorded, in bodies of loops and arms of branches too, by OpId.
 std::vector<std::size_t> operators_of(const Program<Lazy>& program);
 
 }  // namespace tyto::fuzz

@@ -109,7 +109,7 @@ class OnDevice {
   const Trial& trial() const { return trial_; }
   const Recorded& recorded() const { return recorded_; }
 
-  /// Whether it draws from the random sequence, which another program beside it would move on.
+  /// Whether it draws from the random sequence, which another program run at the same time would advance.
   bool draws() const {
     return std::ranges::any_of(core::op_table(), [&](const core::OpDef& def) {
       return def.is(core::Traits::random) && times_[static_cast<std::size_t>(def.id)] > 0;

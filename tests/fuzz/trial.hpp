@@ -18,7 +18,7 @@ struct Trial {
   bool regions = false;  ///< every other move a loop or branch, small tensors, a few of the ways in turn
 };
 
-/// What was tried, for the record.
+/// Statistics of the programs tried.
 struct TrialCount {
   std::size_t graphs = 0;  ///< one a program on the CPU, one a program and way on another device
   std::size_t runs = 0;
@@ -47,7 +47,7 @@ struct Excuses {
   bool operators_off = true;  ///< operators that are off by what they may round, see RoundingErrors
 };
 
-/// What went wrong, or nothing.
+/// Describes the fault that a trial found, or returns nothing.
 std::optional<std::string> fault_of(const Trial& trial, TrialCount& count, const Excuses& excuses = {});
 
 /// What went wrong on another device, or nothing: a graph without passes, then one with all, beside eager mode on the

@@ -73,7 +73,7 @@ Tensors<M> in_order(const Computation<M>& computation);
 /// Input tensors whose elements lie apart in memory, the first axis innermost.
 Tensors<Eager> scattered(const Tensors<Eager>& inputs);
 
-/// What a function yields through tyto::compile.
+/// The results of a function under tyto::compile.
 Tensors<Lazy> call_compiled(const Function<Lazy>& f, const Tensors<Lazy>& inputs, const CompileOptions& options = {});
 
 }  // namespace tyto::golden

@@ -15,7 +15,7 @@ using namespace tyto::golden;
 
 namespace {
 
-/// What no case can compute, and where it is tested instead.
+/// Operators that no case can compute, and the tests that cover them.
 const std::map<std::string, std::string>& tested_elsewhere() {
   static const std::map<std::string, std::string> reasons = {
       {"state", "a place to keep values, not a computation: tests of assignments and graphs"},

@@ -93,7 +93,7 @@ std::string index_text(std::int64_t flat, const std::vector<std::int64_t>& shape
   return shape_text(index);
 }
 
-/// How far `got` lies beyond what is allowed: at most one passes, infinity when no tolerance could help.
+/// The error of `got` over the tolerance: at most one passes; infinity where no tolerance applies.
 double excess(double got, double want, const Tolerance& tolerance) {
   constexpr double hopeless = std::numeric_limits<double>::infinity();
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : hopeless;

@@ -61,7 +61,7 @@ const Suite& committed();
 /// Element `index` of an array in row-major order. i64 beyond 2^53 loses bits; difference() compares integers exactly.
 double element(const Array& array, std::int64_t index);
 
-/// What is wrong with `got`: type, shape, or the worst element, with index, both values and what was allowed. Empty
+/// Describes the fault of `got`: type, shape, or the worst element, with index, both values and what was allowed. Empty
 /// when it passes. NaN equals NaN, an infinity only itself.
 std::string difference(const Array& got, const Array& want, const Tolerance& tolerance);
 

@@ -42,7 +42,7 @@ Tensors<Lazy> to_lazy(const Tensors<Eager>& tensors) {
   return found;
 }
 
-/// What a lazy function yields, compiled.
+/// The results of a lazy function, compiled.
 Tensors<Eager> compiled(const Function<Lazy>& f, const Tensors<Eager>& inputs) {
   Tensors<Eager> found;
   for (const Tensor<Lazy>& each : call_compiled(f, to_lazy(inputs))) found.push_back(tensor_of<Eager>(array_of(each)));
@@ -223,7 +223,7 @@ TEST_CASE("gradients of the other operators are their derivatives in the goldens
     }
     if (!seen.insert(signature).second) continue;
     placed::Dice dice = dice_for(one.id);
-    // Whether all was smooth where the numbers drawn lie.
+    // Whether the function is smooth around the numbers drawn.
     const auto check_drawn = [&](std::set<OpId>& news) {
       const Tensors<Eager> given = inputs_for_differences(one, dice);
       const Tensors<Eager> inputs = floating_ones(given);

@@ -73,7 +73,7 @@ Bytes inflate_member(std::span<const std::byte> packed, std::size_t size, const 
   return plain;
 }
 
-/// What stands behind 'key': in the header's Python dictionary, up to where the next value begins.
+/// The text after 'key': in the header's Python dictionary, from the beginning of the value.
 std::string_view header_value(std::string_view header, std::string_view key, const std::string& where) {
   const std::size_t at = header.find("'" + std::string(key) + "':");
   if (at == std::string_view::npos) refuse(where, "the .npy header lacks '" + std::string(key) + "'");

@@ -145,7 +145,7 @@ std::vector<Case> chosen() {
   return list;
 }
 
-/// What the cases yield, computed together in one graph.
+/// The results of the cases, computed together in one graph.
 std::vector<std::vector<Array>> in_one_graph(std::span<const Case> cases) {
   GraphSpec spec;
   Tensors<Lazy> values;

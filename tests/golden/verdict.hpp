@@ -13,13 +13,13 @@ namespace tyto::golden {
 /// The shapes of these results depend on elements, so that only eager mode can have them.
 inline bool eager_only(const Case& one) { return one.op == "unique" || one.op == "nonzero"; }
 
-/// What differs between the results and what the case states; empty when nothing does.
+/// Describes the difference between results and those of the case; empty when there is none.
 std::string verdict(const Case& one, const std::vector<Array>& found);
 
 /// The same of results still to be computed. What is thrown meanwhile is wrong, too.
 std::string verdict(const Case& one, const std::function<std::vector<Array>(const Case&)>& compute);
 
-/// What is wrong when a computation that cannot be is not refused.
+/// Describes the fault where an invalid computation does not throw.
 std::string refusal(const Case& one, const std::function<std::vector<Array>(const Case&)>& compute);
 
 template <class M>

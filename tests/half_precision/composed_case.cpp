@@ -65,7 +65,7 @@ void compare(const std::string& what, const Numbers& found, DType dtype, const N
   CHECK(most <= 1);
 }
 
-/// What `f` comes to at `inputs`, of which those that are no integers have gradients.
+/// The value of `f` at `inputs` and its derivatives up to `order` by those of floating-point types.
 template <class M>
 std::vector<Tensor<M>> derivatives(const Function<M>& f, const std::vector<Tensor<M>>& inputs, int order,
                                    const std::vector<Tensor<M>>& weights) {

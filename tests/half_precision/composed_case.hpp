@@ -28,14 +28,14 @@ inline Operand positive(const Shape& shape) { return {shape, 0.25, 1}; }
 inline Operand between(double low, double high, const Shape& shape) { return {shape, low, high, false}; }
 inline Operand labels(std::int64_t classes, const Shape& shape) { return {shape, 0, 0, false, classes}; }
 
-/// How exact a result is. The function computes in f32 and rounds once: an element is off by half a unit in its last
+/// The error of a result. The function computes in f32 and rounds once: an element is off by half a unit in its last
 /// place, and by `condition` times 2^-24 of the largest element: the count of roundings, times what each is enlarged
 /// by.
 struct Terms {
   double condition = 64;
   /// Ordinary numbers, and those whose squares, products and quotients are no numbers of f16.
   std::vector<double> scales = {1, 300, 60000, 1e-4};
-  /// How many times the function has derivatives that are asked for.
+  /// The highest order of derivatives that is tested.
   int derivatives = 2;
 };
 

@@ -42,7 +42,7 @@ std::vector<T> elements(const HostArray& array) {
   return out;
 }
 
-/// What NumPy made, committed beside the tests, which run from the root of the repository.
+/// Files that NumPy wrote, committed next to the tests, which run from the root of the repository.
 inline std::string data(const std::string& name) { return "tests/io/data/" + name; }
 
 }  // namespace tyto::io_tests

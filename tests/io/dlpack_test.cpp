@@ -11,7 +11,7 @@
 namespace tyto::io_tests {
 namespace {
 
-/// What another library hands over: numbers of its own, and a count of how often it was told that they are not needed.
+/// A tensor that another library exports: its numbers, and a count of the calls of its deleter.
 struct Foreign {
   std::vector<float> numbers{0, 1, 2, 3, 4, 5};
   std::vector<std::int64_t> shape{2, 3};

@@ -127,7 +127,7 @@ TEST_CASE("a PNG file of many rows is written in parts and read again") {
 TEST_CASE_TEMPLATE("a JPEG file holds the picture as nearly as Pillow's does", Mode, Eager, Lazy) {
   if (!can_write_jpeg()) return;
   const Folder folder;
-  // What make_images.py saved with the same quality, and what Pillow read of it.
+  // The file that make_images.py saved with the same quality, and the pixels that Pillow read from it.
   std::vector<std::uint8_t> levels;
   for (int row = 0; row < 9; ++row) {
     for (int column = 0; column < 7; ++column) {

@@ -14,7 +14,7 @@ namespace {
 struct Item;
 using Sequence = std::vector<Item>;
 
-// What a loop carries: parameters that hand their values on, the first taking a fresh value or, in a cycle, the last's.
+// Carries of a loop: parameters that hand their values on, the first taking a fresh value or, in a cycle, the last's.
 struct Chain {
   std::vector<int> inits;
   std::vector<int> parameters;

@@ -12,7 +12,7 @@
 
 namespace tyto::memory_tests {
 
-/// How a loop whose carries rotate through several slots is emitted.
+/// Ways to emit a loop whose carries rotate through several slots.
 enum class Bodies {
   once,        ///< one copy of the body; addresses rotate, so that all slots are alive over the loop
   each_phase,  ///< a copy for every phase of the rotation, with an address for each

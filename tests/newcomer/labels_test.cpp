@@ -93,7 +93,7 @@ BOTH_MODES("errors keep their type, and an operator's own says in which layer an
   CHECK_THROWS_WITH_AS(net(T::ones({4})), "mine", Own);
   net.inner.function = [](const AnyTensor&) -> AnyTensor { throw TypeError("wrong"); };
   CHECK_THROWS_WITH_AS(net(T::ones({4})), "wrong (in inner)", TypeError);
-  // What was caught within says nothing later.
+  // An error that was caught inside does not change later messages.
   net.inner.function = [](const AnyTensor& x) { return x; };
   CHECK_NOTHROW(net(T::ones({4})));
   CHECK(!contains(message_of([&] { T::ones({4}) + T::ones({3}); }), "(in"));
@@ -101,7 +101,7 @@ BOTH_MODES("errors keep their type, and an operator's own says in which layer an
 
 namespace {
 
-/// What looks up rows of a table, twice.
+/// A model that looks up rows of a table, twice.
 struct Text : nn::Layer {
   nn::Sequential encoder{nn::Embedding({.count = 10, .features = 2}), relu};
   nn::Embedding other{{.count = 10, .features = 2}};

@@ -22,7 +22,7 @@ struct Mistake {
   std::function<void()> line;
 };
 
-/// What is thrown, or that nothing is.
+/// The message of the error thrown, or a text that says that none was.
 std::string told(const std::function<void()>& line) {
   try {
     line();

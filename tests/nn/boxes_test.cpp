@@ -106,7 +106,7 @@ TEST_CASE_TEMPLATE("a detection takes the best object that no better detection h
   CHECK(to_string(match_detections(T::ones({2, 0, 4}), {0.5, 0.7}).shape()) == "(2,2,0)");
 }
 
-// What pycocotools' evaluateImg does at these ties, worked out by hand.
+// Results of pycocotools' evaluateImg at these ties, worked out by hand.
 TEST_CASE_TEMPLATE("in ties a detection takes the last object, and at threshold 0 one without overlap", M, Eager,
                    Lazy) {
   using T = Tensor<M>;
@@ -190,7 +190,7 @@ TEST_CASE_TEMPLATE("masks of integers are inside where they are not 0, floating-
   for (const DType type : {DType::u8, DType::i32, DType::i64}) {
     CHECK(allclose(mask_iou(cast(a, type), cast(b, type)), T{{2.0 / 4}}));
   }
-  // What each pixel has of both, over what it has of either.
+  // Intersection over union of masks, pixel by pixel.
   CHECK(allclose(mask_iou(T{{{0.5, 1.0}}}, T{{{1.0, 0.25}}}), T{{0.75 / (2.75 - 0.75)}}));
   const auto told = [](const T& x, const T& y) {
     try {

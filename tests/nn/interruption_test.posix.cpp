@@ -35,7 +35,7 @@ TrainingReport ten_steps(const std::function<void(std::int64_t)>& after, bool in
   return train(step, batches, {.progress = false, .after_step = after_step, .interruptible = interruptible});
 }
 
-/// What a process does that begins as programs do; doctest has handlers of its own.
+/// Runs `body` with default signal handlers (doctest installs its own) and exits with its status.
 template <class F>
 void as_a_program(F&& body) {
   ::signal(SIGINT, SIG_DFL);
@@ -61,10 +61,10 @@ int status_of(const std::string& name) {
 
 volatile sig_atomic_t own_calls = 0;
 
-/// What ends a call of train.
+/// Ways to end a call of train.
 enum class End { itself, signal, steps, after_step };
 
-/// What a call of train has done.
+/// The outcome of a call of train.
 struct Course {
   TrainingReport report;
   std::vector<double> losses;

@@ -20,7 +20,7 @@ using Host = Tensor<Eager>;
 
 std::vector<float> numbers_of(const Tensor<Any>& x) { return x.to_vector<float>(); }
 
-/// What PyTorch would save of the network: OIHW and (out, in).
+/// The arrays that PyTorch would save of the network: OIHW and (out, in).
 NamedList<Host> from_pytorch() {
   return {{"0.weight", Host::arange(12).reshape({3, 2, 2, 1}).astype(DType::f32)},
           {"0.bias", Host{1.0, 2.0, 3.0}},

@@ -17,7 +17,7 @@ using Integers = std::vector<std::int64_t>;
 using tyto_test::Numbers;
 using tyto_test::numbers;
 
-/// What a model without constants but `constants` gives for `inputs`; its outputs are of rank `rank`.
+/// The results of a model whose only constants are `constants` for `inputs`; its outputs are of rank `rank`.
 template <class Mode>
 NamedList<Tensor<Mode>> given_by(const std::vector<Message>& nodes, const NamedList<E>& inputs,
                                  const std::vector<Message>& constants, const std::vector<Message>& outputs,

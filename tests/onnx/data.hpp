@@ -44,7 +44,7 @@ inline std::vector<Tensor<Any>> stored_tensors(const std::filesystem::path& path
   return read_onnx_tensors<Tensor<Any>>(path.string(), like);
 }
 
-/// What differs between two tensors, in a sentence; empty when every element is within the tolerance and type and shape
+/// Describes the difference of two tensors; empty when every element is within the tolerance and type and shape
 /// agree. Integers must be equal.
 inline std::string difference(const Tensor<Any>& got, const Tensor<Any>& want, double relative, double absolute) {
   if (got.dtype() != want.dtype())

@@ -63,10 +63,10 @@ inline std::optional<NamedList<Tensor<Eager>>> drawn_inputs(const std::vector<Mo
   return drawn;
 }
 
-/// What a damaged model may take: it may ask for anything.
+/// Limits of memory and time for damaged models, which may ask for any amount.
 inline OnnxOptions drawn_options() { return {.max_bytes = std::size_t{256} << 20, .max_iterations = 2'000}; }
 
-/// What a model makes of drawn inputs; throws what reading and running throw. None where the model is not run, since
+/// The results of a model for drawn inputs; throws errors of reading and running. None where it is not run, since
 /// its inputs would be too large.
 inline std::optional<NamedList<Tensor<Any>>> run_drawn(const std::string& bytes, ModelRun way, std::mt19937_64& draw) {
   const std::optional<NamedList<Tensor<Eager>>> inputs = drawn_inputs(read<Tensor<Eager>>(bytes).inputs(), draw);

@@ -196,7 +196,7 @@ OnnxModel<T> read(const std::string& bytes, const OnnxOptions& options = {}) {
   return read_onnx<T>(std::as_bytes(std::span(bytes)), "m.onnx", options);
 }
 
-/// What reading says against it, as such an error; nothing where it is read.
+/// The message of the error of this type that reading throws; nothing where the model is read.
 template <class Expected = Error>
 std::string refusal(const std::string& bytes, const OnnxOptions& options = {}) {
   try {

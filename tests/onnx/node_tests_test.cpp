@@ -51,7 +51,7 @@ Case read_case(const fs::path& folder) {
 /// As ONNX's own runner has it; of halves at least the width that they have, times a few operations.
 double tolerance(DType dtype) { return dtype == DType::bf16 ? 2e-2 : dtype == DType::f16 ? 2e-3 : 1e-3; }
 
-/// What is wrong with an output; empty when it is right.
+/// Describes the fault of an output; empty when it is right.
 template <class M>
 std::string fault(const Tensor<M>& got, const Named<Tensor<Any>>& want) {
   const Tensor<Any> copy = Tensor<Any>::from_bytes(got.bytes().data(), got.size(), got.shape(), got.dtype());

@@ -164,7 +164,7 @@ TEST_CASE_TEMPLATE("a tree may be a chain of ten thousand nodes", T, Tensor<Eage
 
 namespace {
 
-/// How often the one loop of a graph runs.
+/// The number of iterations of a graph's only loop.
 std::string trips_of(const Graph& graph) {
   for (const ListedNode& each : list_graph(graph).nodes) {
     if (const Attribute* trips = each.attributes.find("trips")) return trips->to_string();

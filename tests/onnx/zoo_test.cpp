@@ -50,7 +50,7 @@ double worst_error(const std::vector<float>& got, const std::vector<float>& want
   return worst;
 }
 
-/// What a model is given and what ONNX Runtime gave for it.
+/// The inputs of a model and ONNX Runtime's results for them.
 template <class T>
 struct Values {
   NamedList<T> given;

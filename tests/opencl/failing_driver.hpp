@@ -32,7 +32,7 @@ class FailingDriver {
   std::optional<std::string> failed() const;
 };
 
-/// How often each entry point was called since the count was begun.
+/// Begins to count the calls of each entry point, which calls() returns.
 void begin_count();
 std::map<std::string, std::size_t> calls();
 

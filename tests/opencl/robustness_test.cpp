@@ -110,7 +110,7 @@ bool close(const Numbers& a, const Numbers& b) {
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// What drivers report of such a call.
+/// The status that drivers return from such a call.
 DriverFault fault_of(const std::string& call, std::size_t at) {
   const cl_int status = call == "clCreateBuffer"                              ? CL_MEM_OBJECT_ALLOCATION_FAILURE
                         : call == "clBuildProgram"                            ? CL_BUILD_PROGRAM_FAILURE
@@ -285,7 +285,7 @@ TEST_CASE("a fault on the way to a device's first results leaves nothing behind,
   const Numbers cold = once(), warm = once();
   CHECK(cold[1] == 1);
   CHECK(warm[1] == 0);
-  // What has to succeed: all else is done in another way where it fails.
+  // Calls that must succeed; for all others there is another way where they fail.
   const auto may_be_missed = [](const std::string& call, bool is_warm, std::size_t at, std::size_t times) {
     if (call == "clFinish" && at == times) return true;  // of a device that is closed
     return call == "clGetProgramInfo" || call == "clCreateProgramWithBinary" ||

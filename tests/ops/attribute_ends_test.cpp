@@ -25,7 +25,7 @@ using T = Tensor<Eager>;
 
 namespace {
 
-/// What passes put into graphs and no file may hold: they trust their own attributes.
+/// Operators that passes put into graphs and no file may hold, since their attributes are not checked.
 const std::set<std::string_view> made_by_passes{"fused", "matmul_epilogue", "convolution_epilogue", "pack_weights"};
 
 /// Puts a number into the integer among the attributes that has this place; false where there are fewer.

@@ -20,7 +20,7 @@ std::vector<std::int64_t> numbers(const Tensor<M>& x) {
   return cast(x, DType::i64).template to_vector<std::int64_t>();
 }
 
-/// What reading the result, which may be when the error comes, says; empty when it says nothing.
+/// The message of the error that reading the result throws; empty when it throws none.
 template <class F>
 std::string told(const F& result) {
   try {
@@ -108,7 +108,7 @@ TEST_CASE_TEMPLATE("functions that take numbers of things say which is out of ra
   CHECK(told([&] {
           return roi_align(images, boxes, T{-1}, {.size = {1, 1}});
         }) == "roi_align: image number -1 is out of range; the images are 0 to 1");
-  // What is in range is as it was.
+  // Results of indices in range are unchanged.
   CHECK(numbers(choose<M>(T{1, 0}, {T{1, 2}, T{3, 4}})) == std::vector<std::int64_t>{3, 2});
   CHECK(numbers(put(x, T{0, -1}, T{7.0, 8.0})) == std::vector<std::int64_t>{7, 2, 3, 4, 5, 8});
   CHECK(numbers(roi_align(images, boxes, T{1}, {.size = {1, 1}})) == std::vector<std::int64_t>{1});

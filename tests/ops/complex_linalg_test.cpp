@@ -41,7 +41,7 @@ T identity(std::int64_t size, DType part) {
 
 constexpr std::int64_t sizes[] = {1, 2, 7, 9, 33, 100};
 
-/// What rounding may come to for matrices of such a size, whose elements are about one.
+/// A bound on rounding errors for matrices of this size, whose elements are about one.
 double allowed(DType part, std::int64_t size) {
   return (part == DType::f64 ? 1e-14 : 6e-6) * static_cast<double>(size + 4);
 }

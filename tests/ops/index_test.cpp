@@ -120,7 +120,7 @@ TEST_CASE_TEMPLATE("second derivatives of scatter_multiply are products of the o
                    Mode, Eager, Lazy) {
   using T = tyto::Tensor<Mode>;
   using Factors = std::vector<double>;
-  // What was there before at three places, and values for places 0, 2, 0, 0, 1, 2, 0.
+  // Former elements at three positions, and values for positions 0, 2, 0, 0, 1, 2, 0.
   const Factors cases[] = {{2, 5, 3, 0, 2, 3, 4, 0.5, -1, 7},  {2, 5, 3, 0, 2, 0, 4, 0, -1, 7},
                            {0, 0, 0, 2, 3, 4, 5, 6, 7, 8},     {0, 5, 3, 1, 0, 0, 0, 0, 0, 2},
                            {1, 1, 1, 0, 0, 0, 0, 0, 0, 0},     {0, 1, 2, 0, 3, 2, 1, 4, 0, 3},

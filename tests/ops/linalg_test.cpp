@@ -164,7 +164,7 @@ TEST_CASE("eigenvalues of matrices that are not diagonalisable, scaled badly or 
   // The companion matrix of x^3 - 1, on which shifts alone would go round.
   const T cycle = linalg::eigvals(T{{0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}});
   CHECK(all_at(cycle * cycle * cycle, 1, 1e-5));
-  // What reflections leave alone: a circular shift, whose eigenvalues are the roots of one, and a triangle.
+  // Matrices that reflections do not change: a circular shift, whose eigenvalues are the roots of one, and a triangle.
   const T shift = roll(T::eye(40, 40, 0, DType::f64), 1, 0), roots = linalg::eigvals(shift);
   CHECK(all_at(power(roots, 40), 1, 1e-10));
   CHECK(std::abs(sum(roots).item<std::complex<double>>()) < 1e-12);

@@ -30,7 +30,7 @@ struct Kind {
   Numbers (*nonzero)(std::int64_t n);  // eigenvalues
 };
 
-/// How many of 0 ... n - 1 leave this remainder.
+/// The number of integers in 0 ... n - 1 with this remainder.
 double count(std::int64_t n, std::int64_t divisor, std::int64_t remainder) {
   return static_cast<double>((n - remainder + divisor - 1) / divisor);
 }

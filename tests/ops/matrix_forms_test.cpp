@@ -51,7 +51,7 @@ double scale_of(const T& x) {
   return std::max(largest(x), std::numeric_limits<double>::min()) * static_cast<double>(x.shape().back() + 4);
 }
 
-/// What stands below the diagonal number -k.
+/// The elements below the diagonal number -k.
 template <class T>
 double below(const T& x, std::int64_t k) {
   return largest(tril(x, -k));

@@ -24,7 +24,7 @@ using sample_operands::drawn;
 
 namespace {
 
-/// What no public function applies to tensors: leaves, markers, and what users or the front make of functions.
+/// Operators that no public function applies to tensors: leaves, markers, and those made of functions.
 const std::set<std::string_view> without_samples{"constant",      "state",  "read",   "alias",
                                                  "with_gradient", "custom", "branch", "loop"};
 

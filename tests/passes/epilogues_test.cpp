@@ -177,7 +177,7 @@ TEST_CASE("only an added operand of one number a channel is a bias") {
 
 namespace {
 
-/// What each rule makes of a product, or of one that was reshaped from (4, 6) to (2, 2, 6).
+/// The result of each rule on a product, or on one that was reshaped from (4, 6) to (2, 2, 6).
 struct EpilogueCase {
   const char* rule;
   bool reshaped;

@@ -13,7 +13,7 @@ using namespace tyto::testing;
 
 namespace {
 
-/// What a chain with casts, choices, numbers and a stretched row gives on the first OpenCL device.
+/// The result of a chain with casts, choices, numbers and a stretched row on the first OpenCL device.
 std::vector<float> chain_on_opencl(DType type, const char* passes) {
   using T = Tensor<Lazy>;
   const DeviceScope scope("opencl");

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t rows = 37, length = 53;
 
-/// What groups were seen to do, so that a test can tell that it tested something.
+/// Kinds of groups that occurred, so that a test can check that it tested something.
 struct Seen {
   std::size_t groups = 0;
   std::size_t lent = 0;  // values kept in a result's place before the last stage

@@ -378,7 +378,7 @@ TEST_CASE("reshapes before and behind element-wise operators meet") {
 }
 
 TEST_CASE("a chain whose steps are all read through a reshape is sunk through in one round") {
-  // What scan() records, as multiply-adds: each step is read by the next and, through a reshape, by what joins them.
+  // Nodes of scan(), as multiply-adds: each step is read by the next and, through a reshape, by the node joining them.
   const auto running = [](Sketch& s) {
     constexpr std::int64_t steps = 100;
     const Port x = s.input({steps});

@@ -42,8 +42,8 @@ core::Graph optimised(const core::Graph& graph, const std::string& passes, PassR
 /// Nodes of an operator in a graph.
 std::size_t count(const core::Graph& graph, core::OpId op);
 
-/// How far numbers may differ: by a part of the larger's size, and, where terms of a sum cancel each other, by what the
-/// terms were rounded.
+/// The tolerance of numbers: a part of the larger's size and, where terms of a sum cancel each other, the error by
+/// which the terms were rounded.
 struct Tolerance {
   double relative, absolute;
   Tolerance(double of_size = 0, double of_terms = 0) : relative(of_size), absolute(of_terms) {}

@@ -45,14 +45,14 @@ class Example {
   testing::Ran try_to_run(const std::string& arguments) const {
     return testing::run_to_end(command(arguments), path("output"));
   }
-  /// What it prints; it must succeed.
+  /// The program's output; it must succeed.
   std::string run(const std::string& arguments) const {
     const testing::Ran ran = try_to_run(arguments);
     INFO(arguments, "\n", ran.output);
     REQUIRE(ran.succeeded);
     return ran.output;
   }
-  /// What it prints when it fails, as it must.
+  /// The program's output when it fails, as it must.
   std::string refusal(const std::string& arguments) const {
     const testing::Ran ran = try_to_run(arguments);
     CHECK(!ran.succeeded);

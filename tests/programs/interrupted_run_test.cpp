@@ -28,7 +28,7 @@ void check_interrupted(const Example& example, const std::string& settings, cons
     const bool by_key = round % 2 == 0;
     std::filesystem::remove(example.path("output"));
     const testing::Child child = example.start(settings + " --checkpoint " + parts);
-    // What it says last before it trains.
+    // The last line that it prints before training.
     for (int waited = 0; example.text("output").find(" on cpu") == std::string::npos && waited < 6000; ++waited) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

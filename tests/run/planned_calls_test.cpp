@@ -14,7 +14,7 @@ using T = tyto::Tensor<tyto::Eager>;
 using tyto::run::planned_call_count;
 using tyto::run::PlannedCallCount;
 
-/// What some calls add to the counts.
+/// The counts that some calls add.
 template <class F>
 PlannedCallCount counted(int calls, const F& call) {
   const PlannedCallCount before = planned_call_count();

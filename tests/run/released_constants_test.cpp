@@ -187,7 +187,7 @@ TEST_CASE("views of a constant that are computed while a function is recorded le
   CHECK(c.to_vector<float>() == numbers);
 }
 
-/// What programs do with a constant beside packing it.
+/// Uses of a constant besides packing it.
 template <class M>
 std::vector<std::function<Tensor<M>(Tensor<M> x, Tensor<M> c)>> programs() {
   using T = Tensor<M>;

@@ -37,7 +37,7 @@ inline CompileOptions plain_options() {
   return {.memory_strategy = "bump", .check_plan = true, .poison = true, .passes = "none"};
 }
 
-/// What a function gives over `runs` runs with these options; `fresh` makes it anew, with the states it changes.
+/// The results of a function over `runs` runs with these options; `fresh` makes it anew, with the states it changes.
 template <class Fresh, class... T>
 std::vector<std::vector<unsigned char>> bits_after(const Fresh& fresh, const CompileOptions& options, int runs,
                                                    const T&... arguments) {

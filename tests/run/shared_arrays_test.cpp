@@ -194,7 +194,7 @@ TEST_CASE("variables of equal contents share packed weights until one is assigne
   CHECK(by_v(x).to_vector<float>() == want);
   const std::size_t with_one = allocated();
   CHECK(by_w(x).to_vector<float>() == want);
-  // What w held in plain went.
+  // The plain array of w was released.
   if (packs()) CHECK(allocated() + weight_bytes / 2 < with_one);
   assign(w, Lazily::zeros({side, side}));
   CHECK(by_w(x).to_vector<float>() == std::vector<float>(16 * side, 0.0F));

@@ -46,7 +46,7 @@ Segment form(const Links& links, std::size_t begin, std::size_t end, std::size_t
   return {level == 0 ? links.goes_on[end - 1] : holds, holds + around, level == 0 ? cost : 0};
 }
 
-// What a set of segments costs; infinite when it does not fit. `cut` holds a bit for each link but the last, `kept` for
+// Cost of a set of segments; infinite when it does not fit. `cut` holds a bit for each link but the last, `kept` for
 // each link whether the segment that begins there is kept whole.
 double cost_of(const Links& links, std::size_t cut, std::size_t kept, std::int64_t limit, std::int64_t rest) {
   std::int64_t bytes = 0;

@@ -80,7 +80,7 @@ TEST_CASE("a memory limit that cannot be met is refused with the smallest peak t
     CHECK(text.starts_with("compile: a memory limit of 1000 bytes cannot be met: the plan needs "));
     const std::size_t place = text.rfind(' ');
     const std::size_t smallest = std::stoul(text.substr(place + 1));
-    // What it states can indeed be had.
+    // A graph with the stated peak can be made.
     CHECK(train(smallest).bytes <= smallest);
   }
 }

@@ -24,7 +24,7 @@ namespace {
 using core::OpId;
 using jit::Access;
 
-/// How a row of operands lies in memory.
+/// The layout of a row of operands in memory.
 struct Layout {
   Access access;
   std::int64_t stride;

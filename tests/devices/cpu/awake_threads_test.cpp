@@ -43,7 +43,7 @@ struct Caller {
     while (!run_short(6, alone_time)) ++count;
     return count;
   }
-  /// How many of a thousand short steps are shared, with so many microseconds between them.
+  /// The number of a thousand short steps that run on several threads, with so many microseconds between them.
   int shared_of_thousand(int between, int shared_time = 6) {
     int count = 0;
     for (int step = 0; step < 1000; ++step) {

@@ -54,7 +54,7 @@ DType result_type(Domain domain, DType type) {
   return domain == Domain::comparison || domain == Domain::logical ? DType::boolean : type;
 }
 
-/// What the format holds: bits of the fraction, the smallest denormal number, the largest finite one.
+/// Properties of the format: bits of the fraction, the smallest denormal number, the largest finite one.
 struct Format {
   int fraction;
   long double smallest, largest;
@@ -186,7 +186,7 @@ StoredTensor apply(const Operator& op, const std::vector<StoredTensor>& operands
   return result;
 }
 
-/// What the operator must give on element i, and whether `got` is that.
+/// The expected result on element i, and whether `got` matches it.
 struct Judge {
   const Operator& op;
   DType type;

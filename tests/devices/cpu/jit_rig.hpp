@@ -51,7 +51,7 @@ inline void fill(StoredTensor& tensor, const core::OpDef& def, std::mt19937& ran
   }
 }
 
-/// How many elements differ; two NaNs do not.
+/// The number of elements that differ; two NaNs are equal.
 inline int differences(const StoredTensor& a, const StoredTensor& b) {
   int count = 0;
   for (std::int64_t i = 0; i < a.view.count(); ++i) {

@@ -154,7 +154,7 @@ struct FencedKernel {
   FencedParts workspace, packed;
 };
 
-/// What `prepare`, of products or convolutions, makes of a problem, with a fence behind every part of its memory.
+/// Runs the kernel that `prepare` returns for a product or convolution, with guard bytes after every operand.
 template <class Kernel, class Problem>
 FencedKernel<Kernel> fenced(Kernel (*prepare)(const Problem&, const KernelChoice&), const Problem& problem,
                             const KernelChoice& choice) {

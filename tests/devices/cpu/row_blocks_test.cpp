@@ -38,7 +38,7 @@ TEST_CASE("blocks of rows that do not lie densely take little room") {
   View apart = dense, repeated = dense;
   apart.strides = {length + 1, 1};
   repeated.strides = {0, 1};
-  // What machine code reduces as it is computed, the interpreter's folds read from a buffer.
+  // Machine code reduces elements as it computes them; the interpreter's folds read them from a buffer.
   const std::size_t block = std::size_t{256} << 10, buffers = jit::is_available() ? 1 : 2;
   const std::size_t most = static_cast<std::size_t>(threads()) * buffers * block;
   for (const DType dtype : {DType::i8, DType::f32}) {

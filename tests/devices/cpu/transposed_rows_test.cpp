@@ -159,7 +159,7 @@ TEST_CASE(
 
 namespace {
 
-/// What a group writes that reads these tensors.
+/// The results of a group that reads these tensors.
 std::vector<std::byte> fused(const core::LoopAttributes& group, std::span<const StoredTensor* const> read,
                              StoredTensor result) {
   const core::Attributes attributes = group;

@@ -14,7 +14,7 @@ namespace tyto::testing {
 
 using T = Tensor<Lazy>;
 
-/// How the weights of a recorded training step are updated.
+/// Ways to update the weights of a recorded training step.
 enum class Descends : std::uint8_t { plainly, by_adagrad };
 
 /// One graph in the making: its inputs and weights, then its end as inference or as a training step.
