@@ -116,7 +116,7 @@ else()
   list(APPEND TYTO_LEFT_OUT "Cbc (TYTO_CBC is off): no memory planning strategy `mip`")
 endif()
 
-# What the JIT assembles with: Xbyak on x86-64, VIXL on AArch64 (docs/adr/0171). On x86-64 tests run the code for AArch64 in
+# Assemblers of the JIT: Xbyak on x86-64, VIXL on AArch64 (docs/adr/0171). On x86-64 tests run the code for AArch64 in
 # VIXL's simulator.
 set(TYTO_HAVE_XBYAK FALSE)
 set(TYTO_HAVE_VIXL FALSE)

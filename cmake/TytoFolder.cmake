@@ -21,7 +21,7 @@ function(tyto_view name out)
   set(${out} "${view}" PARENT_SCOPE)
 endfunction()
 
-# What calls the operating system has a half for each: x.posix.cpp and x.windows.cpp.
+# Code that calls the operating system has a file for each: x.posix.cpp and x.windows.cpp.
 set(TYTO_OTHER_SYSTEM windows)
 if(WIN32)
   set(TYTO_OTHER_SYSTEM posix)
@@ -51,7 +51,7 @@ function(tyto_target_name folder out)
   set(${out} ${name} PARENT_SCOPE)
 endfunction()
 
-# What every target that compiles internal code needs; `view` is its include root.
+# Sets the properties of every target that compiles internal code; `view` is its include root.
 function(tyto_internal target view)
   target_include_directories(${target} PRIVATE "${view}" "${PROJECT_SOURCE_DIR}/include" "${TYTO_GENERATED_INCLUDE}")
   target_link_libraries(${target} PRIVATE tyto_flags tyto_build_facts)

@@ -74,7 +74,7 @@ endif()
 set(TYTO_UNROLLED_FAMILIES compaction quantised_loops row_loops unpacked_product tile vector_loops)
 set(TYTO_PEELED_FAMILIES moments sort_loops)
 
-# What kernels are measured against: plain loops, and those of the machine that it runs on.
+# Flags of the loops that kernels are measured against: plain ones, and those for the machine that it runs on.
 set(TYTO_PLAIN_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> ${TYTO_IEEE_LOOPS})
 set(TYTO_YARDSTICK_FLAGS ${TYTO_PLAIN_FLAGS} -march=native)
 if(TYTO_HAVE_X86_ISA)

@@ -31,7 +31,7 @@ if(TYTO_TESTS OR TYTO_BENCH)
   set_target_properties(tyto_internals PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(tyto_internals INTERFACE
     "${view}" "${PROJECT_SOURCE_DIR}/include" "${TYTO_GENERATED_INCLUDE}")
-  # What OpenMP adds to the compiler's command line would keep tests from sharing a precompiled header.
+  # OpenMP's compiler options would keep tests from sharing a precompiled header.
   list(TRANSFORM TYTO_LINKED REPLACE "^OpenMP::OpenMP_CXX$" "$<LINK_ONLY:OpenMP::OpenMP_CXX>" OUTPUT_VARIABLE linked)
   target_link_libraries(tyto_internals INTERFACE tyto_build_facts ${linked})
 endif()

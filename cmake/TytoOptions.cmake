@@ -36,7 +36,7 @@ if(PROJECT_IS_TOP_LEVEL)
     find_program(TYTO_CCACHE ccache)
     mark_as_advanced(TYTO_CCACHE)
     if(TYTO_CCACHE AND TYTO_PRECOMPILE)
-      # What uses a precompiled header is kept only when ccache is told that __TIME__ and macros do not matter to it.
+      # ccache keeps objects built with a precompiled header only where it may ignore __TIME__ and macros.
       set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${TYTO_CCACHE}")
     elseif(TYTO_CCACHE)
       set(CMAKE_CXX_COMPILER_LAUNCHER "${TYTO_CCACHE}")

@@ -184,7 +184,7 @@ def ctc(d):
     target = d.values.integers(0, count - 1, size=(n, length))
     target = torch.tensor(np.where(target >= blank, target + 1, target))
     lengths = torch.tensor(d.values.integers(1, length + 1, size=n))
-    # Whether repeated letters fit is PyTorch's own trap: gradients of what is infinite are NaN there.
+    # Times are long enough for repeated letters: PyTorch's gradients of an infinite loss are NaN.
     times = torch.clamp(torch.tensor(d.values.integers(2 * length, max(time, 2 * length) + 1, size=n)), max=99)
     time = int(times.max())
     d.say(blank=blank, zero_infinity=zero)

@@ -395,7 +395,7 @@ def is_exported(row, folder):
     return os.path.exists(f"{folder}/{row}.onnx")
 
 
-# Which rows a peer runs.
+# The rows that each peer runs.
 PEERS = {
     "torch": lambda row, folder: True,
     "channels_last": lambda row, folder: ROWS[row][0] in ("resnet50", "mobilenet_v2", "mnist_step",

@@ -61,7 +61,7 @@ def classifier(name, op, x, label=INT64, **rest):
     one(name, op, x, (("label", label), ("scores", FLOAT)), **rest)
 
 
-# What scikit-learn learned.
+# Models that scikit-learn trained.
 x, y = datasets.load_iris(return_X_y=True)
 x = x.astype(np.float32)[draw.permutation(150)]
 y = y[np.random.default_rng(20261128).permutation(150)]
@@ -193,7 +193,7 @@ for i in range(120):
         attributes["class_ids"] = [1] * len(attributes["class_ids"])
     base = int(draw.choice([0, 0, 1, 2])) if classes <= 2 else int(draw.choice([0, classes]))
     base = min(base, classes)
-    # What ONNX Runtime leaves unwritten is not compared.
+    # Elements that ONNX Runtime does not write are not compared.
     if transform == "PROBIT" and lone:
         base = 2
     if classes == 2 and not lone and base == 1:
@@ -343,7 +343,7 @@ for transform in TRANSFORMS:
     classifier(f"vectors_probable_{transform}", "SVMClassifier", rows, kernel_type="SIGMOID", kernel_params=[0.7, 0.1, 3.0],
                support_vectors=numbers(15), coefficients=numbers(15), vectors_per_class=[2, 0, 2, 1], rho=numbers(6), prob_a=numbers(6),
                prob_b=numbers(6), classlabels_ints=[9, 8, 7, 6], post_transform=transform) if transform != "PROBIT" else None
-# What is nearly zero keeps its share of large powers.
+# Values near zero keep their share of large powers.
 one("linear_regressor_near_zero", "LinearRegressor", np.ones((1, 1), np.float32), coefficients=[1e-8, -20.0], targets=2,
     post_transform="SOFTMAX_ZERO")
 one("linear_regressor_bare", "LinearRegressor", rows, coefficients=numbers(6), targets=2)

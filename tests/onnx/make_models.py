@@ -544,7 +544,7 @@ for bits, block, rows, k, n, zeros in (
         data["z"] = 2 ** (bits - 1) + numbers(n, blocks)
     microsoft(f"matmul_bits_{bits}_{block}_{rows}x{k}x{n}", "MatMulNBits", {"a": numbers(rows, k)}, weights=data,
               order=["a", "b", "s"] + (["z"] if zeros else []), K=k, N=n, bits=bits, block_size=block)
-# Which are no constants.
+# Inputs that are no constants.
 microsoft("matmul_bits_given", "MatMulNBits",
           {"a": numbers(2, 40), "b": small(np.uint8, 3, 3, 8), "s": numbers(3, 3), "z": small(np.uint8, 3, 2)}, K=40, N=3, bits=4,
           block_size=16)

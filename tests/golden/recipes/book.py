@@ -13,7 +13,7 @@ DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
 }
-# What PyTorch stores and hardly computes with; NumPy says what operators give.
+# Types that PyTorch stores and hardly computes with; NumPy computes the expected results.
 STORED = {**DTYPES, "u16": torch.uint16, "u32": torch.uint32, "u64": torch.uint64}
 TAGS = {dtype: tag for tag, dtype in STORED.items()}
 FLOATS = ("f16", "bf16", "f32", "f64")

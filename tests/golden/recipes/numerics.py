@@ -376,7 +376,7 @@ CONTINUOUS = [
 ]
 
 
-# What logarithms of gamma functions of large numbers add up to, where that is far above 200.
+# Sums of log-gamma functions of large numbers, where these are far above 200.
 MAGNITUDES = {"noncentral_f_of_many": 4000, "hypergeometric_of_many": 60000}
 
 

@@ -31,7 +31,7 @@ ARCHIVES = {"boxes.npz": box_cases.fill, "layers.npz": layer_cases.fill, "losses
             "descent.npz": descent_cases.fill}
 
 
-# What torch.save writes may change with its version: these are written where they are missing, and not compared.
+# The bytes of torch.save may change with its version: these are written where they are missing, and not compared.
 SAVED = {"network.pt": saved_networks.network, "run.pt": saved_networks.run, "rows.pt": saved_networks.rows}
 
 
