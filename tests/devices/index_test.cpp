@@ -330,6 +330,48 @@ TEST_CASE("an index outside is found in tensors that repeat it, and nothing is r
   }
 }
 
+TEST_CASE("the first index outside is named wherever it stands") {
+  Dice dice(67);
+  for (const DType type : {DType::i32, DType::i64}) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::u8, DType::f16}) {
+      for (const std::int64_t wrong : {0, 1023, 1024, 2999}) {
+        Tensor indices = place(dice, type, {3000}, Layout::dense);
+        each_index({3000}, [&](const IntList& at) { indices.set(at, static_cast<double>(dice.between(-5, 4))); });
+        indices.set({2999}, 8);
+        indices.set({wrong}, -6);
+        for (const std::int64_t width : {1, 3}) {
+          const Tensor x = random(dice, dtype, {5, width}, Layout::dense, 1, 9);
+          const Tensor v = random(dice, dtype, {3000, width}, Layout::dense, 1, 9);
+          const auto reads = [&](OpId op, const core::Attributes& attributes) {
+            return message(op, attributes, {x, indices}, {3000, width});
+          };
+          const std::string words = ": index -6 is outside an axis of length 5; it must lie in [-5, 4]";
+          CHECK(reads(OpId::take, AxisAttributes{0}) == "take" + words);
+          CHECK(reads(OpId::gather, NoAttributes{}) == "gather or x(indices)" + words);
+          for (const OpId op : {OpId::scatter_add, OpId::scatter_max}) {
+            const std::string named = std::string(core::definition(op).name) + words;
+            CHECK(message(op, NoAttributes{}, {x, v, indices}, x.shape()) == named);
+            CHECK_THROWS_WITH_AS(index_tensor(op, NoAttributes{}, {x, v, indices}, x.shape(), true), named.c_str(),
+                                 IndexError);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an index outside is found though there is nothing at it") {
+  const Tensor indices = tensor(DType::i64, {2}, {0, 7}), none = dense(DType::f32, {3, 0});
+  CHECK(message(OpId::take, AxisAttributes{0}, {none, indices}, {2, 0}) ==
+        "take: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message(OpId::take, AxisAttributes{1}, {dense(DType::f32, {0, 3}), indices}, {0, 2}) ==
+        "take: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message(OpId::gather, NoAttributes{}, {none, indices}, {2, 0}) ==
+        "gather or x(indices): index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+  CHECK(message(OpId::scatter_add, NoAttributes{}, {none, dense(DType::f32, {2, 0}), indices}, {3, 0}) ==
+        "scatter_add: index 7 is outside an axis of length 3; it must lie in [-3, 2]");
+}
+
 TEST_CASE("large scatters shared among threads add in one order") {
   Dice dice(63);
   const Tensor x = random(dice, DType::f32, {50, 600}, Layout::dense, -1, 1);

@@ -4,10 +4,12 @@
 
 #include <limits>
 
+#include "core/value/text.hpp"
 #include "tests/support/weighted_gradient.hpp"
 #include "tyto/autodiff.hpp"
 #include "tyto/choosing.hpp"
 #include "tyto/elementwise.hpp"
+#include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
@@ -102,6 +104,43 @@ TEST_CASE_TEMPLATE("an index out of bounds is found when it is read", M, Eager, 
   const Tensor<M> x = Tensor<M>::zeros({2, 3});
   CHECK_THROWS_AS(numbers(take(x.astype(DType::f64), Tensor<M>{2}, 0)), IndexError);
   CHECK_THROWS_AS(numbers(scatter<M>(x.astype(DType::f64), {Tensor<M>{-3}}, 1.0)), IndexError);
+}
+
+TEST_CASE_TEMPLATE("an index out of bounds keeps its words in compiled functions and along every axis", M, Eager,
+                   Lazy) {
+  using T = Tensor<M>;
+  const T x = counted<M>({2, 3, 2});
+  const auto told = [&](const auto& function, const T& indices) -> std::string {
+    try {
+      numbers(compile(function)(x, indices));
+    } catch (const IndexError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const DType type : {DType::i32, DType::i64, DType::u8}) {
+    for (const std::int64_t axis : {0, 1, 2}) {
+      const std::string length = std::to_string(x.shape()[static_cast<std::size_t>(axis)]);
+      const std::string bounds =
+          "[-" + length + ", " + std::to_string(x.shape()[static_cast<std::size_t>(axis)] - 1) + "]";
+      const T along = (T::zeros({2, 3, 2}) + 5).astype(type), line = T{0, 5}.astype(type);
+      const std::string outside = ": index 5 is outside an axis of length " + length + "; it must lie in " + bounds;
+      CHECK(told([axis](const T& a, const T& i) { return take_along_axis(a, i, axis); }, along) ==
+            "take_along_axis" + outside);
+      CHECK(told([axis](const T& a, const T& i) { return take(a, i, axis); }, line) == "take" + outside);
+      CHECK(told([axis](const T& a, const T& i) { return put_along_axis(a, i, 0.0, axis); }, along) ==
+            core::text("put_along_axis: index 5 is out of range; the places along axis ", axis, " are -", length,
+                       " to ", x.shape()[static_cast<std::size_t>(axis)] - 1));
+    }
+    CHECK(told([](const T& a, const T& i) { return scatter_add<M>(a, {i}, 1.0); }, T{1, 0, 2}.astype(type)) ==
+          "scatter_add: index 2 is outside an axis of length 2; it must lie in [-2, 1]");
+  }
+}
+
+TEST_CASE_TEMPLATE("a tensor that an index out of bounds was to change stays as it was", M, Eager, Lazy) {
+  Tensor<M> x = counted<M>({3});
+  CHECK_THROWS_AS((x(Tensor<M>{0, 3}) = Tensor<M>{8.0, 9.0}, numbers(x)), IndexError);
+  if (std::is_same_v<M, Eager>) CHECK(numbers(x) == Numbers{1, 2, 3});
 }
 
 TEST_CASE_TEMPLATE("positions and coordinates outside of a shape are refused", M, Eager, Lazy) {
