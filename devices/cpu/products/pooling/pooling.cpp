@@ -7,7 +7,7 @@
 #include <tyto/error.hpp>
 
 #include "core/value/text.hpp"
-#include "devices/cpu/arithmetic/half_copies.hpp"
+#include "devices/cpu/products/half_routine.hpp"
 #include "devices/cpu/products/pooling/pooling_routine.hpp"
 #include "devices/cpu/system/machine.hpp"
 
@@ -20,36 +20,18 @@ std::unique_ptr<PoolingRoutine> prepare(const PoolingProblem& problem, const Ker
                                               : prepare_average_pooling(problem, choice);
 }
 
-class HalfPooling final : public PoolingRoutine {
- public:
-  HalfPooling(const PoolingProblem& problem, const KernelChoice& choice)
-      : dtype_(problem.dtype), threads_(PoolingPlan(problem, choice).threads) {
-    const PoolingPlan plan(problem, choice);
-    PoolingProblem wide = problem;
-    wide.dtype = DType::f32;
-    inner_ = prepare(wide, choice);
-    const bool reads_input = !problem.backward || problem.kind == PoolingKind::maximum;
-    input_ = HalfCopy::reserve(space_, reads_input ? plan.input_elements() : 0);
-    gradient_ = HalfCopy::reserve(space_, problem.backward ? plan.output_elements() : 0);
-    result_ = HalfCopy::reserve(space_, problem.backward ? plan.input_elements() : plan.output_elements());
-  }
-
-  void run(const PoolingArguments& arguments) const override {
-    void* const space = arguments.workspace;
-    run_team(threads_, [&](Team team) {
-      input_.load(dtype_, arguments.input, space, team);
-      gradient_.load(dtype_, arguments.output_gradient, space, team);
-    });
-    inner_->run({input_.in(space), gradient_.in(space), result_.in(space), nullptr});
-    run_team(threads_, [&](Team team) { result_.store(dtype_, space, arguments.result, team); });
-  }
-
- private:
-  DType dtype_;
-  int threads_;
-  std::unique_ptr<PoolingRoutine> inner_;
-  HalfCopy input_, gradient_, result_;
-};
+Pooling prepare_half(const PoolingProblem& problem, const KernelChoice& choice) {
+  using Half = HalfRoutine<PoolingArguments>;
+  const PoolingPlan plan(problem, choice);
+  PoolingProblem wide = problem;
+  wide.dtype = DType::f32;
+  const std::int64_t in = plan.input_elements(), out = plan.output_elements();
+  const bool reads_input = !problem.backward || problem.kind == PoolingKind::maximum;
+  const std::vector<Half::Operand> operands{{&PoolingArguments::input, reads_input ? in : 0},
+                                            {&PoolingArguments::output_gradient, problem.backward ? out : 0}};
+  return Pooling(std::make_shared<Half>(problem.dtype, plan.threads, prepare(wide, choice), operands,
+                                        problem.backward ? in : out));
+}
 
 }  // namespace
 
@@ -78,7 +60,7 @@ Pooling prepare_pooling(const PoolingProblem& problem, const KernelChoice& choic
   if (!is_floating(problem.dtype) && (problem.backward || problem.kind == PoolingKind::average)) {
     core::throw_error<TypeError>("pooling: averages and gradients need a floating type, got ", name_of(problem.dtype));
   }
-  if (is_half(problem.dtype)) return Pooling(std::make_shared<HalfPooling>(problem, choice));
+  if (is_half(problem.dtype)) return prepare_half(problem, choice);
   return Pooling(prepare(problem, choice));
 }
 

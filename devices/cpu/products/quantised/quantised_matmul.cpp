@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "core/graph/op_ids.hpp"
-#include "devices/cpu/arithmetic/half_copies.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/step_terms.hpp"
 #include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/products/half_routine.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
 #include "devices/cpu/system/machine.hpp"

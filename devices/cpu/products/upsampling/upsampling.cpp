@@ -11,7 +11,7 @@
 #include <tyto/error.hpp>
 
 #include "core/value/text.hpp"
-#include "devices/cpu/arithmetic/half_copies.hpp"
+#include "devices/cpu/products/half_routine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -160,30 +160,6 @@ class NearestCopy final : public UpsamplingRoutine {
   int threads_;
 };
 
-class HalfUpsampling final : public UpsamplingRoutine {
- public:
-  HalfUpsampling(const UpsamplingProblem& p, const KernelChoice& choice)
-      : dtype_(p.dtype), threads_(threads_of(p, choice)), inner_(p, choice) {
-    const std::int64_t images = p.batch * p.channels;
-    const std::int64_t in = images * p.in_height * p.in_width, out = images * p.out_height * p.out_width;
-    source_ = HalfCopy::reserve(space_, p.backward ? out : in);
-    result_ = HalfCopy::reserve(space_, p.backward ? in : out);
-  }
-
-  void run(const UpsamplingArguments& arguments) const override {
-    void* const space = arguments.workspace;
-    run_team(threads_, [&](Team team) { source_.load(dtype_, arguments.source, space, team); });
-    inner_.run({source_.in(space), result_.in(space), nullptr});
-    run_team(threads_, [&](Team team) { result_.store(dtype_, space, arguments.result, team); });
-  }
-
- private:
-  DType dtype_;
-  int threads_;
-  WeightedUpsampling<float> inner_;
-  HalfCopy source_, result_;
-};
-
 }  // namespace
 
 Upsampling prepare_upsampling(const UpsamplingProblem& p, const KernelChoice& choice) {
@@ -198,7 +174,15 @@ Upsampling prepare_upsampling(const UpsamplingProblem& p, const KernelChoice& ch
   if (!is_floating(p.dtype)) {
     core::throw_error<TypeError>("upsampling: bilinear and gradients need a floating type, got ", name_of(p.dtype));
   }
-  if (is_half(p.dtype)) return Upsampling(std::make_shared<HalfUpsampling>(p, choice));
+  if (is_half(p.dtype)) {
+    using Half = HalfRoutine<UpsamplingArguments>;
+    const std::int64_t images = p.batch * p.channels;
+    const std::int64_t in = images * p.in_height * p.in_width, out = images * p.out_height * p.out_width;
+    const std::vector<Half::Operand> operands{{&UpsamplingArguments::source, p.backward ? out : in}};
+    auto in_f32 = std::make_unique<WeightedUpsampling<float>>(p, choice);
+    return Upsampling(
+        std::make_shared<Half>(p.dtype, threads_of(p, choice), std::move(in_f32), operands, p.backward ? in : out));
+  }
   if (p.dtype == DType::f64) return Upsampling(std::make_shared<WeightedUpsampling<double>>(p, choice));
   return Upsampling(std::make_shared<WeightedUpsampling<float>>(p, choice));
 }
