@@ -73,16 +73,37 @@ void check_channels_of(const std::string& layer, const Tensor<Any>& x, std::int6
   }
 }
 
-void check_channel_count(const char* layer, std::int64_t channels, double epsilon) {
-  if (channels < 1) core::throw_error<ValueError>(layer, ": channels = ", channels, " must be at least 1");
-  if (!(epsilon >= 0)) core::throw_error<ValueError>(layer, ": epsilon = ", epsilon, " must be at least 0");
+/// Makes the weight and bias that the options ask for.
+template <class Norm>
+void set_parameters(Norm& norm, const Shape& shape) {
+  if (norm.options.affine) norm.weight = one_parameter("weight", shape, norm.options.dtype);
+  if (norm.options.affine && norm.options.bias) norm.bias = zero_parameter("bias", shape, norm.options.dtype);
 }
 
-Tensor<Any> running(const char* name, double value, std::int64_t channels, DType dtype) {
-  return Tensor<Any>::persistent(Tensor<Any>::full({channels}, value, statistics_type(dtype)), name);
+/// The same of each channel, and the running statistics of a layer that has them.
+template <class Norm>
+void set_channels(const char* layer, Norm& norm) {
+  const auto& given = norm.options;
+  if (given.channels < 1) core::throw_error<ValueError>(layer, ": channels = ", given.channels, " must be at least 1");
+  if (!(given.epsilon >= 0)) core::throw_error<ValueError>(layer, ": epsilon = ", given.epsilon, " must be at least 0");
+  set_parameters(norm, {given.channels});
+  if constexpr (requires { norm.running_mean; }) {
+    if (!given.track) return;
+    const DType type = statistics_type(given.dtype);
+    norm.running_mean = Tensor<Any>::persistent(Tensor<Any>::zeros({given.channels}, type), "running_mean");
+    norm.running_var = Tensor<Any>::persistent(Tensor<Any>::ones({given.channels}, type), "running_var");
+    norm.num_batches_tracked = Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "num_batches_tracked");
+  }
 }
 
-Tensor<Any> counter() { return Tensor<Any>::persistent(Tensor<Any>::zeros({}, DType::i64), "num_batches_tracked"); }
+template <class Norm>
+Members tracked_members(const Norm& norm) {
+  return {{"weight", norm.weight},
+          {"bias", norm.bias},
+          {"running_mean", norm.running_mean, StateKind::buffer},
+          {"running_var", norm.running_var, StateKind::buffer},
+          {"num_batches_tracked", norm.num_batches_tracked, StateKind::buffer}};
+}
 
 /// old + share * (now - old), which the state holds from now on. No gradient flows through a statistic. A share that is
 /// a number stays one, so that it takes the type of the statistic.
@@ -121,16 +142,9 @@ double spacing(DType dtype) {
 }  // namespace
 
 BatchNorm::BatchNorm(int spatial_axes, const BatchNormOptions& given) : options(given), spatial_axes_(spatial_axes) {
-  check_channel_count("BatchNorm", given.channels, given.epsilon);
+  set_channels("BatchNorm", *this);
   if (given.momentum && !(*given.momentum >= 0 && *given.momentum <= 1)) {
     core::throw_error<ValueError>("BatchNorm: the momentum ", *given.momentum, " must be in [0, 1]");
-  }
-  if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
-  if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
-  if (given.track) {
-    running_mean = running("running_mean", 0, given.channels, given.dtype);
-    running_var = running("running_var", 1, given.channels, given.dtype);
-    num_batches_tracked = counter();
   }
 }
 
@@ -181,24 +195,9 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
   return as_type(y, x.dtype());
 }
 
-Members BatchNorm::members() const {
-  return {{"weight", weight},
-          {"bias", bias},
-          {"running_mean", running_mean, StateKind::buffer},
-          {"running_var", running_var, StateKind::buffer},
-          {"num_batches_tracked", num_batches_tracked, StateKind::buffer}};
-}
+Members BatchNorm::members() const { return tracked_members(*this); }
 
-InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) {
-  check_channel_count("InstanceNorm", given.channels, given.epsilon);
-  if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
-  if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
-  if (given.track) {
-    running_mean = running("running_mean", 0, given.channels, given.dtype);
-    running_var = running("running_var", 1, given.channels, given.dtype);
-    num_batches_tracked = counter();
-  }
-}
+InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) { set_channels("InstanceNorm", *this); }
 
 Tensor<Any> InstanceNorm::forward(const Tensor<Any>& x, Phase phase) const {
   check_channels_of("InstanceNorm", x, options.channels);
@@ -211,28 +210,19 @@ Tensor<Any> InstanceNorm::forward(const Tensor<Any>& x, Phase phase) const {
   if (count < 2) core::throw_error<ShapeError>("InstanceNorm: x ", x.shape(), " has one number a channel of a sample");
   const Moments of = moments(x, space);
   if (phase == training && options.track && is_batch(x)) {
-    const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
     enter(running_mean, mean(reshape(of.mean, {-1, options.channels}), 0), options.momentum);
-    enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased, options.momentum);
+    enter(running_var, mean(reshape(of.variance, {-1, options.channels}), 0) * unbiased(count), options.momentum);
   }
   return as_type(scaled(normalised(of, options.epsilon), weight, bias), x.dtype());
 }
 
-Members InstanceNorm::members() const {
-  return {{"weight", weight},
-          {"bias", bias},
-          {"running_mean", running_mean, StateKind::buffer},
-          {"running_var", running_var, StateKind::buffer},
-          {"num_batches_tracked", num_batches_tracked, StateKind::buffer}};
-}
+Members InstanceNorm::members() const { return tracked_members(*this); }
 
 GroupNorm::GroupNorm(const GroupNormOptions& given) : options(given) {
-  check_channel_count("GroupNorm", given.channels, given.epsilon);
+  set_channels("GroupNorm", *this);
   if (given.groups < 1 || given.channels % given.groups != 0) {
     core::throw_error<ValueError>("GroupNorm: groups = ", given.groups, " must divide channels = ", given.channels);
   }
-  if (given.affine) weight = one_parameter("weight", {given.channels}, given.dtype);
-  if (given.affine && given.bias) bias = zero_parameter("bias", {given.channels}, given.dtype);
 }
 
 Tensor<Any> GroupNorm::forward(const Tensor<Any>& x, Phase phase) const {
@@ -250,8 +240,7 @@ Members GroupNorm::members() const { return {{"weight", weight}, {"bias", bias}}
 
 LayerNorm::LayerNorm(const LayerNormOptions& given) : options(given) {
   check_last_shape("LayerNorm", given.shape);
-  if (given.affine) weight = one_parameter("weight", given.shape, given.dtype);
-  if (given.affine && given.bias) bias = zero_parameter("bias", given.shape, given.dtype);
+  set_parameters(*this, given.shape);
 }
 
 Tensor<Any> LayerNorm::forward(const Tensor<Any>& x, Phase phase) const {
