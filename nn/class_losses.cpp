@@ -161,8 +161,8 @@ Tensor<Any> multi_label_soft_margin(const Tensor<Any>& x, const Tensor<Any>& t,
                                     const MultiLabelSoftMarginOptions<Any>& o) {
   check_pair("multi_label_soft_margin", x, t);
   if (const auto found = core::in_f32(&multi_label_soft_margin, x, t, o)) return *found;
-  const Tensor<Any> losses = t * softplus(-x) + (1.0 - t) * softplus(x);
-  return reduced(mean(weighted_by(losses, o.weights), -1), o.reduction);
+  const BinaryOptions<Any> each{.weights = o.weights, .reduction = Reduction::none};
+  return reduced(mean(binary_cross_entropy_with_logits(x, t, each), -1), o.reduction);
 }
 
 Tensor<Any> multi_margin(const Tensor<Any>& x, const Tensor<Any>& labels, const MultiMarginOptions<Any>& o) {

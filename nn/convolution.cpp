@@ -10,20 +10,26 @@ namespace nn {
 
 namespace {
 
-/// One length for each spatial axis.
-Shape window_lengths(const char* layer, int spatial_axes, const PerAxis& window) {
-  const Shape lengths = along_space(layer, "window", window, static_cast<std::size_t>(spatial_axes));
-  for (const std::int64_t length : lengths) {
-    if (length < 1) core::throw_error<ValueError>(layer, ": the window ", window, " must have lengths from 1 on");
+/// Makes the parameters of a layer called `name`, whose weight ends in axes of `divided` / groups and `whole` channels.
+template <class Layer, class Options>
+void set_parameters(Layer& layer, const std::string& name, int spatial_axes, const Options& given, std::int64_t divided,
+                    std::int64_t whole) {
+  check_sizes(name.c_str(), given.in, given.out);
+  const std::int64_t groups = given.groups;
+  if (groups < 1 || given.in % groups != 0 || given.out % groups != 0) {
+    core::throw_error<ValueError>(name, ": groups = ", groups, " must divide in = ", given.in,
+                                  " and out = ", given.out);
   }
-  return lengths;
-}
-
-void check_channels(const std::string& layer, std::int64_t in, std::int64_t out, std::int64_t groups) {
-  check_sizes(layer.c_str(), in, out);
-  if (groups < 1 || in % groups != 0 || out % groups != 0) {
-    core::throw_error<ValueError>(layer, ": groups = ", groups, " must divide in = ", in, " and out = ", out);
+  Shape shape = along_space(name.c_str(), "window", given.window, static_cast<std::size_t>(spatial_axes));
+  for (const std::int64_t length : shape) {
+    if (length < 1) core::throw_error<ValueError>(name, ": the window ", given.window, " must have lengths from 1 on");
   }
+  const auto window = static_cast<double>(element_count(shape));
+  const Fans fans{window * static_cast<double>(given.in / groups), window * static_cast<double>(given.out / groups)};
+  shape.push_back(divided / groups);
+  shape.push_back(whole);
+  layer.weight = weight_parameter("weight", given.initial, shape, fans, given.dtype);
+  if (given.bias) layer.bias = zero_parameter("bias", {given.out}, given.dtype);
 }
 
 /// Checks the input of a layer called `layer` followed by "2d" or the like.
@@ -37,28 +43,19 @@ void check_image(const char* layer, const Tensor<Any>& x, int rank, std::int64_t
 }
 
 /// PyTorch's kernels are (a, b, window...) where ours are (window..., b, a).
-IntList kernel_axes_in_pytorch(const Tensor<Any>& weight) {
+Members members_of(const Tensor<Any>& weight, const Tensor<Any>& bias) {
   IntList axes;
   for (std::int64_t axis = 2; axis < weight.ndim(); ++axis) axes.push_back(axis);
   axes.push_back(1);
   axes.push_back(0);
-  return axes;
+  return {{"weight", weight, StateKind::parameter, axes}, {"bias", bias}};
 }
 
 }  // namespace
 
 Convolution::Convolution(int spatial_axes, const ConvolutionLayerOptions& given)
     : options{.stride = given.stride, .padding = given.padding, .dilation = given.dilation, .groups = given.groups} {
-  const std::string name = core::text("Conv", spatial_axes, "d");
-  check_channels(name, given.in, given.out, given.groups);
-  Shape shape = window_lengths(name.c_str(), spatial_axes, given.window);
-  const auto window = static_cast<double>(element_count(shape));
-  shape.push_back(given.in / given.groups);
-  shape.push_back(given.out);
-  const Fans fans{window * static_cast<double>(given.in / given.groups),
-                  window * static_cast<double>(given.out / given.groups)};
-  weight = weight_parameter("weight", given.initial, shape, fans, given.dtype);
-  if (given.bias) bias = zero_parameter("bias", {given.out}, given.dtype);
+  set_parameters(*this, core::text("Conv", spatial_axes, "d"), spatial_axes, given, given.in, given.out);
 }
 
 Tensor<Any> Convolution::forward(const Tensor<Any>& x, Phase) const {
@@ -68,9 +65,7 @@ Tensor<Any> Convolution::forward(const Tensor<Any>& x, Phase) const {
   return !bias.defined() ? result : result + to_multiply(bias);
 }
 
-Members Convolution::members() const {
-  return {{"weight", weight, StateKind::parameter, kernel_axes_in_pytorch(weight)}, {"bias", bias}};
-}
+Members Convolution::members() const { return members_of(weight, bias); }
 
 TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedConvolutionLayerOptions& given)
     : options{.stride = given.stride,
@@ -78,16 +73,7 @@ TransposedConvolution::TransposedConvolution(int spatial_axes, const TransposedC
               .dilation = given.dilation,
               .output_padding = given.output_padding,
               .groups = given.groups} {
-  const std::string name = core::text("ConvTranspose", spatial_axes, "d");
-  check_channels(name, given.in, given.out, given.groups);
-  Shape shape = window_lengths(name.c_str(), spatial_axes, given.window);
-  const auto window = static_cast<double>(element_count(shape));
-  shape.push_back(given.out / given.groups);
-  shape.push_back(given.in);
-  const Fans fans{window * static_cast<double>(given.in / given.groups),
-                  window * static_cast<double>(given.out / given.groups)};
-  weight = weight_parameter("weight", given.initial, shape, fans, given.dtype);
-  if (given.bias) bias = zero_parameter("bias", {given.out}, given.dtype);
+  set_parameters(*this, core::text("ConvTranspose", spatial_axes, "d"), spatial_axes, given, given.out, given.in);
 }
 
 Tensor<Any> TransposedConvolution::forward(const Tensor<Any>& x, Phase) const {
@@ -96,9 +82,7 @@ Tensor<Any> TransposedConvolution::forward(const Tensor<Any>& x, Phase) const {
   return !bias.defined() ? result : result + to_multiply(bias);
 }
 
-Members TransposedConvolution::members() const {
-  return {{"weight", weight, StateKind::parameter, kernel_axes_in_pytorch(weight)}, {"bias", bias}};
-}
+Members TransposedConvolution::members() const { return members_of(weight, bias); }
 
 DepthwiseConv2d::DepthwiseConv2d(const DepthwiseOptions& o)
     : Conv2d({.in = o.channels,
