@@ -252,6 +252,23 @@ std::vector<Value> scatter_extreme_gradient(const GradientContext& c) {
   return out;
 }
 
+/// An operator that changes a tensor at coordinates by values.
+template <OpId id>
+OpDef scattering(std::string_view doc, GradientRule gradient, std::uint32_t flags = 0) {
+  return {.id = id,
+          .doc = doc,
+          .min_inputs = 3,
+          .max_inputs = 1 << 20,
+          .traits = traits(flags),
+          .in_place = InPlace::update_first_input,
+          .infer = infer_scatter<id>,
+          .gradient = gradient,
+          .sample = [](DType t) -> Value {
+            const Value coordinates[] = {samples::positions()};
+            return at_coordinates(id, {samples::line(t), samples::line(t)}, coordinates);
+          }};
+}
+
 }  // namespace
 
 Value added_along_axis(const Shape& shape, const Value& indices, const Value& values, std::size_t axis) {
@@ -287,57 +304,15 @@ std::span<const OpDef> index_operators() {
        .infer = infer_gather,
        .gradient = gather_gradient,
        .sample = [](DType t) -> Value { return gather<Lazy>(samples::line(t), {samples::positions()}); }},
-      {.id = OpId::scatter,
-       .doc = "A tensor with the elements at coordinates replaced.",
-       .min_inputs = 3,
-       .max_inputs = 1 << 20,
-       .traits = traits(Traits::takes_complex),
-       .in_place = InPlace::update_first_input,
-       .infer = infer_scatter<OpId::scatter>,
-       .gradient = scatter_gradient,
-       .sample = [](DType t) -> Value {
-         return scatter<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
-       }},
-      {.id = OpId::scatter_add,
-       .doc = "A tensor with values added at coordinates.",
-       .min_inputs = 3,
-       .max_inputs = 1 << 20,
-       .in_place = InPlace::update_first_input,
-       .infer = infer_scatter<OpId::scatter_add>,
-       .gradient = scatter_add_gradient,
-       .sample = [](DType t) -> Value {
-         return scatter_add<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
-       }},
-      {.id = OpId::scatter_multiply,
-       .doc = "A tensor with the elements at coordinates multiplied by values.",
-       .min_inputs = 3,
-       .max_inputs = 1 << 20,
-       .in_place = InPlace::update_first_input,
-       .infer = infer_scatter<OpId::scatter_multiply>,
-       .gradient = scatter_multiply_gradient,
-       .sample = [](DType t) -> Value {
-         return scatter_multiply<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
-       }},
-      {.id = OpId::scatter_min,
-       .doc = "A tensor with the elements at coordinates replaced by smaller values.",
-       .min_inputs = 3,
-       .max_inputs = 1 << 20,
-       .in_place = InPlace::update_first_input,
-       .infer = infer_scatter<OpId::scatter_min>,
-       .gradient = scatter_extreme_gradient,
-       .sample = [](DType t) -> Value {
-         return scatter_min<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
-       }},
-      {.id = OpId::scatter_max,
-       .doc = "A tensor with the elements at coordinates replaced by larger values.",
-       .min_inputs = 3,
-       .max_inputs = 1 << 20,
-       .in_place = InPlace::update_first_input,
-       .infer = infer_scatter<OpId::scatter_max>,
-       .gradient = scatter_extreme_gradient,
-       .sample = [](DType t) -> Value {
-         return scatter_max<Lazy>(samples::line(t), {samples::positions()}, samples::line(t));
-       }},
+      scattering<OpId::scatter>("A tensor with what lies at coordinates replaced.", scatter_gradient,
+                                Traits::takes_complex),
+      scattering<OpId::scatter_add>("A tensor with values added at coordinates.", scatter_add_gradient),
+      scattering<OpId::scatter_multiply>("A tensor with what lies at coordinates multiplied by values.",
+                                         scatter_multiply_gradient),
+      scattering<OpId::scatter_min>("A tensor with what lies at coordinates or the values if smaller.",
+                                    scatter_extreme_gradient),
+      scattering<OpId::scatter_max>("A tensor with what lies at coordinates or the values if larger.",
+                                    scatter_extreme_gradient),
   };
   return rows;
 }
