@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <type_traits>
 #include <typeinfo>
 #include <utility>
 
@@ -13,6 +12,7 @@
 
 #include "core/value/text.hpp"
 #include "devices/cpu/arithmetic/half_precision.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/system/layout_threads.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -158,9 +158,9 @@ class TransposedMatmul final : public MatmulRoutine {
   explicit TransposedMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : routine_(choose(transposed(problem), choice)),
         rows_(problem.bias ? problem.m : 0),
-        element_(static_cast<std::int64_t>(size_of(problem.dtype))) {
+        element_(size_of(problem.dtype)) {
     inner_ = space_.reserve(routine_->workspace());
-    biases_ = space_.reserve(static_cast<std::size_t>(rows_ * element_));
+    biases_ = space_.reserve(static_cast<std::size_t>(rows_) * element_);
   }
   void run(const MatmulArguments& arguments) const override {
     MatmulArguments swapped = arguments;
@@ -168,16 +168,9 @@ class TransposedMatmul final : public MatmulRoutine {
     swapped.workspace = at<std::byte>(arguments.workspace, inner_);
     // The column's one bias is that of each column of the row.
     auto* const biases = at<std::byte>(arguments.workspace, biases_);
-    const auto fill = [&](auto bytes) {  // a size that the compiler knows
-      for (std::int64_t row = 0; row < rows_; ++row)
-        std::memcpy(biases + static_cast<std::size_t>(row) * bytes, arguments.bias, bytes);
-    };
-    switch (element_) {
-      case 1: fill(std::integral_constant<std::size_t, 1>()); break;
-      case 2: fill(std::integral_constant<std::size_t, 2>()); break;
-      case 4: fill(std::integral_constant<std::size_t, 4>()); break;
-      case 8: fill(std::integral_constant<std::size_t, 8>()); break;
-      default: fill(std::integral_constant<std::size_t, 16>());
+    if (rows_ > 0) {
+      const CopyBlock repeated{1, rows_, 0, 0, 0, 1};
+      copy_function(repeated, element_)(static_cast<const std::byte*>(arguments.bias), biases, repeated);
     }
     swapped.bias = biases;
     routine_->run(swapped);
@@ -187,7 +180,8 @@ class TransposedMatmul final : public MatmulRoutine {
 
  private:
   std::unique_ptr<MatmulRoutine> routine_;
-  std::int64_t rows_, element_;  // biases and the bytes of each
+  std::int64_t rows_;    // biases
+  std::size_t element_;  // bytes of each
   std::size_t inner_ = 0, biases_ = 0;
 };
 
