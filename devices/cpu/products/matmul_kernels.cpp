@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
-#include <optional>
-
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/step_terms.hpp"
 #include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/product_kernel.hpp"
 
 namespace tyto::cpu {
@@ -35,22 +34,26 @@ KernelRef prepare(const core::Step& step) {
   const std::ptrdiff_t a = skipped(step.inputs[0]);
   const std::ptrdiff_t b = skipped(step.inputs[1]);
   const std::ptrdiff_t result = skipped(step.outputs[0]);
+  StridedCopy copy;
+  if (is_apart)
+    copy = StridedCopy(core::View::dense(step.outputs[0].view.shape), step.outputs[0].view, size_of(asked.dtype));
   WorkspaceLayout space;
-  const std::size_t bytes = static_cast<std::size_t>(step.outputs[0].view.count()) * size_of(asked.dtype);
-  const std::size_t there = space.reserve(is_apart ? bytes : 0);
+  const std::size_t there = space.reserve(static_cast<std::size_t>(copy.bytes()));
   const std::size_t inner = space.reserve(matmul.workspace_bytes());
   return make_product_kernel(
-      [matmul, a, b, result, inner, apart = is_apart ? std::optional(asked) : std::nullopt, there](
-          const ResultLoop* loop, Addresses in, Addresses out, core::Address workspace) {
-        std::byte* const target = out[0].pointer() + result;
+      [matmul, a, b, result, inner, is_apart, copy, there](const ResultLoop* loop, Addresses in, Addresses out,
+                                                           core::Address workspace) {
         MatmulArguments arguments;
         arguments.a = in[0].pointer() + a;
         arguments.b = in[1].pointer() + b;
-        arguments.c = apart ? at<std::byte>(workspace.pointer(), there) : target;
+        auto* const apart = at<std::byte>(workspace.pointer(), there);
+        arguments.c = is_apart ? apart : out[0].pointer() + result;
         arguments.workspace = at<std::byte>(workspace.pointer(), inner);
         arguments.loop = loop;
         matmul.run(arguments);
-        if (apart) copy_result(*apart, arguments.c, target);
+        if (!is_apart) return;
+        run_team(threads_to_copy(copy.bytes()),
+                 [&](Team team) { copy.run(apart, out[0].pointer(), share(copy.units(), team.member, team.size)); });
       },
       space.bytes(), !is_apart && matmul.takes_loop(), step.outputs[0]);
 }

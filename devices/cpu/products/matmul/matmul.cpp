@@ -3,7 +3,6 @@
 #include "devices/cpu/products/matmul/matmul.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <typeinfo>
 #include <utility>
@@ -255,21 +254,6 @@ bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) 
   const auto one = choose(asked, choice), other = choose(dense, choice);
   const MatmulRoutine &routine = *one, &usual = *other;
   return typeid(routine) == typeid(usual) && !routine.order_depends_on_strides();
-}
-
-void copy_result(const MatmulProblem& problem, const void* dense, void* result) {
-  const std::size_t element = size_of(problem.dtype), bytes = static_cast<std::size_t>(problem.n) * element;
-  const std::int64_t rows = batch_count(problem) * problem.m;
-  run_team(threads_for(machine::nanoseconds_to_move(2 * static_cast<double>(rows) * static_cast<double>(bytes))),
-           [&](Team team) {
-             const Range mine = share(rows, team.member, team.size);
-             for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-               const std::int64_t place =
-                   batch_offsets(problem, i / problem.m).c + i % problem.m * problem.c.row_stride;
-               std::memcpy(static_cast<std::byte*>(result) + place * static_cast<std::ptrdiff_t>(element),
-                           static_cast<const std::byte*>(dense) + static_cast<std::size_t>(i) * bytes, bytes);
-             }
-           });
 }
 
 }  // namespace tyto::cpu

@@ -62,7 +62,4 @@ Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice =
 /// the same sizes.
 bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice = {});
 
-/// Copies a dense result to the problem's layout, row by row.
-void copy_result(const MatmulProblem& problem, const void* dense, void* result);
-
 }  // namespace tyto::cpu
