@@ -49,9 +49,9 @@ struct Accumulation {
     return product ? carry * value : carry + value;
   }
 };
-// A NaN is taken up, and stays because no comparison with it holds.
+// As Extreme, by branches: each step of a line waits for the one before, and a prediction does not.
 template <class Order>
-struct Extreme {
+struct ExtremeSoFar {
   template <class T>
   using Carry = Compute<T>;
   template <class T>
@@ -60,7 +60,7 @@ struct Extreme {
   }
   template <class C>
   static C apply(C carry, C value) {
-    return extreme<Order>(carry, value);
+    return Order::beats(value, carry) || value != value ? value : carry;
   }
 };
 
@@ -230,8 +230,8 @@ ScanFunction scan_function(OpId op) {
   switch (op) {
     case OpId::cumsum: return scan_by<Accumulation<false>, T, To>();
     case OpId::cumprod: return scan_by<Accumulation<true>, T, To>();
-    case OpId::cummin: return scan_by<Extreme<Lower>, T, T>();
-    case OpId::cummax: return scan_by<Extreme<Higher>, T, T>();
+    case OpId::cummin: return scan_by<ExtremeSoFar<Lower>, T, T>();
+    case OpId::cummax: return scan_by<ExtremeSoFar<Higher>, T, T>();
     default: core::refuse_operator("cpu: scans", op);
   }
 }
