@@ -50,7 +50,6 @@ Tensor<M> diff(const Tensor<M>& x, std::int64_t order, std::int64_t axis) {
   const std::int64_t along = core::normalise_axis("diff", axis, out.ndim());
   if (order < 0) core::throw_error<ValueError>("diff: the order ", order, " is negative");
   if (order > 1) {
-    if (const Value planned = core::planned(&diff<Any>, out, order, axis)) return planned;
     if (const auto found = core::in_f32(&diff<M>, x, order, axis)) return *found;
   }
   const auto difference = [](const Tensor<M>& above, const Tensor<M>& below) {
@@ -80,7 +79,6 @@ Tensor<M> unwrap(const Tensor<M>& x, std::int64_t axis, double period) {
   const std::int64_t along = core::normalise_axis("unwrap", axis, angles.ndim());
   if (!(period > 0)) core::throw_error<ValueError>("unwrap: the period ", period, " is not positive");
   if (angles.shape()[static_cast<std::size_t>(along)] < 2) return angles;
-  if (const Value planned = core::planned(&unwrap<Any>, angles, axis, period)) return planned;
   if (const auto found = core::in_f32(&unwrap<M>, x, axis, period)) return *found;
   const double half = period / 2;
   const Tensor<M> steps = diff(angles, 1, along);
@@ -99,7 +97,6 @@ Tensor<M> gradient(const Tensor<M>& x, std::int64_t axis, const std::type_identi
   TYTO_ONCE(gradient, x, axis, spacing, edge_order);
   const Tensor<M> f = floating_of("gradient", x);
   core::require("gradient", spacing);
-  if (const Value planned = core::planned(&gradient<Any>, f, axis, spacing, edge_order)) return planned;
   if (const auto found = core::in_f32(&gradient<M>, x, axis, spacing, edge_order)) return *found;
   const std::int64_t along = core::normalise_axis("gradient", axis, f.ndim());
   const std::int64_t length = f.shape()[static_cast<std::size_t>(along)];

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/graph/in_f32.hpp"
-#include "core/graph/planned_call.hpp"
 #include "ops/define.hpp"
 #include "ops/distribution_parameters.hpp"
 #include "ops/once.hpp"
@@ -143,31 +142,8 @@ T in_wide(const T& x, const D& distribution, T (*f)(const D&, const T&)) {
   });
 }
 
-/// The same by a plan where eager mode keeps one: some fifty operators over one pass of memory. `f` looks at nothing
-/// but its arguments.
-template <class T, class D>
-T in_wide_by_plan(const T& x, const D& distribution, T (*f)(const D&, const T&)) {
-  require("x", x);
-  const Value planned = with_parameters<T>(distribution, [&](const auto&... parameters) {
-    (require("parameter", parameters), ...);
-    const Value operands[] = {x, parameters...};
-    const auto record = [](const void* function, std::span<const Value> replaced) -> Value {
-      D symbols;
-      with_parameters<T>(symbols, [&](const auto&... members) {
-        std::size_t next = 0;
-        symbols = D{((void)members, T(replaced[++next]))...};
-        return 0;
-      });
-      return in_wide<T, D>(replaced[0], symbols, *static_cast<T (*const*)(const D&, const T&)>(function));
-    };
-    return planned_result({reinterpret_cast<std::uint64_t>(f), {}, operands, record, &f});
-  });
-  if (planned) return planned;
-  return in_wide<T, D>(x, distribution, f);
-}
-
-// Results of every log_prob and cdf pass through these, so that NaN never counts as a number beyond the support, and
-// infinities never meet in a formula.
+// What every log_prob and cdf passes, so that NaN is never taken for a number beyond the support, and infinities never
+// meet in a formula.
 
 /// The logarithm of a density: minus infinity of an infinite x, NaN of NaN.
 template <class T>
@@ -205,7 +181,7 @@ AnyTensor vector_density(const D& distribution, const AnyTensor& x, F formula) {
 /// The same in f64.
 template <class D, class F>
 AnyTensor wide_density(const D& distribution, const AnyTensor& x, F) {
-  return in_wide_by_plan(
+  return in_wide(
       x, distribution, +[](const D& given, const AnyTensor& y) { return density_at(y, F()(given, y)); });
 }
 template <class D, class F>

@@ -6,7 +6,6 @@
 
 #include "ops/define.hpp"
 #include "ops/once.hpp"
-#include "ops/planned.hpp"
 #include "tyto/complex.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/reduce.hpp"
@@ -42,7 +41,6 @@ std::pair<Tensor<M>, Tensor<M>> of_one_length(std::string_view function, const T
 /// convolution of neural networks.
 template <class M>
 Tensor<M> slid(const Tensor<M>& a, const Tensor<M>& b, std::int64_t padding_before, std::int64_t padding_after) {
-  if (const Value planned = core::planned(&slid<Any>, a, b, padding_before, padding_after)) return planned;
   const Value operands[] = {core::resolve(a), core::resolve(b)};
   const DType type = core::common_type(operands);
   constexpr std::int64_t few = 4;

@@ -49,7 +49,7 @@ TEST_CASE("operands that a tape remembers and lazy ones are computed by operator
   const L lazy = L::full({1 << 20}, 0.25);
   CHECK(counted(3, [&] { return heaviside(lazy, 0.3125); }).runs == 0);
   const T x = T::full({1 << 20}, 0.25);
-  auto gradient = tyto::grad([](const T& at) { return sum(leaky_relu(at, 0.3125)); });
+  auto gradient = tyto::grad([](const T& at) { return sum(sinc(at)); });
   CHECK(counted(3, [&] { return gradient(x); }).runs == 0);
 }
 
