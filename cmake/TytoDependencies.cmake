@@ -170,7 +170,7 @@ else()
 endif()
 if(jit_lacks)
   list(APPEND TYTO_LEFT_OUT "the JIT (${jit_lacks}): loops over elements are interpreted")
-  set_property(SOURCE devices/cpu/device/built_in.cpp APPEND PROPERTY COMPILE_DEFINITIONS "TYTO_JIT_LACKS=\"${jit_lacks}\"")
+  set_property(SOURCE engine/prepare/build_info.cpp APPEND PROPERTY COMPILE_DEFINITIONS "TYTO_JIT_LACKS=\"${jit_lacks}\"")
 endif()
 
 # Coders of picture files (docs/adr/0041). One source each asks whether there is one, and the one that tells of the build.

@@ -111,7 +111,7 @@ set(TYTO_VECTOR_BYTES_avx2 32)
 set(TYTO_VECTOR_BYTES_avx512 64)
 
 # tyto_write_sets(<out> [ALL] <source>...): replaces x.sets.cpp among the sources of a folder by those of the sets that are
-# compiled, or of all. The interpreter has none for AVX-512: wider vectors of single operators are the business of machine
+# compiled, or of all. Tile loops have none for AVX-512: wider vectors of single operators are the business of machine
 # code.
 function(tyto_write_sets out)
   cmake_parse_arguments(PARSE_ARGV 1 given "ALL" "" "")
@@ -125,7 +125,7 @@ function(tyto_write_sets out)
     set(sets baseline)
     if(TYTO_HAVE_X86_ISA)
       list(APPEND sets avx2)
-      if(NOT path MATCHES "/interpreter/")
+      if(NOT path MATCHES "/tile_loops/")
         list(APPEND sets avx512)
       endif()
     endif()
@@ -168,10 +168,10 @@ function(tyto_family_flags source out)
   # integers wrap.
   string(REPLACE "${PROJECT_BINARY_DIR}/sets/" "" path "${source}")
   string(REPLACE "${PROJECT_SOURCE_DIR}/" "" path "${path}")
-  if(path MATCHES "/random_loops\\.|/interpreter/")
+  if(path MATCHES "/random_loops\\.|/tile_loops/")
     list(APPEND flags -ffp-contract=off)
   endif()
-  if(path MATCHES "/interpreter/")
+  if(path MATCHES "/tile_loops/")
     list(APPEND flags -fwrapv)
   endif()
   set(${out} ${flags} PARENT_SCOPE)

@@ -349,7 +349,7 @@ int main(int count, char** arguments) {
   const char* const head = "// Written by random_loops_generator.\n";
   for (int part = 0; part < parts; ++part) {
     std::ofstream out(text(folder, "/random_loops_", part, ".cpp"));
-    out << head << "#define TYTO_ISA plain\n#include \"devices/cpu/loop/interpreter/operator_expressions.hpp\"\n"
+    out << head << "#define TYTO_ISA plain\n#include \"devices/cpu/arithmetic/tile_loops/operator_expressions.hpp\"\n"
         << "#include \"bench/fused/random_loops.hpp\"\n#include \"devices/cpu/arithmetic/narrow_float.hpp\"\n"
         << "using tyto::bench::RandomLoopArguments;\nnamespace tyto::cpu::plain {\n";
     for (int i = part; i < programs; i += parts) out << LoopWriter(drawn[static_cast<std::size_t>(i)]).write(i);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/loop_program.hpp"
 #include "core/graph/operator.hpp"
-#include "core/loop/loop_program.hpp"
 
 namespace tyto::bench {
 

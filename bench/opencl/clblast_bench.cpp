@@ -21,10 +21,10 @@
 #include <tyto/tyto.hpp>
 
 #include "core/graph/op_ids.hpp"
-#include "devices/opencl/device.hpp"
-#include "devices/opencl/families.hpp"
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "devices/opencl/products/matrix_product.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <clblast_c.h>
 

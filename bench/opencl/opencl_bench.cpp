@@ -26,8 +26,8 @@
 #include <tyto/tyto.hpp>
 
 #include "bench/mnist_network.hpp"
-#include "devices/opencl/device.hpp"
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "engine/run/devices.hpp"
 #include "examples/inception/networks.hpp"
 #include "examples/resnet/network.hpp"

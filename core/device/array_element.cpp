@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the bytes of an element from its device and converts them to a number.
-#include "core/device/array_element.hpp"
+// Bytes of an element, copied from where they are, as a number.
+#include "core/value/array_element.hpp"
 
 #include <algorithm>
 #include <array>

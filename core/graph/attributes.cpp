@@ -5,10 +5,10 @@
 #include <bit>
 #include <functional>
 
-#include "core/device/array_element.hpp"
 #include "core/graph/custom.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/symbol.hpp"
+#include "core/value/array_element.hpp"
 #include "core/value/hash.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "core/value/text.hpp"

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/graph/loop_program.hpp"
 #include "core/graph/region.hpp"
-#include "core/loop/loop_program.hpp"
 #include "core/value/storage.hpp"
 #include "tyto/dtype.hpp"
 #include "tyto/scalar.hpp"

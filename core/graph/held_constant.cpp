@@ -2,10 +2,10 @@
 // Makes large constants whose contents are held by a State that only their node refers to.
 #include "core/graph/held_constant.hpp"
 
-#include "core/device/array_element.hpp"
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/released_versions.hpp"
+#include "core/value/array_element.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::core {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/loop/loop_program.hpp"
+#include "core/graph/loop_program.hpp"
 
 namespace tyto::core {
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "core/device/array_element.hpp"
 #include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/operator.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/graph/state_observation.hpp"
 #include "core/graph/symbol.hpp"
+#include "core/value/array_element.hpp"
 #include "core/value/text.hpp"
 #include "ops/define.hpp"
 

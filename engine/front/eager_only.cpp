@@ -4,7 +4,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/value/text.hpp"
-#include "devices/cpu/moves/compaction/compaction.hpp"
+#include "devices/cpu/sort/compaction/compaction.hpp"
 #include "engine/front/host_elements.hpp"
 #include "ops/define.hpp"
 #include "tyto/indexing.hpp"

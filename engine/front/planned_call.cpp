@@ -20,7 +20,6 @@
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/eager_watch.hpp"
-#include "engine/run/kernel_cache.hpp"
 #include "engine/run/session.hpp"
 
 namespace tyto::run {

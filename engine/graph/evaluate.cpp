@@ -8,21 +8,21 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/device/collectives.hpp"
 #include "core/device/device.hpp"
 #include "core/device/process_group.hpp"
 #include "core/graph/builder.hpp"
-#include "core/graph/collectives.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/executable_cache.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
+#include "engine/prepare/kernel_cache.hpp"
 #include "engine/prepare/lowering.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/eager_watch.hpp"
-#include "engine/run/kernel_cache.hpp"
 
 namespace tyto::run {
 

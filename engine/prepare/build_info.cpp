@@ -2,7 +2,9 @@
 // Lists the parts of a build, device by device.
 #include "tyto/build_info.hpp"
 
-#include "devices/cpu/device/built_in.hpp"
+#include "core/value/text.hpp"
+#include "devices/cpu/device/kernel_choice.hpp"
+#include "devices/cpu/loop/jit/compile.hpp"
 
 namespace tyto TYTO_API {
 
@@ -41,12 +43,25 @@ constexpr bool has_jpeg = false;
 
 const char* in_words(bool is_built) { return is_built ? "built in" : "not built in"; }
 
+std::string jit_in_words() {
+#if defined(TYTO_JIT_LACKS)
+  return "not built in (" TYTO_JIT_LACKS "): loops over elements are interpreted";
+#else
+  if (cpu::jit::is_available()) return "built in";
+  return core::text("built in, not used here (", cpu::jit::unavailable_reason(),
+                    "): loops over elements are interpreted");
+#endif
+}
+
 }  // namespace
 
 std::vector<BuildPart> build_info() {
-  return {{"instruction sets", cpu::instruction_sets_in_words()},
-          {"JIT", cpu::machine_code_in_words()},
-          {"oneDNN", cpu::onednn_in_words()},
+  const auto only = cpu::only_compiled_set();
+  const std::string used = cpu::name_of(cpu::instruction_set()), onednn = cpu::onednn_version();
+  return {{"instruction sets", only ? core::text(cpu::name_of(*only), " only")
+                                    : core::text("baseline, avx2, avx512; ", used, " is used here")},
+          {"JIT", jit_in_words()},
+          {"oneDNN", onednn.empty() ? in_words(false) : onednn},
           {"Eigen", in_words(has_eigen)},
           {"OpenCL", in_words(has_opencl)},
           {"CLBlast", in_words(has_clblast)},

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/device/collectives.hpp"
 #include "core/device/process_group.hpp"
-#include "core/graph/collectives.hpp"
 #include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"

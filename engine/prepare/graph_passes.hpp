@@ -2,14 +2,9 @@
 // The optimiser as executables call it: with the choice of passes from options and environment.
 #pragma once
 
-#include "core/device/device.hpp"
-#include "core/graph/graph.hpp"
-#include "tyto/graph.hpp"
+#include "engine/run/executable.hpp"
 
 namespace tyto::run {
-
-/// In CompileOptions::passes: leave the graph alone, whatever the environment says.
-inline constexpr const char* as_recorded = "as recorded";
 
 /// For evaluation that nobody asked to compile: what rounds otherwise than eager mode does stays out.
 inline constexpr const char* bit_exact = "-stability,-reductions,-scaling,-fma,-epilogues,-packing";

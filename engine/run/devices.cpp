@@ -2,18 +2,19 @@
 // The list of devices and the thread's chosen one.
 #include "engine/run/devices.hpp"
 
+#include <atomic>
+
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/system/memory.hpp"
 #include "devices/cpu/system/subnormals.hpp"
 #include "devices/cpu/system/thread_limit.hpp"
 #include "devices/cpu/system/threads.hpp"
 #ifdef TYTO_HAVE_OPENCL
-#include "devices/opencl/device.hpp"
+#include "devices/opencl/device/device.hpp"
 #endif
 #include "core/graph/op_ids.hpp"
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
-#include "engine/run/kernel_cache.hpp"
 #include "tyto/device.hpp"
 #include "tyto/sessions.hpp"
 #include "tyto/subnormals.hpp"
@@ -22,7 +23,8 @@ namespace tyto::run {
 
 namespace {
 thread_local core::Device* chosen_device = nullptr;
-}
+std::atomic<std::uint64_t> epoch{1};
+}  // namespace
 
 core::Device& cpu_device() {
   // Every computation calls this first: invalid environment variables are refused here.
@@ -59,6 +61,8 @@ core::Device& find_device(std::string_view name) {
 core::Device& current_device() { return chosen_device != nullptr ? *chosen_device : cpu_device(); }
 core::Device* exchange_current_device(core::Device* device) { return std::exchange(chosen_device, device); }
 
+std::uint64_t kernel_epoch() { return epoch.load(std::memory_order_relaxed); }
+
 }  // namespace tyto::run
 
 namespace tyto TYTO_API {
@@ -93,7 +97,7 @@ DeviceScope::~DeviceScope() { run::exchange_current_device(static_cast<core::Dev
 int threads() { return cpu::threads(); }
 void threads(int count) {
   cpu::set_threads(count);
-  run::forget_kernels();  // they were chosen for the count before
+  run::epoch.fetch_add(1, std::memory_order_relaxed);
 }
 ThreadLimit::ThreadLimit(int most) : before_(0) {
   if (most < 1) core::throw_error<ValueError>("ThreadLimit: must be 1 or more, got ", most);

@@ -2,6 +2,7 @@
 // Lists the devices, and chooses the one that new work runs on.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,5 +18,8 @@ core::Device& find_device(std::string_view name);
 /// The device of the innermost DeviceScope on this thread; the CPU outside of any.
 core::Device& current_device();
 core::Device* exchange_current_device(core::Device* device);
+
+/// Changes whenever something has that kernels are chosen by, such as the number of threads: they are prepared anew.
+std::uint64_t kernel_epoch();
 
 }  // namespace tyto::run

@@ -20,6 +20,9 @@ namespace tyto::run {
 class PackedWeights;
 class RegionKernel;
 
+/// In CompileOptions::passes: leave the graph alone, whatever the environment says.
+inline constexpr const char* as_recorded = "as recorded";
+
 /// Where a storage's memory comes from.
 enum class StorageKind : std::uint8_t {
   arena,     // planned, at an offset of the session's arena

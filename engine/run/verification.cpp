@@ -10,7 +10,6 @@
 
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
-#include "engine/prepare/graph_passes.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/session.hpp"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/system/allocation_limit.hpp"
-#include "onnx/program/operand.hpp"
+#include "core/device/allocation_limit.hpp"
+#include "onnx/file/operand.hpp"
 #include "tyto/onnx.hpp"
 
 namespace tyto::onnx {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "onnx/program/operand.hpp"
+#include "onnx/file/operand.hpp"
 
 namespace tyto::onnx {
 

@@ -8,8 +8,8 @@
 
 #include "core/system/mapped_file.hpp"
 #include "onnx/file/model_file.hpp"
-#include "onnx/program/operand.hpp"
-#include "onnx/program/vocabulary.hpp"
+#include "onnx/file/operand.hpp"
+#include "onnx/file/vocabulary.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto::onnx {

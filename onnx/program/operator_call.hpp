@@ -13,8 +13,8 @@
 #include "onnx/file/limits.hpp"
 #include "onnx/file/message.hpp"
 #include "onnx/file/model_file.hpp"
+#include "onnx/file/operand.hpp"
 #include "onnx/file/weights.hpp"
-#include "onnx/program/operand.hpp"
 
 namespace tyto::onnx {
 

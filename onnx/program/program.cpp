@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "onnx/file/element_types.hpp"
-#include "onnx/file/node_order.hpp"
+#include "onnx/program/node_order.hpp"
 
 namespace tyto::onnx {
 

@@ -2,8 +2,8 @@
 // The number that fills a tensor, seen through views of it; see the header.
 #include "optimiser/passes/scalar_constant.hpp"
 
-#include "core/device/array_element.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/value/array_element.hpp"
 #include "core/value/stored_scalar.hpp"
 
 namespace tyto::optimiser {

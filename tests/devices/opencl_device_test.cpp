@@ -2,7 +2,7 @@
 // The OpenCL device itself: discovery, memory, program cache, and errors.
 #if defined(TYTO_HAVE_OPENCL)
 
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "core/graph/op_ids.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <future>
 
-#include "devices/opencl/device.hpp"
+#include "devices/opencl/device/device.hpp"
 #include "tests/devices/opencl_rig.hpp"
 
 namespace opencl_device_test {

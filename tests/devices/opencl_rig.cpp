@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "core/value/element_types.hpp"
-#include "devices/opencl/device.hpp"
+#include "devices/opencl/device/device.hpp"
 
 namespace tyto::opencl::test {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/device/device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
-#include "devices/opencl/opencl_device.hpp"
 
 namespace tyto::opencl::test {
 

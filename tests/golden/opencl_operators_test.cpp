@@ -14,7 +14,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/graph/operator.hpp"
-#include "devices/opencl/device.hpp"
+#include "devices/opencl/device/device.hpp"
 #include "tests/golden/computation.hpp"
 #include "tests/golden/summary.hpp"
 #include "tests/golden/verdict.hpp"

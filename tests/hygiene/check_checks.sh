@@ -63,6 +63,12 @@ expect refused check_includes.sh "a relative path" 'from the root'
 includes ops/mul.cpp '#include "add.hpp"'
 expect refused check_includes.sh "a bare name" 'from the root'
 
+includes core/value/view.cpp '#include "core/graph/node.hpp"'
+expect ok check_includes.sh "a room of the core that includes another"
+mkdir "$work/tree/core/graph"
+printf '// A file of another room.\n#include "core/value/shape.hpp"\n' >"$work/tree/core/graph/node.cpp"
+expect refused check_includes.sh "two rooms that include each other" 'circle of rooms'
+
 tree
 awk 'BEGIN { print "// A file that goes on for ever."; for (i = 0; i < 800; i++) print "int x" i ";" }' \
   >"$work/tree/ops/long.cpp"

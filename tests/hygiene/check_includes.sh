@@ -33,6 +33,11 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
           }
           continue
         }
+        if (line ~ /^stays /) {
+          split(line, words, /[ \t]+/)
+          stays[words[2]] = words[3]
+          continue
+        }
         split(line, parts, /[ \t]*:[ \t]*/)
         name = parts[1]
         split(parts[2], words, /[ \t]*\|[ \t]*/)
@@ -47,6 +52,36 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
       for (name in inner)
         if (index(path, name "/") == 1 && length(name) > length(best)) best = name
       return best
+    }
+
+    # The folder below one of the matrix that a file of the product lies in, or that of the matrix.
+    function room_of(path,   folder, rest) {
+      folder = folder_of(path)
+      rest = substr(path, length(folder) + 2)
+      return rest ~ /\// ? folder "/" substr(rest, 1, index(rest, "/") - 1) : folder
+    }
+
+    function note_edge(path, header,   from, to, prefix) {
+      from = room_of(path)
+      to = room_of(header)
+      if (from == to || from ~ /^(tests|bench|examples|docs)/) return
+      for (prefix in stays) if (index(path, prefix) == 1 && index(header, stays[prefix]) == 1) return
+      edge[from, to] = path " includes " header
+    }
+
+    # Removes rooms that include none, or that none includes, until only those of circles and between them are left.
+    function find_circles(   pair, ends, leaves, enters, removed) {
+      do {
+        split("", leaves)
+        split("", enters)
+        for (pair in edge) { split(pair, ends, SUBSEP); leaves[ends[1]]; enters[ends[2]] }
+        removed = 0
+        for (pair in edge) {
+          split(pair, ends, SUBSEP)
+          if (!(ends[1] in enters) || !(ends[2] in leaves)) { delete edge[pair]; removed = 1 }
+        }
+      } while (removed)
+      for (pair in edge) { print edge[pair] ": a circle of rooms"; bad = 1 }
     }
 
     function inner_allowed(folder, header,   words, count, i) {
@@ -111,6 +146,8 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
         } else if (!inner_allowed(folder, header)) {
           complain(path, number, "\"" header "\"",
                    folder " may include: " (inner[folder] == "" ? "no internal header" : inner[folder]))
+        } else {
+          note_edge(path, header)
         }
       }
       close(path)
@@ -119,6 +156,7 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
     BEGIN { read_matrix() }
     { files++; check($0) }
     END {
+      find_circles()
       printf "%d includes of %d files checked against the matrix\n", includes, files
       exit bad
     }'

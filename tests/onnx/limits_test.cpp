@@ -7,7 +7,7 @@
 #include <tyto/device.hpp>
 #include <tyto/tyto.hpp>
 
-#include "core/system/allocation_limit.hpp"
+#include "core/device/allocation_limit.hpp"
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <tyto/tyto.hpp>
 
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "tests/opencl/failing_driver.hpp"
 #include "tests/opencl/on_device.hpp"
 

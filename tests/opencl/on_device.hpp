@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "devices/opencl/device.hpp"
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "engine/run/devices.hpp"
 
 namespace tyto::opencl::test {

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/graph/loop_program.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/loop/loop_program.hpp"
 #include "optimiser/passes/fuse.hpp"
 #include "tests/passes/sketch.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "core/graph/symbol.hpp"
 #include "devices/cpu/system/memory.hpp"
+#include "engine/prepare/kernel_cache.hpp"
 #include "engine/run/devices.hpp"
-#include "engine/run/kernel_cache.hpp"
 #include "tyto/tyto.hpp"
 
 namespace eager_test {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "engine/run/devices.hpp"
 #include "tyto/device.hpp"
 #include "tyto/elementwise.hpp"

@@ -8,7 +8,7 @@
 #include <tyto/dtype.hpp>
 
 #include "core/value/element_types.hpp"
-#include "devices/cpu/products/tile/limits.hpp"
+#include "devices/cpu/arithmetic/limits.hpp"
 
 namespace tyto::cpu {
 

@@ -4,16 +4,16 @@
 
 #include <tyto/dtype.hpp>
 
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/fft/passes.hpp"
 #include "devices/cpu/linalg/vector_loops.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
-#include "devices/cpu/moves/compaction/compaction.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
 #include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
 #include "devices/cpu/random/random_loops.hpp"
 #include "devices/cpu/reduce/fold.hpp"
+#include "devices/cpu/sort/compaction/compaction.hpp"
 #include "devices/cpu/sort/sort_loops.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "core/device/allocation_limit.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/system/allocation_limit.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/recycled_blocks.hpp"
 #include "core/value/copy_bytes.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "devices/cpu/system/instruction_set.hpp"
 
@@ -32,5 +33,8 @@ constexpr bool has_onednn() noexcept {
   return false;
 #endif
 }
+
+/// Its version; empty where this build has none.
+std::string onednn_version();
 
 }  // namespace tyto::cpu

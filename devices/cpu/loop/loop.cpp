@@ -16,8 +16,8 @@
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/loop_kernels.hpp"
-#include "devices/cpu/products/product_kernel.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
+#include "devices/cpu/loop/product_kernel.hpp"
+#include "devices/cpu/loop/reduction.hpp"
 
 namespace tyto::cpu {
 

@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "core/graph/loop_program.hpp"
 #include "core/graph/operator.hpp"
-#include "core/loop/loop_program.hpp"
 
 namespace tyto::cpu {
 

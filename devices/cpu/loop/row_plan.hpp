@@ -7,7 +7,7 @@
 
 #include "core/loop/bound_loop.hpp"
 #include "devices/cpu/loop/range_program.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
+#include "devices/cpu/loop/reduction.hpp"
 
 namespace tyto::cpu {
 

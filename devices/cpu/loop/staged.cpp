@@ -12,9 +12,9 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/element_source.hpp"
+#include "devices/cpu/loop/reduction.hpp"
 #include "devices/cpu/loop/row_plan.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 

@@ -2,8 +2,8 @@
 // Copies blocks of transposed rows by the interpreter's transposing loops.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/jit/row_layouts.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 #include "devices/cpu/system/machine.hpp"

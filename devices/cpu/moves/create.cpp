@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/graph/op_ids.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"

@@ -8,8 +8,8 @@
 #include "core/value/copy_bytes.hpp"
 #include "core/value/stored_scalar.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "core/value/copy_bytes.hpp"
 #include "devices/cpu/arithmetic/element_dispatch.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 #include "devices/cpu/system/machine.hpp"
 

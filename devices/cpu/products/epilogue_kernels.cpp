@@ -7,10 +7,10 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
-#include "devices/cpu/device/step_terms.hpp"
+#include "devices/cpu/loop/product_kernel.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
-#include "devices/cpu/products/product_kernel.hpp"
+#include "devices/cpu/products/step_terms.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <tyto/dtype.hpp>
 
-#include "devices/cpu/products/tile/limits.hpp"
+#include "devices/cpu/arithmetic/limits.hpp"
 
 namespace tyto::cpu {
 

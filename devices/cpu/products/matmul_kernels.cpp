@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The matrix product as a kernel of the device: views in, strides of the prepared product out.
 #include "core/graph/op_ids.hpp"
-#include "devices/cpu/device/step_terms.hpp"
 #include "devices/cpu/device/workspace.hpp"
+#include "devices/cpu/loop/product_kernel.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
-#include "devices/cpu/products/product_kernel.hpp"
+#include "devices/cpu/products/step_terms.hpp"
 
 namespace tyto::cpu {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Convolution, pooling and resizing as kernels of the device: attributes in, prepared routines out.
 #include "core/graph/op_ids.hpp"
-#include "devices/cpu/device/step_terms.hpp"
+#include "devices/cpu/loop/product_kernel.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
 #include "devices/cpu/products/pooling/maximum_pick.hpp"
 #include "devices/cpu/products/pooling/pooling.hpp"
-#include "devices/cpu/products/product_kernel.hpp"
+#include "devices/cpu/products/step_terms.hpp"
 #include "devices/cpu/products/upsampling/upsampling.hpp"
 
 namespace tyto::cpu {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "core/graph/op_ids.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/random/random.hpp"
 #include "devices/cpu/random/random_loops.hpp"
 #include "devices/cpu/system/threads.hpp"

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "devices/cpu/reduce/reduce.hpp"
-
 namespace tyto::cpu {
 
 FoldTraversal::FoldTraversal(const core::Step& step, const Traits& traits)

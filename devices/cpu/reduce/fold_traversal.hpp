@@ -14,6 +14,15 @@
 
 namespace tyto::cpu {
 
+/// Lines shorter than this cost more to begin than to fold.
+inline constexpr std::int64_t shortest_line = 32;
+
+/// Whether short lines are folded as columns, many at a time, even where that makes elements lie apart. The order of
+/// additions depends on it.
+constexpr bool taken_as_columns(std::int64_t length, std::int64_t lines) {
+  return length < shortest_line && lines > 4 * length;
+}
+
 /// Depends on the shape, the strides and the type, and never on the number of threads: it settles the order of
 /// additions.
 struct FoldTraversal {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/value/text.hpp"
+#include "devices/opencl/loops/element_body.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
-#include "devices/opencl/text/element_body.hpp"
 #include "devices/opencl/text/kernel_text.hpp"
 
 namespace tyto::opencl {

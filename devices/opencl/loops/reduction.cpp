@@ -6,8 +6,8 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/loop/operator_loop.hpp"
-#include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/reduction_kernel.hpp"
+#include "devices/opencl/runtime/families.hpp"
 #include "devices/opencl/text/fold_text.hpp"
 #include "devices/opencl/text/loop_axes.hpp"
 

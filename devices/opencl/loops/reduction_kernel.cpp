@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "devices/opencl/text/element_body.hpp"
+#include "devices/opencl/loops/element_body.hpp"
 #include "devices/opencl/text/fold_text.hpp"
 #include "devices/opencl/text/kernel_text.hpp"
 #include "devices/opencl/text/loop_axes.hpp"

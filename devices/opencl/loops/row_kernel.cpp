@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/loop/loop_levels.hpp"
+#include "devices/opencl/loops/element_body.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
-#include "devices/opencl/text/element_body.hpp"
 #include "devices/opencl/text/fold_text.hpp"
 #include "devices/opencl/text/kernel_text.hpp"
 #include "devices/opencl/text/loop_axes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scans each line by one work-item: the order of additions is that of the elements, on every device.
-#include "devices/opencl/families.hpp"
+// An item scans a line from its beginning to its end: the order of additions is that of the elements, on every device.
+#include "devices/opencl/runtime/families.hpp"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One line an operator: the statements that set `value`, the bits of an element, from its coordinates c0, c1, ...
-#include "devices/opencl/families.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <algorithm>
 #include <bit>

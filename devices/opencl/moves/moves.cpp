@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/graph/op_ids.hpp"
-#include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
+#include "devices/opencl/runtime/families.hpp"
 #include "devices/opencl/text/complex_pairs.hpp"
 
 namespace tyto::opencl {

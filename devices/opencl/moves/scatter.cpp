@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Positions are put in order by where they write, and whoever meets the first of several that write to one place does
 // them all, one after the other: the last one wins, sums and products have one order, without an atomic operation.
-#include "devices/opencl/families.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <iterator>
 #include <vector>

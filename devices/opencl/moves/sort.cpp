@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sorting along an axis: sorts keys with their positions, and reads the elements asked for by position.
-#include "devices/opencl/families.hpp"
+// Sorting along an axis: keys are put in order, and what is wanted of each line is read by their positions.
+#include "devices/opencl/runtime/families.hpp"
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Non-maximum suppression: sorts boxes by score. Then one team goes through them: each that is left is kept, and all of
 // the team together strike out those behind it that overlap it too much.
-#include "devices/opencl/families.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Patches are read where the image lies, as a matrix whose rows and columns run along several axes. Where windows reach
 // beyond the image, it is laid out with zeros around it.
-#include "devices/opencl/families.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -6,8 +6,8 @@
 
 #include "core/graph/attributes.hpp"
 #include "core/graph/op_ids.hpp"
-#include "devices/opencl/families.hpp"
 #include "devices/opencl/products/product_kernels.hpp"
+#include "devices/opencl/runtime/families.hpp"
 #include "devices/opencl/text/element_types.hpp"
 #include "devices/opencl/text/loop_axes.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One line an operator: the statements that make an element from its coordinates. Gradients gather, too: an element
 // looks for the windows that it lies under, so that nothing is written twice and sums have one order.
-#include "devices/opencl/families.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <functional>
 #include <vector>

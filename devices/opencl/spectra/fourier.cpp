@@ -4,7 +4,7 @@
 // A complex point j has its real part at 2 j of an array and its imaginary part behind it. Transforms in the other
 // direction exchange both parts before and after. Real lines of even length are transformed as complex ones of half of
 // it: X_k = (Z_k + conj Z_m-k) / 2 - i root_k (Z_k - conj Z_m-k) / 2, and back.
-#include "devices/opencl/families.hpp"
+#include "devices/opencl/runtime/families.hpp"
 
 #include <algorithm>
 

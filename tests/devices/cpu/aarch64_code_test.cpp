@@ -12,7 +12,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_builder.hpp"
 #include "core/value/text.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "tests/devices/cpu/jit_rig.hpp"
 #include "tests/simulator/aarch64.hpp"

@@ -12,7 +12,7 @@
 #include "core/loop/loop_builder.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
+#include "devices/cpu/loop/reduction.hpp"
 #include "tests/devices/cpu/jit_rig.hpp"
 
 namespace tyto::cpu::testing {

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "core/device/device.hpp"
+#include "core/graph/loop_program.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/loop/loop_program.hpp"
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "core/device/device.hpp"
+#include "core/graph/loop_program.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/loop/loop_program.hpp"
 #include "core/loop/operator_loop.hpp"
 #include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/element_source.hpp"

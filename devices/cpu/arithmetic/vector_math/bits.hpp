@@ -4,13 +4,11 @@
 // The functions are written once over the lane types f32, f64, i32, i64, u32, u64 and mask. Sources compiled for an
 // instruction set define TYTO_ISA (baseline, avx2, avx512) and get scalar_lanes.hpp, whose loops the compiler
 // vectorises; every set has symbols of its own, and nothing but types is included, so that no shared inline function of
-// the standard library is compiled with one set's instructions. The JIT defines TYTO_RECORDED_LANES and gets types that
+// the standard library is compiled with one set's instructions. The JIT includes recorded_lanes.hpp first: its types
 // record what is done to them.
 #pragma once
 
-#if defined(TYTO_RECORDED_LANES)
-#include "devices/cpu/loop/jit/recorded_lanes.hpp"
-#else
+#if !defined(TYTO_RECORDED_LANES)
 #include "devices/cpu/arithmetic/vector_math/scalar_lanes.hpp"
 #endif
 

@@ -7,8 +7,8 @@
 #include "core/graph/op_ids.hpp"
 #include "core/loop/operator_loop.hpp"
 #include "core/value/text.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 #include "devices/cpu/loop/interpreter/bound_program.hpp"
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
 #include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {

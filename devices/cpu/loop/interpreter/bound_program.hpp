@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/loop/bound_loop.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/interpreter/tile_geometry.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/loop_types.hpp"
 
 namespace tyto::cpu {

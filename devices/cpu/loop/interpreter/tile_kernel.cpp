@@ -2,7 +2,7 @@
 // Kernels and range programs of the interpreter: they share the bound program; each thread has a runner on its stack.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/interpreter/tile_runner.hpp"
 #include "devices/cpu/system/threads.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/jit/target.hpp"
 

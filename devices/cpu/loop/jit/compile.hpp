@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/loop/loop_program.hpp"
+#include "core/graph/loop_program.hpp"
 #include "devices/cpu/loop/jit/kernel_spec.hpp"
 #include "devices/cpu/loop/jit/machine_code.hpp"
 #include "devices/cpu/system/instruction_set.hpp"

@@ -8,7 +8,7 @@
 #include "core/graph/op_ids.hpp"
 #include "core/loop/loop_rows.hpp"
 #include "core/value/stored_scalar.hpp"
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 #include "devices/cpu/loop/jit/record_operators.hpp"
 #include "devices/cpu/loop/loop_types.hpp"
 

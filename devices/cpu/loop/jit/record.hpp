@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "core/loop/loop_program.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "core/graph/loop_program.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/jit/code.hpp"
 
 namespace tyto::cpu::jit {

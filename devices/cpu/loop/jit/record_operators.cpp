@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The expressions of ops/elementwise.def on recording lanes: one table an operand type.
 #define TYTO_ISA recorded
-#define TYTO_RECORDED_LANES 1
 #include "devices/cpu/loop/jit/record_operators.hpp"
+#include "devices/cpu/loop/jit/recorded_lanes.hpp"
 
-#include "devices/cpu/loop/interpreter/operator_expressions.hpp"
+#include "devices/cpu/arithmetic/tile_loops/operator_expressions.hpp"
 
 namespace tyto::cpu::recorded {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lanes that record: types on which the functions of the vector mathematics, instead of computing, record their
-// code.
+// Lanes that record: types on which the functions of the vector mathematics, included afterwards, record their code
+// instead of computing.
 #pragma once
 
 #include <concepts>
@@ -10,6 +10,7 @@
 
 #include "devices/cpu/loop/jit/code.hpp"
 
+#define TYTO_RECORDED_LANES 1
 #define TYTO_VECTOR_INLINE [[maybe_unused]] static inline
 #define TYTO_FUSED_MULTIPLY_ADD 1
 #define TYTO_ROUNDING_INSTRUCTIONS 1

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
 #include "devices/cpu/loop/jit/kernel_spec.hpp"
 #include "devices/cpu/system/machine.hpp"
 

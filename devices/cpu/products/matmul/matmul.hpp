@@ -8,10 +8,10 @@
 
 #include <tyto/dtype.hpp>
 
+#include "devices/cpu/arithmetic/limits.hpp"
 #include "devices/cpu/device/kernel_choice.hpp"
-#include "devices/cpu/products/result_loop.hpp"
+#include "devices/cpu/loop/result_loop.hpp"
 #include "devices/cpu/products/routine.hpp"
-#include "devices/cpu/products/tile/limits.hpp"
 
 namespace tyto::cpu {
 

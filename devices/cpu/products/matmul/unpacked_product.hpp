@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "devices/cpu/products/tile/limits.hpp"
+#include "devices/cpu/arithmetic/limits.hpp"
 #include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {

@@ -2,6 +2,9 @@
 // Execution of oneDNN primitives with argument objects made beforehand.
 #include "devices/cpu/products/onednn/primitive.hpp"
 
+#include "core/value/text.hpp"
+#include "devices/cpu/device/kernel_choice.hpp"
+
 #if defined(TYTO_HAVE_ONEDNN)
 
 #include <array>
@@ -15,7 +18,6 @@
 
 #include <tyto/error.hpp>
 
-#include "core/value/text.hpp"
 #include "devices/cpu/system/awake_threads.hpp"
 #include "devices/cpu/system/forked_process.hpp"
 #include "devices/cpu/system/spinning.hpp"
@@ -228,3 +230,12 @@ void Packing::run(const void* weights, void* packed) const {
 }  // namespace tyto::cpu::onednn
 
 #endif
+
+std::string tyto::cpu::onednn_version() {
+#if defined(TYTO_HAVE_ONEDNN)
+  const dnnl_version_t* const version = dnnl_version();
+  return core::text(version->major, ".", version->minor, ".", version->patch);
+#else
+  return {};
+#endif
+}

@@ -12,8 +12,8 @@
 
 #include <dnnl.hpp>
 
+#include "devices/cpu/arithmetic/limits.hpp"
 #include "devices/cpu/device/workspace.hpp"
-#include "devices/cpu/products/tile/limits.hpp"
 
 namespace tyto::cpu::onednn {
 

@@ -8,10 +8,10 @@
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/device/step_terms.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/half_routine.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
+#include "devices/cpu/products/step_terms.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
 #include "devices/cpu/system/machine.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "devices/cpu/products/result_loop.hpp"
+#include "devices/cpu/loop/result_loop.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
 #include "devices/cpu/system/threads.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "devices/cpu/device/kernels.hpp"
-#include "devices/cpu/products/result_loop.hpp"
+#include "devices/cpu/loop/result_loop.hpp"
 
 namespace tyto::cpu {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A set-associative cache: a key may stand in any slot of its set, where the one used longest ago is evicted. The last
 // of each operator is tried first.
-#include "engine/run/kernel_cache.hpp"
+#include "engine/prepare/kernel_cache.hpp"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/hash.hpp"
@@ -24,8 +23,6 @@ namespace {
 
 /// One slot a key would let two kernels that are used in turn evict each other for good.
 constexpr std::size_t set_count = 128, set_size = 4;
-
-std::atomic<std::uint64_t> epoch{1};
 
 struct Table {
   using Set = std::array<std::unique_ptr<PreparedOperator>, set_size>;  // the one used last is first
@@ -157,7 +154,7 @@ std::uint64_t hash_of(const Node& node, std::span<const Array* const> inputs, bo
 
 const PreparedOperator& prepared_operator(const Node& node, std::span<const Array* const> inputs, core::Device& home) {
   Table& own = own_table();
-  const std::uint64_t now = epoch.load(std::memory_order_relaxed);
+  const std::uint64_t now = kernel_epoch();
   const PreparedOperator*& latest = own.latest[static_cast<std::size_t>(node.op())];
   if (latest != nullptr && latest->epoch == now && serves(*latest, node, inputs, home)) return *latest;
   const std::uint64_t hash = hash_of(node, inputs, takes_any_start(node, home));
@@ -177,9 +174,5 @@ const PreparedOperator& prepared_operator(const Node& node, std::span<const Arra
   std::rotate(set.begin(), slot, slot + 1);
   return *(latest = set.front().get());
 }
-
-void forget_kernels() { epoch.fetch_add(1, std::memory_order_relaxed); }
-
-std::uint64_t kernel_epoch() { return epoch.load(std::memory_order_relaxed); }
 
 }  // namespace tyto::run

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/value/text.hpp"
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 
 namespace tyto::opencl {
 

@@ -4,7 +4,7 @@
 #include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/scalar_functions.hpp"
 #include "devices/cpu/arithmetic/simd.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 
 #if defined(__F16C__)
 #include <immintrin.h>

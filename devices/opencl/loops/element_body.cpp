@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes the statements of one element, from the operator table's expressions.
-#include "devices/opencl/text/element_body.hpp"
+// The statements of one element, made of the operator table's expressions.
+#include "devices/opencl/loops/element_body.hpp"
 
 #include <algorithm>
 #include <cmath>

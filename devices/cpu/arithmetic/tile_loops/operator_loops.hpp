@@ -6,9 +6,9 @@
 #pragma once
 
 #include "devices/cpu/arithmetic/independent_loop.hpp"
-#include "devices/cpu/loop/interpreter/invariant_division.hpp"
-#include "devices/cpu/loop/interpreter/operator_expressions.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/invariant_division.hpp"
+#include "devices/cpu/arithmetic/tile_loops/operator_expressions.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 
 namespace tyto::cpu::TYTO_ISA {
 

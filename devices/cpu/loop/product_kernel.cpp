@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs the loop over a product's result on each part of it before that leaves the near caches. Where the plan stores
 // the loop's result anywhere else than in the product's, the two run one after the other.
-#include "devices/cpu/products/product_kernel.hpp"
+#include "devices/cpu/loop/product_kernel.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compaction by masks, compiled once an instruction set.
-#include "devices/cpu/moves/compaction/compaction.hpp"
+#include "devices/cpu/sort/compaction/compaction.hpp"
 #include "devices/cpu/sort/vector_split.hpp"
 
 namespace tyto::cpu::TYTO_ISA {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Manages memory of an OpenCL device, and makes compiled kernels of steps through launch plans.
-#include "devices/opencl/opencl_device.hpp"
+// Memory, and the way from steps through launch plans to compiled kernels.
+#include "devices/opencl/device/opencl_device.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>
 
+#include "core/device/allocation_limit.hpp"
 #include "core/graph/op_ids.hpp"
-#include "core/system/allocation_limit.hpp"
 #include "core/value/text.hpp"
-#include "devices/opencl/families.hpp"
 #include "devices/opencl/loops/named_loop.hpp"
 #include "devices/opencl/products/matrix_product.hpp"
-#include "devices/opencl/runtime/custom_kernel.hpp"
+#include "devices/opencl/runtime/families.hpp"
 #include "devices/opencl/runtime/loop_watch.hpp"
 #include "devices/opencl/runtime/text_hash.hpp"
+#include "devices/opencl/text/custom_kernel.hpp"
 #include "devices/opencl/text/kernel_text.hpp"
 #include "devices/opencl/text/mathematics.hpp"
 #include "tyto/error.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads, hashes and prints loop programs.
-#include "core/loop/loop_program.hpp"
+// Reading, hashing and printing of loop programs.
+#include "core/graph/loop_program.hpp"
 
 #include <bit>
 

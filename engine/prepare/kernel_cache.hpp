@@ -45,10 +45,4 @@ struct PreparedOperator {
 const PreparedOperator& prepared_operator(const core::Node& node, std::span<const core::Array* const> inputs,
                                           core::Device& home);
 
-/// Drops all kernels, since something that they are chosen by has changed.
-void forget_kernels();
-
-/// Changes whenever kernels are forgotten.
-std::uint64_t kernel_epoch();
-
 }  // namespace tyto::run

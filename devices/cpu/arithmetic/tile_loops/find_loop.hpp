@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "core/graph/operator.hpp"
-#include "devices/cpu/loop/interpreter/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 
 namespace tyto::cpu {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wraps a user's kernel in one of ours that adds the offsets, which OpenCL 1.2 cannot add on the host.
-#include "devices/opencl/runtime/custom_kernel.hpp"
+// Puts a kernel of ours round a user's: it adds the offsets, which OpenCL 1.2 cannot add on the host.
+#include "devices/opencl/text/custom_kernel.hpp"
 
 #include <algorithm>
 

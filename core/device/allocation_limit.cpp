@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Limits of what a thread allocates: a chain of scopes, empty for nearly all threads.
-#include "core/system/allocation_limit.hpp"
+#include "core/device/allocation_limit.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Describes a collective call as text: operator, reduction, type, shape and the label of the layer. Operators around it
-// are described by element type and label, without views, shapes and numbers, in which processes may differ.
-#include "core/graph/collectives.hpp"
+// A call in words: operator, reduction, type, shape and the label of the layer. Operators around it in words: element
+// type and label, but no views, shapes and numbers, which may be a process's own.
+#include "core/device/collectives.hpp"
 
 #include <algorithm>
 #include <optional>

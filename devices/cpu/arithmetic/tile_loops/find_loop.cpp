@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Looks loops up in the tables of compiled loops.
-#include "devices/cpu/loop/interpreter/find_loop.hpp"
+// Lookup in the tables of compiled loops.
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 
 #include "core/value/text.hpp"
 

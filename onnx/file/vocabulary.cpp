@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Numbers words, and finds them by their numbers.
-#include "onnx/program/vocabulary.hpp"
+// Words and their numbers.
+#include "onnx/file/vocabulary.hpp"
 
 #include "core/value/text.hpp"
 #include "tyto/error.hpp"

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Reductions: runs the inner loops over the elements in order, divided among threads by blocks and pieces.
+// Reductions: the inner loops run through the elements in their order, shared out over threads by blocks and pieces.
+#include "devices/cpu/loop/reduction.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "core/graph/op_ids.hpp"
-#include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
-#include "devices/cpu/reduce/fold_rules.hpp"
-#include "devices/cpu/reduce/fold_traversal.hpp"
-#include "devices/cpu/reduce/reduce.hpp"
 #include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
@@ -320,12 +318,13 @@ class ReduceKernel final : public core::Kernel {
   std::size_t produced_at_ = 0, produced_stride_ = 0;
 };
 
-KernelRef prepare(const core::Step& step) { return std::make_shared<ReduceKernel>(step); }
+constexpr auto prepare_reduce = [](const core::Step& step) { return prepare_reduction(step); };
 
-constexpr KernelEntry entries[] = {{OpId::sum, prepare},    {OpId::prod, prepare},     {OpId::mean, prepare},
-                                   {OpId::var, prepare},    {OpId::min, prepare},      {OpId::max, prepare},
-                                   {OpId::argmin, prepare}, {OpId::argmax, prepare},   {OpId::any, prepare},
-                                   {OpId::all, prepare},    {OpId::logsumexp, prepare}};
+constexpr KernelEntry reductions[] = {
+    {OpId::sum, prepare_reduce},    {OpId::prod, prepare_reduce},     {OpId::mean, prepare_reduce},
+    {OpId::var, prepare_reduce},    {OpId::min, prepare_reduce},      {OpId::max, prepare_reduce},
+    {OpId::argmin, prepare_reduce}, {OpId::argmax, prepare_reduce},   {OpId::any, prepare_reduce},
+    {OpId::all, prepare_reduce},    {OpId::logsumexp, prepare_reduce}};
 
 }  // namespace
 
@@ -346,7 +345,7 @@ Reduction reduction_of(OpId op) {
   }
 }
 
-std::span<const KernelEntry> reduce_kernels() { return entries; }
+std::span<const KernelEntry> reduce_kernels() { return reductions; }
 
 KernelRef prepare_reduction(const core::Step& step, std::shared_ptr<const ElementSource> source,
                             const KernelChoice& choice) {

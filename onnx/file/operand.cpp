@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Splits operands into tensors, and assembles them again.
-#include "onnx/program/operand.hpp"
+// Taking operands apart into tensors, and putting them together again.
+#include "onnx/file/operand.hpp"
 
 #include <algorithm>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Asks every platform for its devices and opens them; records the reason where one cannot be used.
-#include "devices/opencl/runtime/discovery.hpp"
+// Asks every platform for its devices and opens them; what cannot be used is told with its reason.
+#include "devices/opencl/device/discovery.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 #include "core/system/environment.hpp"
 #include "core/value/text.hpp"
-#include "devices/opencl/device.hpp"
-#include "devices/opencl/opencl_device.hpp"
+#include "devices/opencl/device/device.hpp"
+#include "devices/opencl/device/opencl_device.hpp"
 #include "tyto/error.hpp"
 
 namespace tyto::opencl {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sorting nodes by a depth-first traversal against the edges, without recursion: near linear in what the nodes read.
-#include "onnx/file/node_order.hpp"
+#include "onnx/program/node_order.hpp"
 
 #include <algorithm>
 #include <cstdint>
