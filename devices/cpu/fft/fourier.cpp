@@ -71,8 +71,8 @@ class FourierKernel final : public core::Kernel {
     const bool together = fits || (neighbours(in) && neighbours(out));
     lanes_ = count >= lanes && together ? lanes : 1;
     array_ = kept * lanes_;
-    const double nanoseconds =
-        static_cast<double>(count) * (line_.nanoseconds() + 4.0 * static_cast<double>(to_.points));
+    const double nanoseconds = static_cast<double>(count) *
+                               (line_.nanoseconds() + 2 * machine::indexed_element * static_cast<double>(to_.points));
     team_size_ = threads_for(nanoseconds);
     WorkspaceLayout layout;
     start_ = layout.reserve_each(static_cast<std::size_t>(team_size_), 4 * static_cast<std::size_t>(array_) * sizeof(T),

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/value/roots_of_unity.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::fourier {
 
@@ -134,10 +135,10 @@ Points<T> LineTransform<T>::run(Points<T> first, Points<T> second, std::int64_t 
 
 template <class T>
 double LineTransform<T>::nanoseconds() const {
-  if (longer_) return 2 * longer_->nanoseconds() + 2 * static_cast<double>(points_);
+  if (longer_) return 2 * longer_->nanoseconds() + machine::indexed_element * static_cast<double>(points_);
   double radices = 1;
   for (const Pass& pass : steps_) radices += 2 + (pass.radix > 8 ? static_cast<double>(pass.radix) / 4 : 0);
-  return 0.25 * static_cast<double>(points_) * radices * static_cast<double>(sizeof(T)) / 4;
+  return 2.5 * static_cast<double>(points_) * radices * sizeof(T) / 4 / machine::vector_operations;
 }
 
 template struct Roots<float>;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::linalg {
@@ -29,7 +30,7 @@ void RotationSweeps<T>::flush() noexcept {
   for (std::int64_t group = 0; group <= group_; ++group) {
     rows += static_cast<double>(groups_[group].last - groups_[group].first);
   }
-  const double nanoseconds = rows * static_cast<double>(target_.columns) / 2;
+  const double nanoseconds = rows * static_cast<double>(target_.columns) / machine::scalar_operations;
   const int threads = context_.threads == 1 ? 1 : std::min(context_.threads, threads_for(nanoseconds));
   run_team(threads, [&](Team team) {
     const Range mine = share(target_.columns, team.member, team.size, strip);

@@ -35,7 +35,8 @@ class ReduceKernel final : public core::Kernel {
     results_ = y.view.count();
     reserve_partials();
     const double nanoseconds = static_cast<double>(traversal_.extent.count) * static_cast<double>(results_) *
-                               reduction.nanoseconds * std::max(1.0, static_cast<double>(traversal_.element_bytes) / 4);
+                               reduction.operations / machine::vector_operations *
+                               std::max(1.0, static_cast<double>(traversal_.element_bytes) / 4);
     const bool divides = traversal_.blocks() * traversal_.pieces > 1;
     if (divides && choice.threads > 0) team_.count = choice.threads;
     else if (divides) team_ = team_for(nanoseconds + (source_ == nullptr ? 0 : source_->nanoseconds()));
@@ -330,17 +331,17 @@ constexpr KernelEntry reductions[] = {
 
 Reduction reduction_of(OpId op) {
   switch (op) {
-    case OpId::sum: return {Fold::sum, Finish::value, 0.1};
-    case OpId::prod: return {Fold::product, Finish::value, 0.15};
-    case OpId::mean: return {Fold::sum, Finish::mean, 0.1};
-    case OpId::var: return {Fold::moments, Finish::variance, 0.2};
-    case OpId::min: return {Fold::minimum, Finish::value, 0.1};
-    case OpId::max: return {Fold::maximum, Finish::value, 0.1};
-    case OpId::argmin: return {Fold::first_minimum, Finish::index, 0.2};
-    case OpId::argmax: return {Fold::first_maximum, Finish::index, 0.2};
-    case OpId::any: return {Fold::any, Finish::value, 0.05};
-    case OpId::all: return {Fold::all, Finish::value, 0.05};
-    case OpId::logsumexp: return {Fold::exponentials, Finish::logarithm, 0.4};
+    case OpId::sum: return {Fold::sum, Finish::value, 1};
+    case OpId::prod: return {Fold::product, Finish::value, 1.5};
+    case OpId::mean: return {Fold::sum, Finish::mean, 1};
+    case OpId::var: return {Fold::moments, Finish::variance, 2};
+    case OpId::min: return {Fold::minimum, Finish::value, 1};
+    case OpId::max: return {Fold::maximum, Finish::value, 1};
+    case OpId::argmin: return {Fold::first_minimum, Finish::index, 2};
+    case OpId::argmax: return {Fold::first_maximum, Finish::index, 2};
+    case OpId::any: return {Fold::any, Finish::value, 0.5};
+    case OpId::all: return {Fold::all, Finish::value, 0.5};
+    case OpId::logsumexp: return {Fold::exponentials, Finish::logarithm, 4};
     default: core::refuse_operator("cpu: reductions", op);
   }
 }

@@ -12,7 +12,7 @@ namespace tyto::cpu {
 struct Reduction {
   Fold fold;
   Finish finish;
-  double nanoseconds;  ///< rough cost of an element that comes from cache
+  double operations;  ///< of vectors, roughly, for an element that comes from cache
 };
 
 Reduction reduction_of(core::OpId op);

@@ -24,12 +24,9 @@ namespace {
 using core::LoopInstruction;
 using Value = core::LoopValue;
 
-/// Bytes that a block reads, writes and keeps between stages: three quarters of the first-level cache.
-constexpr double bytes_of_rows = 0.75 * machine::first_level_cache;
-
-/// The same where much more is read from memory than written, so that each of several operands is read for a while
-/// before the next one. Where more is written, short blocks are better: their stores go on while the next rows are
-/// computed.
+/// What a block reads, writes and keeps between stages where much more is read from memory than written, so that each
+/// of several operands is read for a while before the next one. Where more is written, short blocks are better: their
+/// stores go on while the next rows are computed.
 constexpr double bytes_of_read_rows = 0.25 * machine::second_level_cache;
 
 /// Bytes that an element counts for at least, which bounds a block and with it the buffers of a thread.
@@ -54,8 +51,8 @@ class RowPlanner {
     plan_.length = element_count(group_.shape) / plan_.rows;
     note_readers();
     const double read = work_.read_bytes(), written = work_.written_bytes();
-    exceeds_caches_ = jit::come_from_memory((read + written) * static_cast<double>(plan_.rows * plan_.length));
-    const double block_bytes = exceeds_caches_ && read > 4 * written ? bytes_of_read_rows : bytes_of_rows;
+    exceeds_caches_ = machine::come_from_memory((read + written) * static_cast<double>(plan_.rows * plan_.length));
+    const double block_bytes = exceeds_caches_ && read > 4 * written ? bytes_of_read_rows : machine::block_bytes;
     const double row_bytes = std::max(work_.block_bytes(), least_element_bytes) *
                              static_cast<double>(std::max<std::int64_t>(plan_.length, 1));
     plan_.block_rows = std::clamp<std::int64_t>(static_cast<std::int64_t>(block_bytes / row_bytes), 1, plan_.rows);
@@ -319,7 +316,8 @@ class RowPlanner {
     for (const Value fold : lines) {
       const Value operand = operand_of(fold);
       const Reduction reduction = reduction_of(instruction_of(fold).op);
-      plan_.nanoseconds += reduction.nanoseconds * static_cast<double>(plan_.rows * plan_.length);
+      plan_.nanoseconds +=
+          reduction.operations * static_cast<double>(plan_.rows * plan_.length) / machine::vector_operations;
       store(fold, false, last);
       RowFold made{fold_loops(reduction.fold, types_[operand]), rules_of(fold), locations_[operand], locations_[fold]};
       if (made.from.kind == ValueLocation::Kind::input) {

@@ -311,7 +311,7 @@ class StagedKernel final : public core::Kernel {
     blocks_ = element_count(lengths_) * pieces_;
     const auto work =
         static_cast<double>(element_count(shape)) * static_cast<double>(bound.loop.program.instructions.size());
-    team_ = team_for(work * 0.2);
+    team_ = team_for(2 * work / machine::vector_operations);
     team_.count = static_cast<int>(std::clamp<std::int64_t>(team_.count, 1, blocks_));
     own_ = std::max(whole_.workspace, rest_.workspace);
   }

@@ -258,10 +258,10 @@ void CopyList::add_plane(const StridedCopy& copy, std::int64_t element) {
 }
 
 std::int64_t CopyList::turns_for(Team team) const {
-  constexpr std::int64_t bytes_of_turn = machine::second_level_cache / 4;
   if (!interleaved_ || items_.size() == 1) return 1;
   const std::int64_t units = items_.front().copy.units() / team.size;
-  return std::clamp<std::int64_t>(bytes_ / team.size / bytes_of_turn, 1, std::max<std::int64_t>(units, 1));
+  return std::clamp<std::int64_t>(bytes_ / team.size / (machine::second_level_cache / 4), 1,
+                                  std::max<std::int64_t>(units, 1));
 }
 
 }  // namespace tyto::cpu

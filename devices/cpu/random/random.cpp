@@ -10,6 +10,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/random/random.hpp"
 #include "devices/cpu/random/random_loops.hpp"
+#include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -19,25 +20,25 @@ namespace {
 using core::Address;
 using core::OpId;
 
-/// A distribution's loop, the type it makes, and rough nanoseconds an element.
+/// A distribution's loop, the type it makes, and rough operations of vectors an element.
 struct Distribution {
   RandomLoop loop;
   DType makes;
-  double nanoseconds;
+  double operations;
 };
 
 Distribution distribution_of(OpId op, DType type, const RandomLoops& loops) {
   const bool wide = type == DType::f64;
   const DType real = wide ? DType::f64 : DType::f32;
   switch (op) {
-    case OpId::random_uniform: return {wide ? loops.uniform_f64 : loops.uniform_f32, real, 0.8};
-    case OpId::random_normal: return {wide ? loops.normal_f64 : loops.normal_f32, real, 3};
+    case OpId::random_uniform: return {wide ? loops.uniform_f64 : loops.uniform_f32, real, 8};
+    case OpId::random_normal: return {wide ? loops.normal_f64 : loops.normal_f32, real, 30};
     case OpId::random_truncated_normal:
-      return {wide ? loops.truncated_normal_f64 : loops.truncated_normal_f32, real, 4};
-    case OpId::random_exponential: return {wide ? loops.exponential_f64 : loops.exponential_f32, real, 2};
-    case OpId::random_gamma: return {loops.gamma_f64, DType::f64, 12};
-    case OpId::random_integers: return {loops.integers, DType::i64, 2};
-    case OpId::random_bernoulli: return {loops.bernoulli, DType::boolean, 0.8};
+      return {wide ? loops.truncated_normal_f64 : loops.truncated_normal_f32, real, 40};
+    case OpId::random_exponential: return {wide ? loops.exponential_f64 : loops.exponential_f32, real, 20};
+    case OpId::random_gamma: return {loops.gamma_f64, DType::f64, 120};
+    case OpId::random_integers: return {loops.integers, DType::i64, 20};
+    case OpId::random_bernoulli: return {loops.bernoulli, DType::boolean, 8};
     default: core::refuse_operator("cpu: random numbers", op);
   }
 }
@@ -127,8 +128,8 @@ KernelRef prepare_random(const core::Step& step, const KernelChoice& choice) {
           .convert[static_cast<std::size_t>(distribution.makes)][static_cast<std::size_t>(result.dtype)];
   const std::int64_t count = result.view.count();
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
-  const int wanted =
-      choice.threads > 0 ? choice.threads : threads_for(distribution.nanoseconds * static_cast<double>(count));
+  const double nanoseconds = distribution.operations * static_cast<double>(count) / machine::vector_operations;
+  const int wanted = choice.threads > 0 ? choice.threads : threads_for(nanoseconds);
   return make_kernel([=](Addresses inputs, Addresses outputs, Address) {
     const RandomStream stream = stream_of(key, inputs[0], attributes);
     std::byte* out = start_of(result, outputs[0]);

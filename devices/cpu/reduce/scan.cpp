@@ -10,6 +10,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/moves/strided_iterator.hpp"
 #include "devices/cpu/reduce/extremes.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu {
 
@@ -274,7 +275,7 @@ KernelRef prepare_scan(const core::Step& step) {
   const bool are_lines = loop.count > shortest_line && (loop.out_step == 1 || loop.out_step == -1);
   const std::int64_t chunk = are_lines ? lines_together : scan_columns;
   const std::int64_t chunks = (width + chunk - 1) / chunk;
-  const int team_size = threads_for(static_cast<double>(total) * 1.0);
+  const int team_size = threads_for(2 * static_cast<double>(total) / machine::scalar_operations);
   const auto in_size = static_cast<std::int64_t>(size_of(step.inputs[0].dtype));
   const auto out_size = static_cast<std::int64_t>(size_of(step.outputs[0].dtype));
   const ScanFunction function =

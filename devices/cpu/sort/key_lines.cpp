@@ -73,11 +73,10 @@ ColumnLines::ColumnLines(const core::Step& step, std::int64_t axis, LinePairs& p
   const std::size_t last = in.shape.size() - 1;
   if (in_stride == 1 || in.strides[last] != 1 || out.strides[last] != 1) return;
   beside = in.shape[last];
-  constexpr std::int64_t most_bytes = std::int64_t{4} << 20;
   const auto longest = static_cast<std::int64_t>(
       std::max(in_size * static_cast<std::size_t>(in_count), out_size * static_cast<std::size_t>(out_count)));
-  const std::int64_t wanted =
-      std::min({machine::cache_line / static_cast<std::int64_t>(in_size), beside, most_bytes / longest});
+  const std::int64_t wanted = std::min(
+      {machine::cache_line / static_cast<std::int64_t>(in_size), beside, 4 * machine::second_level_cache / longest});
   if (wanted < 2) return;
   together = wanted;
   pairs.in_stride = pairs.out_stride = 1;

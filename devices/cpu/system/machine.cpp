@@ -15,9 +15,11 @@ std::int64_t shared_cache() noexcept {
   return bytes;
 }
 
+bool come_from_memory(double bytes) noexcept { return bytes > 0.75 * static_cast<double>(shared_cache()); }
+
 double nanoseconds_to_move(double bytes) noexcept {
-  const double own = static_cast<double>(second_level_cache) / 2, shared = 0.75 * static_cast<double>(shared_cache());
-  return bytes / (bytes <= own ? own_rate : bytes <= shared ? shared_rate : memory_rate);
+  const double own = static_cast<double>(second_level_cache) / 2;
+  return bytes / (bytes <= own ? own_rate : come_from_memory(bytes) ? memory_rate : shared_rate);
 }
 
 }  // namespace tyto::cpu::machine

@@ -19,6 +19,8 @@ inline constexpr std::int64_t prefetch_distance = 4096;
 /// by them: on every machine the same blocks, and with them the same bits.
 inline constexpr std::int64_t first_level_cache = 32 << 10;
 inline constexpr std::int64_t second_level_cache = 1 << 20;
+/// What a block of a loop reads, writes and keeps at a time.
+inline constexpr std::int64_t block_bytes = 3 * first_level_cache / 4;
 
 /// The cache that cores share, as the system states it, within what one process can hope for.
 std::int64_t shared_cache() noexcept;
@@ -28,12 +30,19 @@ inline constexpr double own_rate = 50;
 inline constexpr double shared_rate = 20;
 inline constexpr double memory_rate = 10;
 
+/// Whether so many bytes come from memory, where what is read next is prefetched.
+bool come_from_memory(double bytes) noexcept;
+
 /// Nanoseconds for so many bytes from where they fit; a copy moves each byte twice.
 double nanoseconds_to_move(double bytes) noexcept;
 
+/// Cycles of a processor in a nanosecond.
+inline constexpr double clock_rate = 3;
+
 /// Operations of one thread in a nanosecond, a multiplication and its addition being two: of a register tile in single
-/// precision, of vectors that come from caches, and of elements one by one.
+/// precision, of oneDNN in single precision and in bf16, of vectors that come from caches, and of elements one by one.
 inline constexpr double tile_operations = 40;
+inline constexpr double onednn_operations = 1.5 * tile_operations, bf16_operations = 2.5 * tile_operations;
 inline constexpr double vector_operations = 10;
 inline constexpr double scalar_operations = 2;
 

@@ -15,7 +15,6 @@ namespace tyto::cpu {
 
 namespace {
 
-constexpr std::size_t tile_memory_wanted = 3 * machine::first_level_cache / 4;
 /// Tiles of programs of one loop, of several, and the shortest.
 constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16;
 
@@ -309,7 +308,7 @@ BoundProgram bind_program(const core::BoundLoop& bound, const TileLoops& loops, 
   const bool one_loop = program.steps.size() <= 1;
   for (std::int64_t tile = one_loop ? longest_tile : usual_tile;; tile /= 2) {
     Binding binding(program, bound.inputs, bound.outputs, loops, tile, row_major);
-    if (binding.result().memory <= tile_memory_wanted || tile <= shortest_tile) return std::move(binding.result());
+    if (binding.result().memory <= machine::block_bytes || tile <= shortest_tile) return std::move(binding.result());
   }
 }
 

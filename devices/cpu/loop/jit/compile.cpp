@@ -11,6 +11,7 @@
 #include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/jit/target.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -117,12 +118,11 @@ Compiled compile(const core::LoopProgram& program, std::span<const OperandSpec> 
                   {inputs.begin(), inputs.end()},
                   {outputs.begin(), outputs.end()},
                   variant};
-  constexpr double gigahertz = 3;
   if (!spec.code.complete) return {};
   prefetch_what_is_read(spec);
   const int lanes = target->vector_bytes / (spec.code.wide ? 8 : 4);
   const double cycles = cycles_of(spec.code, target->divider);
-  const Compiled compiled{target->emit(spec), cycles / lanes / gigahertz, cycles};
+  const Compiled compiled{target->emit(spec), cycles / lanes / machine::clock_rate, cycles};
   const std::lock_guard lock(mutex);
   if (made.size() >= most_kept) made.clear();
   return made.try_emplace(key.bytes(), compiled).first->second;

@@ -261,10 +261,10 @@ KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice)
   const bool single = geometry.elements == 1;
   Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
-  for (std::size_t i = 0; come_from_memory(bytes) && i < from.size(); ++i) {
+  for (std::size_t i = 0; machine::come_from_memory(bytes) && i < from.size(); ++i) {
     from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
   }
-  if (come_from_memory(bytes) && plain.cycles >= shortest_prefetched) {
+  if (machine::come_from_memory(bytes) && plain.cycles >= shortest_prefetched) {
     if (Compiled prefetching = compile(program, from, to, Variant::rows, choice.set()); prefetching.code != nullptr)
       plain = std::move(prefetching);
   }

@@ -12,9 +12,6 @@
 
 namespace tyto::cpu::jit {
 
-/// Whether operands and results of so many bytes come from memory, so that operands are prefetched.
-inline bool come_from_memory(double bytes) { return bytes > 0.75 * static_cast<double>(machine::shared_cache()); }
-
 /// Most of the result has left the caches before somebody reads it.
 inline bool outgrows_caches(const core::Operand& result) {
   const double bytes = static_cast<double>(result.view.count()) * static_cast<double>(size_of(result.dtype));

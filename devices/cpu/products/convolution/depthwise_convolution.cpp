@@ -23,7 +23,9 @@ template <class T>
 class DepthwiseConvolution final : public DirectConvolution {
  public:
   DepthwiseConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
-      : DirectConvolution(problem), set_(choice.set()), threads_(convolution_threads(problem, choice, 5.0)) {
+      : DirectConvolution(problem),
+        set_(choice.set()),
+        threads_(convolution_threads(problem, choice, machine::vector_operations / 2)) {
     if (problem.pass != ConvolutionPass::backward_kernel) {
       find_runs();
       find_side_by_side();

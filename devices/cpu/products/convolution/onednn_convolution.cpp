@@ -131,12 +131,7 @@ struct Terms {
   Dims stride_, dilation, before, after;
 };
 
-constexpr double operations_per_nanosecond = 1.5 * machine::tile_operations;
-
-// Results that a second pass finishes are computed in parts that a second-level cache holds until it comes.
-constexpr std::int64_t finished_bytes = machine::second_level_cache;
-
-// Whether the epilogue is more than oneDNN applies to its sums: a pass over the result follows.
+// Whether what ends the forward pass is more than oneDNN does along with its sums: a pass over the result follows.
 bool is_finished_apart(const ConvolutionProblem& problem) {
   return problem.scale || problem.residual || (problem.limits.any() && !problem.drops_nan);
 }
@@ -152,11 +147,11 @@ class OnednnConvolution final : public ConvolutionRoutine {
   OnednnConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         g_(problem),
-        threads_(convolution_threads(problem, choice, operations_per_nanosecond)),
+        threads_(convolution_threads(problem, choice, machine::onednn_operations)),
         images_(images_at_a_time(problem)),
         g_part_(images_of(problem, images_)) {
     const Terms terms(images_of(problem, images_));
-    const int layout_threads = convolution_layout_threads(problem, operations_per_nanosecond);
+    const int layout_threads = convolution_layout_threads(problem, machine::onednn_operations);
     const auto describe_with = [&](const auto& describe) {
       if (!problem.packed_kernel) return describe(terms.any_kernel, threads_);
       return onednn::describe_packed(describe, terms.any_kernel, layout_threads, threads_);
@@ -263,7 +258,8 @@ class OnednnConvolution final : public ConvolutionRoutine {
     if (!is_finished_apart(problem)) return problem.batch;
     const std::int64_t image_bytes =
         Geometry(images_of(problem, 1)).output_elements() * static_cast<std::int64_t>(sizeof(float));
-    std::int64_t images = std::clamp<std::int64_t>(finished_bytes / image_bytes, 1, problem.batch);
+    // A second-level cache holds such a part of the result until a second pass finishes it.
+    std::int64_t images = std::clamp<std::int64_t>(machine::second_level_cache / image_bytes, 1, problem.batch);
     while (problem.batch % images != 0) --images;
     return images;
   }

@@ -19,7 +19,7 @@ class EpilogueMatmul final : public MatmulRoutine {
  public:
   EpilogueMatmul(const MatmulProblem& problem, const KernelChoice& choice, std::unique_ptr<MatmulRoutine> product)
       : problem_(problem),
-        threads_(matmul_threads(problem, choice, 2.5 * machine::tile_operations)),
+        threads_(matmul_threads(problem, choice, machine::bf16_operations)),
         product_(std::move(product)) {
     const std::int64_t rows = batch_count(problem) * problem.m;
     const std::int64_t sums = problem.accumulate ? rows * problem.n : 0;

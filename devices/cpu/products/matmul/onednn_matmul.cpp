@@ -17,7 +17,6 @@ namespace {
 using Description = dnnl::memory::desc;
 
 constexpr auto type = dnnl::memory::data_type::bf16;
-constexpr double bf16_operations = 2.5 * machine::tile_operations;
 
 // oneDNN takes matrices of which one axis is contiguous and the other steps over whole runs of it.
 bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, bool row_major_only) {
@@ -55,7 +54,7 @@ Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::in
 class OnednnMatmul final : public MatmulRoutine {
  public:
   OnednnMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : threads_(matmul_threads(problem, choice, bf16_operations)) {
+      : threads_(matmul_threads(problem, choice, machine::bf16_operations)) {
     const Description a = describe(problem, problem.a, problem.m, problem.k);
     const Description b = describe(problem, problem.b, problem.k, problem.n);
     const Description c = describe(problem, problem.c, problem.m, problem.n);
@@ -68,7 +67,7 @@ class OnednnMatmul final : public MatmulRoutine {
       const onednn::ThreadCount guard(threads);
       return std::vector{onednn::describe<dnnl::matmul>(attributes, a, weights, c)};
     };
-    const int layout_threads = matmul_layout_threads(problem, bf16_operations);
+    const int layout_threads = matmul_layout_threads(problem, machine::bf16_operations);
     const dnnl::matmul::primitive_desc description =
         problem.packed_b ? onednn::describe_packed(describe, any_b, layout_threads, threads_).front()
                          : describe(b, threads_).front();

@@ -11,13 +11,10 @@ namespace tyto::cpu {
 
 namespace {
 
-// With so few rows packing b would cost as much as using it.
-constexpr std::int64_t rows_not_worth_packing = 2 * tile_rows;
 constexpr std::int64_t longest_row_part = 512;
 
 // Tiles read rows of a: columns that lie side by side are transposed once where each row meets enough columns of b.
 constexpr std::int64_t columns_worth_transposing = 128;
-constexpr std::int64_t most_transposed_bytes = std::int64_t{64} << 20;
 
 template <class T>
 class PanelMatmul final : public MatmulRoutine {
@@ -29,7 +26,7 @@ class PanelMatmul final : public MatmulRoutine {
     // A chunk reads a long row by one block of the inner dimension at a time.
     const std::int64_t row_bytes = std::min<std::int64_t>(problem.k, longest_row_part) * element;
     transposes_ = problem.a.column_stride != 1 && problem.m > tile_rows && problem.n >= columns_worth_transposing &&
-                  problem.m * problem.k * element <= most_transposed_bytes;
+                  problem.m * problem.k * element <= 64 * machine::second_level_cache;
     if (transposes_) {
       const core::View columns{{problem.m, problem.k}, {problem.a.row_stride, problem.a.column_stride}, 0};
       transpose_ = StridedCopy(columns, core::View::dense({problem.m, problem.k}), sizeof(T));
@@ -39,7 +36,7 @@ class PanelMatmul final : public MatmulRoutine {
     const std::int64_t step = transposes_ ? 1 : problem.a.column_stride;
     product_ = plan_panel_product<T>(set_, problem.m, problem.n, 1, problem.k, step, row_bytes, problem.packed_b,
                                      by_batch_ ? 1 : threads_);
-    in_place_ = !problem.packed_b && problem.b.column_stride == 1 && problem.m <= rows_not_worth_packing;
+    in_place_ = !problem.packed_b && problem.b.column_stride == 1 && problem.m <= machine::few_rows;
     scattered_ = problem.c.column_stride != 1;
 
     const PanelLayout& layout = product_.layout;

@@ -143,8 +143,7 @@ template <class T>
 bool is_worth_it(const MatmulProblem& problem, const KernelChoice& choice) {
   if (problem.m == 1 && problem.b.column_stride == 1) return true;
   // Each block of rows reads b anew, from the first-level cache.
-  constexpr std::int64_t most_bytes = 16'384;
-  if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > most_bytes) return false;
+  if (problem.k * problem.n * static_cast<std::int64_t>(sizeof(T)) > machine::first_level_cache / 2) return false;
   const std::int64_t lanes = unpacked_products<T>(choice.set()).lanes;
   return own_cycles(problem, lanes) <= other_cycles(problem, lanes);
 }

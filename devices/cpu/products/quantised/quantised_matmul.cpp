@@ -19,8 +19,6 @@ namespace tyto::cpu {
 
 namespace {
 
-// Up to so many rows making numbers of the weights for every four of them costs less than laying them out in panels.
-constexpr std::int64_t most_rows_of_dots = 12;
 // Bytes from one column to the next, so that the offsets of a vector of columns fit in 32 bits.
 constexpr std::int64_t most_column_bytes = std::int64_t{1} << 26;
 // Steps of a panel that are written at a time, and vectors of the widest one.
@@ -112,7 +110,7 @@ class QuantisedMatmul final : public core::Kernel {
     // that fill one are worth it for a single row, since sums within vectors take as long as the products.
     const std::int64_t vector_depth = loops_.lanes * (32 / problem_.bits);
     if (problem_.rows == 1 && problem_.depth < vector_depth) in_vector_ = problem_.columns_in(loops_.lanes);
-    const bool few_rows = problem_.rows <= most_rows_of_dots && problem_.depth * in_vector_ >= vector_depth;
+    const bool few_rows = problem_.rows <= machine::few_rows && problem_.depth * in_vector_ >= vector_depth;
     by_dots_ = few_rows || problem_.depth == 0 || problem_.column_bytes() > most_column_bytes;
     if (is_half_) {
       wide_a_ = HalfCopy::reserve(space_, problem_.rows * problem_.depth);
