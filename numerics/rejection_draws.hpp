@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/graph/skipped_draws.hpp"
+#include "core/graph/builder.hpp"
 #include "numerics/distribution_draws.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/sets.hpp"

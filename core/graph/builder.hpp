@@ -70,6 +70,9 @@ void note_leaf(const Array& array);
 /// Random numbers of the given distribution: from the key, or the next draw of the process-wide sequence. Defined in
 /// engine/graph, which keeps the sequence.
 Value draw(Mode mode, OpId op, RandomAttributes attributes, const std::optional<Key>& key);
+/// Takes `count` draws off the process-wide sequence, as that many calls of draw without a key would: a function that
+/// has seen elements may do without them, and both modes go on at the same random numbers.
+void skip_draws(Mode mode, std::int64_t count);
 
 /// Possible origins of an undefined tensor, for errors that name one.
 inline constexpr std::string_view empty_tensor = "an undefined tensor (default-constructed or moved from)";

@@ -19,6 +19,13 @@ struct PlannedCall {
   const void* context;
 };
 
+/// Of this thread, for tests.
+struct PlannedCallCount {
+  std::uint64_t plans = 0;  ///< made
+  std::uint64_t runs = 0;   ///< calls that a plan computed
+};
+PlannedCallCount planned_call_count();
+
 /// The result, computed by the function's plan; empty where its operators are to be applied one by one: lazy operands,
 /// some that a tape remembers, few elements, or too few calls so far to pay for a plan. Defined in engine/front.
 Value planned_result(const PlannedCall& call);

@@ -14,7 +14,6 @@
 #include "core/graph/view_now.hpp"
 #include "core/value/hash.hpp"
 #include "engine/front/eager_substitute.hpp"
-#include "engine/front/planned_call_count.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/prepare/graph_passes.hpp"
@@ -75,7 +74,7 @@ struct Plans {
   std::vector<std::uint64_t> hashes;  // of the plans: few cache lines to look through
   std::vector<std::unique_ptr<KeptPlan>> list;
   std::uint64_t now = 0;
-  PlannedCallCount count;
+  core::PlannedCallCount count;
 
   KeptPlan& find(const PlanKey& key) {
     ++now;
@@ -172,11 +171,11 @@ Value run(KeptPlan& plan, std::span<const Value> operands) {
 
 }  // namespace
 
-PlannedCallCount planned_call_count() { return own_plans().count; }
-
 }  // namespace tyto::run
 
 namespace tyto::core {
+
+PlannedCallCount planned_call_count() { return run::own_plans().count; }
 
 Value planned_result(const PlannedCall& call) {
   constexpr std::size_t most_operands = 8;

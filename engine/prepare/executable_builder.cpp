@@ -17,7 +17,6 @@
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/packed_weights.hpp"
-#include "engine/run/transfer_kernel.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/storages.hpp"
 
@@ -27,6 +26,31 @@ using core::GraphNode;
 using core::OpId;
 using core::Port;
 using core::View;
+
+namespace {
+
+/// Moves a dense value between the host and the device.
+class TransferKernel final : public core::Kernel {
+ public:
+  TransferKernel(core::Device& device, std::size_t bytes, bool to_host)
+      : device_(&device), bytes_(bytes), to_host_(to_host) {}
+
+  void launch(std::span<const core::Address> inputs, std::span<const core::Address> outputs,
+              core::Address) const override {
+    if (to_host_) {
+      device_->copy_out(outputs[0].pointer(), inputs[0], bytes_);
+    } else {
+      device_->copy_in(outputs[0], inputs[0].pointer(), bytes_);
+    }
+  }
+
+ private:
+  core::Device* device_;
+  std::size_t bytes_;
+  bool to_host_;
+};
+
+}  // namespace
 
 ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* related)
     : target_(target),

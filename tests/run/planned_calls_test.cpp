@@ -6,13 +6,13 @@
 #include <cmath>
 #include <tyto/tyto.hpp>
 
-#include "engine/front/planned_call_count.hpp"
+#include "core/graph/planned_call.hpp"
 
 namespace planned_calls {
 
 using T = tyto::Tensor<tyto::Eager>;
-using tyto::run::planned_call_count;
-using tyto::run::PlannedCallCount;
+using tyto::core::planned_call_count;
+using tyto::core::PlannedCallCount;
 
 /// The counts that some calls add.
 template <class F>

@@ -3,6 +3,8 @@
 // interpreter's compiled loops elsewhere (devices/cpu/loop/interpreter). Both give the same bits.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -12,7 +14,6 @@
 #include "devices/cpu/device/kernel_choice.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/loop_types.hpp"
-#include "devices/cpu/loop/operand_base.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu {
@@ -25,6 +26,24 @@ core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand>
 /// type. Outputs may have any strides but 0, and may be laid exactly over an input of the same width, unless another
 /// output is a copy of that input. Throws DeviceError when an instruction has no loop for its types.
 KernelRef prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
+
+/// Where the element 0 of an operand would lie while rows are computed from row 0 on. A buffer that holds no more than
+/// the rows computed together begins with the first of them, whichever that is. Launches have arrays of them, of which
+/// they set what they need.
+struct OperandBase {
+  OperandBase() = default;
+  explicit OperandBase(std::byte* place) : OperandBase(place, 0) {}
+  OperandBase(std::byte* place, std::size_t bytes) : start(place), row_bytes(bytes) {}
+
+  std::byte* start;
+  std::size_t row_bytes;  // of a buffer: its bytes a row; otherwise 0
+
+  /// Where row 0 would lie if the buffer began with this row: a number rather than a place, for there may be nothing.
+  std::byte* beginning_with(std::int64_t row) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(start);
+    return reinterpret_cast<std::byte*>(first - static_cast<std::uintptr_t>(row) * row_bytes);
+  }
+};
 
 /// A program on one thread, ready for one range of rows after another once its operands have been placed.
 class RangeRunner {
