@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 #include "cli/suggestion.hpp"
 
@@ -28,7 +27,7 @@ std::optional<std::pair<std::int64_t, std::string_view>> leading_number(std::str
 }
 
 [[noreturn]] void refuse(std::string_view option, const std::string& takes, const std::string& given) {
-  throw UsageError("option " + std::string(option) + " takes " + takes + ", not '" + given + "'");
+  throw_error<UsageError>("option ", option, " takes ", takes, ", not '", given, "'");
 }
 
 }  // namespace
@@ -49,15 +48,15 @@ Arguments::Arguments(std::span<const OptionRow> known, std::span<const std::stri
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const auto row = std::find_if(known.begin(), known.end(), [&](const OptionRow& r) { return r.name == name; });
-    if (row == known.end()) throw UsageError("unknown option " + name + suggestion(name, option_names(known)));
-    if (has(name) && !row->repeats) throw UsageError("option " + name + " is given twice");
+    if (row == known.end()) throw_error<UsageError>("unknown option ", name, suggestion(name, option_names(known)));
+    if (has(name) && !row->repeats) throw_error<UsageError>("option ", name, " is given twice");
     if (row->value.empty()) {
-      if (equals != std::string::npos) throw UsageError("option " + name + " takes no value");
+      if (equals != std::string::npos) throw_error<UsageError>("option ", name, " takes no value");
       values_.emplace_back(name, "");
     } else if (equals != std::string::npos) {
       values_.emplace_back(name, word.substr(equals + 1));
     } else {
-      if (k + 1 == given.size()) throw UsageError("option " + name + " needs a value: " + std::string(row->value));
+      if (k + 1 == given.size()) throw_error<UsageError>("option ", name, " needs a value: ", row->value);
       values_.emplace_back(name, given[++k]);
     }
   }
@@ -82,7 +81,7 @@ NamedList<std::string> Arguments::named(std::string_view name, std::string_view 
   NamedList<std::string> pairs;
   for (const std::string& word : texts(name)) {
     Named<std::string> pair = name_and_value(word, name, what);
-    if (pairs.contains(pair.name)) throw UsageError(std::string(name) + " names '" + pair.name + "' twice");
+    if (pairs.contains(pair.name)) throw_error<UsageError>(name, " names '", pair.name, "' twice");
     pairs.push_back(std::move(pair));
   }
   return pairs;
@@ -127,7 +126,7 @@ std::optional<std::int64_t> Arguments::bytes(std::string_view name) const {
 }
 
 const std::string& Arguments::only_operand(std::string_view takes) const {
-  if (operands_.size() != 1) throw UsageError(std::string(takes) + ", not " + std::to_string(operands_.size()));
+  if (operands_.size() != 1) throw_error<UsageError>(takes, ", not ", operands_.size());
   return operands_.front();
 }
 
@@ -142,7 +141,7 @@ std::optional<double> finite_number(std::string_view text) {
 Named<std::string> name_and_value(const std::string& word, std::string_view option, std::string_view what) {
   const std::size_t equals = word.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    throw UsageError(std::string(option) + " takes " + std::string(what) + ", not '" + word + "'");
+    throw_error<UsageError>(option, " takes ", what, ", not '", word, "'");
   }
   return {word.substr(0, equals), word.substr(equals + 1)};
 }

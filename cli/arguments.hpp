@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Throws what only a message tells: throw_error<UsageError>("option ", name, " is given twice").
+template <class Error>
+[[noreturn]] void throw_error(const auto&... parts) {
+  throw Error((std::ostringstream() << ... << parts).str());
+}
 
 struct OptionRow {
   std::string_view name;   // with its dashes

@@ -76,7 +76,7 @@ class CsvParser {
     std::string place = path_;
     if (line_ > 0) place += ":" + std::to_string(line_);
     if (column > 0) place += ", column " + std::to_string(column);
-    throw IoError(place + ": " + what);
+    throw_error<IoError>(place, ": ", what);
   }
 
   // The next line that is not blank, split at commas.

@@ -73,7 +73,7 @@ Tolerance tolerance_of(const Arguments& arguments) {
   tolerance.absolute = arguments.real("--atol").value_or(tolerance.absolute);
   for (const char* option : {"--rtol", "--atol"}) {
     if (arguments.has(option) && !arguments.has("--expect")) {
-      throw UsageError("option " + std::string(option) + " goes with --expect");
+      throw_error<UsageError>("option ", option, " goes with --expect");
     }
   }
   return tolerance;
@@ -82,7 +82,7 @@ Tolerance tolerance_of(const Arguments& arguments) {
 NamedList<Tensor<Lazy>> expected_values(const std::vector<ModelTensor>& outputs, const Arguments& arguments) {
   NamedList<Tensor<Lazy>> values;
   const auto add = [&](const std::string& name, const Tensor<Lazy>& value) {
-    if (values.contains(name)) throw UsageError("--expect names '" + name + "' twice");
+    if (values.contains(name)) throw_error<UsageError>("--expect names '", name, "' twice");
     values.push_back({name, value});
   };
   for (const std::string& word : arguments.texts("--expect")) {
@@ -95,14 +95,13 @@ NamedList<Tensor<Lazy>> expected_values(const std::vector<ModelTensor>& outputs,
       const auto output = std::find_if(outputs.begin(), outputs.end(), named);
       if (output == outputs.end()) refuse_name("output", name, outputs);
       if (!is_array_file(file))
-        throw UsageError("--expect takes FILE.npy, .npz or .pb, or a folder, not '" + file + "'");
+        throw_error<UsageError>("--expect takes FILE.npy, .npz or .pb, or a folder, not '", file, "'");
       ModelTensor one = *output;
       one.name = name;
       add(name, array_in(file, one));
     } else if (is_array_file(word) && !word.ends_with(".npz")) {
       if (outputs.size() != 1) {
-        throw UsageError("--expect takes NAME=" + word + ", the model having " + std::to_string(outputs.size()) +
-                         " outputs");
+        throw_error<UsageError>("--expect takes NAME=", word, ", the model having ", outputs.size(), " outputs");
       }
       add(outputs.front().name, array_in(word, outputs.front()));
     } else {

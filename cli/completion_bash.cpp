@@ -9,12 +9,6 @@
 namespace tyto::cli {
 namespace {
 
-std::string names_of_commands() {
-  std::string names;
-  for (const Command& command : commands()) names += (names.empty() ? "" : " ") + std::string(command.name);
-  return names;
-}
-
 /// One branch of a shell's `case`: what completes a word of this command, given the word before it.
 void print_branch(std::ostream& out, const Command& command) {
   std::string options = "--help", with_file, with_other;
@@ -37,10 +31,12 @@ void print_branch(std::ostream& out, const Command& command) {
 }  // namespace
 
 void print_bash_completion(std::ostream& out) {
+  std::string names;
+  for (const Command& command : commands()) names += (names.empty() ? "" : " ") + std::string(command.name);
   out << "# Completions of tyto for bash; written by `tyto completion bash`.\n"
       << "_tyto() {\n"
       << "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=\"\"\n"
-      << "  local commands=\"" << names_of_commands() << "\"\n"
+      << "  local commands=\"" << names << "\"\n"
       << "  COMPREPLY=()\n"
       << "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       << "    mapfile -t COMPREPLY < <(compgen -W \"$commands --help --version\" -- \"$word\")\n"

@@ -24,8 +24,8 @@ int print_completion(const Arguments& arguments) {
   const std::string& name = arguments.only_operand("completion takes the name of one shell");
   const Shell* const shell = std::ranges::find(shells, name, &Shell::name);
   if (shell == std::end(shells)) {
-    throw UsageError("completion is written for bash, zsh and fish, not for '" + name + "'" +
-                     suggestion(name, {"bash", "zsh", "fish"}));
+    throw_error<UsageError>("completion is written for bash, zsh and fish, not for '", name, "'",
+                            suggestion(name, {"bash", "zsh", "fish"}));
   }
   shell->print(std::cout);
   return done;

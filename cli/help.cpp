@@ -20,7 +20,7 @@ const Command& command_named(const std::string& name) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
-  throw UsageError("unknown command '" + name + "'" + suggestion(name, names));
+  throw_error<UsageError>("unknown command '", name, "'", suggestion(name, names));
 }
 
 void print_overview(std::ostream& out) {

@@ -33,21 +33,21 @@ Tensor<Lazy> made_up(const ModelTensor& input, const Shape& shape, const std::st
   if (how == "random" || how == "zeros") return Tensor<Lazy>::zeros(shape, dtype);
   const std::optional<double> value = finite_number(how);
   if (!value) {
-    throw UsageError("--input " + input.name +
-                     " takes a file (.npy, .npz, .pb, .png, .jpg, .wav), random, zeros or a number, not '" + how + "'" +
-                     suggestion(how, {"random", "zeros"}));
+    throw_error<UsageError>("--input ", input.name,
+                            " takes a file (.npy, .npz, .pb, .png, .jpg, .wav), random, zeros or a number, not '", how,
+                            "'", suggestion(how, {"random", "zeros"}));
   }
   if (is_floating(dtype)) return Tensor<Lazy>::full(shape, Scalar(*value), dtype);
   // 2^63: below it a double fits into the integer.
   if (!(std::abs(*value) < 0x1p63)) {
-    throw UsageError("--input " + input.name + ": " + how + " is no number of type " + std::string(name_of(dtype)));
+    throw_error<UsageError>("--input ", input.name, ": ", how, " is no number of type ", name_of(dtype));
   }
   return Tensor<Lazy>::full(shape, Scalar(static_cast<std::int64_t>(*value)), dtype);
 }
 
 Tensor<Lazy> only_tensor(const std::string& path, std::vector<Tensor<Lazy>> tensors) {
   if (tensors.size() == 1) return tensors.front();
-  throw IoError(path + ": holds " + std::to_string(tensors.size()) + " tensors where one is needed");
+  throw_error<IoError>(path, ": holds ", tensors.size(), " tensors where one is needed");
 }
 
 Tensor<Lazy> member_of(const std::string& path, const std::string& name) {
@@ -60,8 +60,8 @@ Tensor<Lazy> member_of(const std::string& path, const std::string& name) {
     names.push_back(each.name);
     list += (list.empty() ? "'" : ", '") + each.name + "'";
   }
-  throw IoError(path + ": has no array '" + name + "' among " + (list.empty() ? "none" : list) +
-                suggestion(name, names));
+  throw_error<IoError>(path, ": has no array '", name, "' among ", list.empty() ? "none" : list,
+                       suggestion(name, names));
 }
 
 /// The name of a tensor that is one of these, or of an element of a sequence among them.
@@ -86,10 +86,10 @@ NamedList<Tensor<Lazy>> values_in_folder(const std::string& path, const std::vec
       values.push_back({tensors[i].name + (tensors[i].sequence ? "[" + std::to_string(k) + "]" : ""), read[k]});
     }
   }
-  if (files == 0) throw IoError(path + ": holds no " + file_of(0).filename().string());
+  if (files == 0) throw_error<IoError>(path, ": holds no ", file_of(0).filename().string());
   if (std::filesystem::exists(file_of(tensors.size()))) {
-    throw IoError(path + ": holds " + file_of(tensors.size()).filename().string() + ", but the model has " +
-                  std::to_string(tensors.size()) + " " + kind + "s");
+    throw_error<IoError>(path, ": holds ", file_of(tensors.size()).filename().string(), ", but the model has ",
+                         tensors.size(), " ", kind, "s");
   }
   return values;
 }
@@ -130,7 +130,7 @@ NamedList<Tensor<Lazy>> values_in(const std::string& path, const std::vector<Mod
   require_file(path);
   if (std::filesystem::is_directory(path)) return values_in_folder(path, tensors, kind);
   if (!ends_with_one_of(path, {".npz"})) {
-    throw UsageError("'" + path + "' is neither a folder of ONNX's test data nor an archive .npz");
+    throw_error<UsageError>("'", path, "' is neither a folder of ONNX's test data nor an archive .npz");
   }
   NamedList<Tensor<Lazy>> values = read_npz<Tensor<Lazy>>(path);
   for (const Named<Tensor<Lazy>>& each : values) {

@@ -81,16 +81,16 @@ const Launcher& chosen_launcher(const Arguments& arguments) {
     for (const Launcher& launcher : launchers) {
       if (launcher.mpi != *name) continue;
       if (!is_known(launcher)) {
-        throw DeviceError("this copy of Tyto was built without " + *name + "; build it where lib" + *name +
-                          "-dev is installed");
+        throw_error<DeviceError>("this copy of Tyto was built without ", *name, "; build it where lib", *name,
+                                 "-dev is installed");
       }
       if (program_of(launcher).empty()) {
-        throw DeviceError("the launcher of " + *name + " is not installed; on Debian and Ubuntu: apt-get install " +
-                          std::string(launcher.package));
+        throw_error<DeviceError>("the launcher of ", *name, " is not installed; on Debian and Ubuntu: apt-get install ",
+                                 launcher.package);
       }
       return launcher;
     }
-    throw UsageError("option --mpi takes openmpi or mpich, not '" + *name + "'");
+    throw_error<UsageError>("option --mpi takes openmpi or mpich, not '", *name, "'");
   }
   for (const Launcher& launcher : launchers) {
     if (is_known(launcher) && !program_of(launcher).empty()) return launcher;
@@ -102,13 +102,13 @@ const Launcher& chosen_launcher(const Arguments& arguments) {
 
 std::int64_t hosts_in(const std::string& file) {
   std::ifstream in(file);
-  if (!in) throw IoError(file + ": cannot be read");
+  if (!in) throw_error<IoError>(file, ": cannot be read");
   std::int64_t count = 0;
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first != std::string::npos && line[first] != '#') ++count;
   }
-  if (count == 0) throw UsageError(file + " names no hosts");
+  if (count == 0) throw_error<UsageError>(file, " names no hosts");
   return count;
 }
 
@@ -301,7 +301,7 @@ Ended run_once(const Signals& signals, const Launcher& launcher, const Words& wo
     leave_terminal();
     become(words);
   }
-  if (child < 0) throw DeviceError(std::string("no process can be made: ") + std::strerror(error));
+  if (child < 0) throw_error<DeviceError>("no process can be made: ", std::strerror(error));
   setpgid(child, child);  // whichever of the two comes first
   // `timeout` sends its signal twice, to tyto and then to the process group of both.
   constexpr auto repeats_within = std::chrono::milliseconds(500);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 
 #include <tyto/audio.hpp>
 #include <tyto/images.hpp>
@@ -22,7 +21,8 @@ std::vector<double> numbers_of(const Arguments& arguments, const std::string& op
   std::istringstream in(*text);
   for (std::string part; std::getline(in, part, ',');) {
     const std::optional<double> number = finite_number(part);
-    if (!number) throw UsageError("option " + option + " takes numbers such as 0.485,0.456,0.406, not '" + *text + "'");
+    if (!number)
+      throw_error<UsageError>("option ", option, " takes numbers such as 0.485,0.456,0.406, not '", *text, "'");
     numbers.push_back(*number);
   }
   return numbers;
@@ -34,8 +34,7 @@ bool are_channels(std::int64_t count) { return count == 1 || count == 3 || count
 Tensor<Lazy> by_channel(const std::vector<double>& numbers, std::int64_t channels, const char* option) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   if (count != 1 && count != channels) {
-    throw UsageError("option " + std::string(option) + " gives " + std::to_string(count) + " numbers for " +
-                     std::to_string(channels) + " channels");
+    throw_error<UsageError>("option ", option, " gives ", count, " numbers for ", channels, " channels");
   }
   return cast(Tensor<Lazy>::from(numbers, {count}), DType::f32);
 }
@@ -63,11 +62,10 @@ Tensor<Lazy> picture_input(const std::string& path, const ModelTensor& input, co
   const bool last = !first && axes >= 3 && are_channels(length(axes - 1));
   const bool grey = axes == 2;
   if (axes > 4 || (!first && !last && !grey) || (axes == 4 && length(0) > 1)) {
-    std::ostringstream described;
-    described << input;
-    throw ValueError("a picture is no input such as '" + described.str() +
-                     "'; it becomes (1,channels,height,width), (1,height,width,channels), both without the 1, or "
-                     "(height,width), of 1, 3 or 4 channels; --shape fixes what the model leaves open");
+    throw_error<ValueError>(
+        "a picture is no input such as '", input,
+        "'; it becomes (1,channels,height,width), (1,height,width,channels), both without the 1, or "
+        "(height,width), of 1, 3 or 4 channels; --shape fixes what the model leaves open");
   }
   const std::int64_t channels = grey ? 1 : length(first ? axes - 3 : axes - 1);
   const std::size_t rows_axis = first || grey ? axes - 2 : axes - 3;
@@ -93,15 +91,13 @@ Tensor<Lazy> recording_input(const std::string& path, const ModelTensor& input, 
   const Recording<Tensor<Lazy>> recording = read_wav<Tensor<Lazy>>(path);
   Tensor<Lazy> frames = mean(recording.samples, {1});
   if (!is_floating(*input.dtype)) {
-    throw ValueError(path + ": a recording is read as numbers from -1 to 1, which the input '" + input.name + "' of " +
-                     std::string(name_of(*input.dtype)) + " does not take; give it as .npy");
+    throw_error<ValueError>(path, ": a recording is read as numbers from -1 to 1, which the input '", input.name,
+                            "' of ", name_of(*input.dtype), " does not take; give it as .npy");
   }
-  if (shape.empty()) throw ValueError("a recording is no input of one number such as '" + input.name + "'");
+  if (shape.empty()) throw_error<ValueError>("a recording is no input of one number such as '", input.name, "'");
   if (std::ranges::count_if(shape, [](std::int64_t length) { return length != 1; }) > 1) {
-    std::ostringstream described;
-    described << input;
-    throw ValueError("a recording is no input such as '" + described.str() +
-                     "'; it becomes a line of frames, along one axis whose length is open or not 1");
+    throw_error<ValueError>("a recording is no input such as '", input,
+                            "'; it becomes a line of frames, along one axis whose length is open or not 1");
   }
   Shape wanted = shape;
   const bool is_window = is_given || element_count(wanted) > 1;

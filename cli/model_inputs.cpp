@@ -26,7 +26,7 @@ Shape parse_shape(const std::string& text) {
     std::int64_t length = 0;
     const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), length);
     if (error != std::errc{} || stop != part.data() + part.size() || length < 0) {
-      throw UsageError("--shape takes lengths such as 1,3,224,224, not '" + text + "'");
+      throw_error<UsageError>("--shape takes lengths such as 1,3,224,224, not '", text, "'");
     }
     shape.push_back(length);
   }
@@ -41,7 +41,7 @@ NamedList<Tensor<Any>> bound_values(const Arguments& arguments) {
       continue;
     }
     const std::optional<double> number = finite_number(value);
-    if (!number) throw UsageError("--bind " + name + " takes a number or FILE.npy, not '" + value + "'");
+    if (!number) throw_error<UsageError>("--bind ", name, " takes a number or FILE.npy, not '", value, "'");
     values.push_back({name, Tensor<Any>(*number)});
   }
   return values;
@@ -62,7 +62,7 @@ void require_pictures(const NamedList<std::string>& said, const Arguments& argum
   if (std::any_of(said.begin(), said.end(), [](const auto& each) { return is_picture(each.value); })) return;
   for (const char* option : {"--mean", "--deviation"}) {
     if (arguments.has(option)) {
-      throw UsageError("option " + std::string(option) + " is about pictures, but no input is given one");
+      throw_error<UsageError>("option ", option, " is about pictures, but no input is given one");
     }
   }
 }
@@ -96,8 +96,8 @@ std::vector<std::string> names_of(const std::vector<ModelTensor>& tensors) {
 void refuse_name(const char* kind, const std::string& name, const std::vector<ModelTensor>& tensors) {
   std::string names;
   for (const ModelTensor& each : tensors) names += (names.empty() ? "'" : ", '") + each.name + "'";
-  throw UsageError("the model has no " + std::string(kind) + " '" + name + "'; it has " +
-                   (names.empty() ? "none" : names) + suggestion(name, names_of(tensors)));
+  throw_error<UsageError>("the model has no ", kind, " '", name, "'; it has ", names.empty() ? "none" : names,
+                          suggestion(name, names_of(tensors)));
 }
 
 NamedList<Shape> shapes_given(const Arguments& arguments) {
@@ -130,8 +130,8 @@ std::vector<ModelTensor> given_inputs(const std::vector<ModelTensor>& inputs, co
       continue;
     }
     if (std::find(said.begin(), said.end(), input.name) != said.end()) {
-      throw UsageError("the input '" + input.name + "' is a sequence: its tensors are " + input.name + "[0], " +
-                       input.name + "[1] and so on");
+      throw_error<UsageError>("the input '", input.name, "' is a sequence: its tensors are ", input.name, "[0], ",
+                              input.name, "[1] and so on");
     }
     for (std::size_t i = 0;; ++i) {
       ModelTensor element = input;
@@ -172,7 +172,7 @@ NamedList<Tensor<Lazy>> input_values(const OnnxModel<Tensor<Lazy>>& model, const
     const std::string* word = said.find(input.name);
     const Tensor<Lazy>* value = together.find(input.name);
     if (word != nullptr && value != nullptr) {
-      throw UsageError("the input '" + input.name + "' is given by --input and by --inputs");
+      throw_error<UsageError>("the input '", input.name, "' is given by --input and by --inputs");
     }
     if (value != nullptr) {
       values.push_back({input.name, *value});

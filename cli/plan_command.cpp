@@ -45,19 +45,19 @@ void list_strategies() {
 BlockFile read_file(const std::string& path) {
   require_file(path);
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw IoError(path + ": cannot be opened for reading");
+  if (!in) throw_error<IoError>(path, ": cannot be opened for reading");
   BlockFile file = read_blocks(in, path);
-  if (in.bad()) throw IoError(path + ": cannot be read to its end");
+  if (in.bad()) throw_error<IoError>(path, ": cannot be read to its end");
   return file;
 }
 
 template <typename Write>
 void write_file(const std::string& path, Write&& write) {
   std::ofstream out(path, std::ios::binary);
-  if (!out) throw IoError(path + ": cannot be opened for writing");
+  if (!out) throw_error<IoError>(path, ": cannot be opened for writing");
   write(out);
   out.close();
-  if (!out) throw IoError(path + ": cannot be written");
+  if (!out) throw_error<IoError>(path, ": cannot be written");
 }
 
 nlohmann::ordered_json as_json(const MemoryPlan& plan, std::string_view strategy) {
@@ -71,7 +71,7 @@ nlohmann::ordered_json as_json(const MemoryPlan& plan, std::string_view strategy
 
 void check(const BlockFile& file, const MemoryPlan& plan, const PlanOptions& asked) {
   const std::vector<std::string> faults = check_memory_plan(file.blocks, plan, asked);
-  if (!faults.empty()) throw Error("the checker refuses the plan of " + plan.strategy + ": " + faults.front());
+  if (!faults.empty()) throw_error<Error>("the checker refuses the plan of ", plan.strategy, ": ", faults.front());
 }
 
 // All strategies: a table, or one JSON object a line; the best plan is the one that is written. A strategy that cannot

@@ -59,7 +59,7 @@ NamedList<std::string> wanted_outputs(const Arguments& arguments) {
     const std::size_t equals = word.rfind('=');
     const Named<std::string> pair = equals == std::string::npos ? Named<std::string>{word, ""}
                                                                 : name_and_value(word, "--output", "NAME[=FILE.npy]");
-    if (wanted.contains(pair.name)) throw UsageError("--output names '" + pair.name + "' twice");
+    if (wanted.contains(pair.name)) throw_error<UsageError>("--output names '", pair.name, "' twice");
     wanted.push_back(pair);
   }
   return wanted;
@@ -79,9 +79,9 @@ OnnxModel<Tensor<Lazy>> model_with(const NamedList<std::string>& wanted, const A
       known.insert(known.end(), node.outputs.begin(), node.outputs.end());
     for (const std::string& name : names) {
       if (std::ranges::count(known, name) > 0) continue;
-      throw UsageError("the model has no output '" + name +
-                       "' and no value of that name inside of it; tyto show --nodes lists them" +
-                       suggestion(name, known));
+      throw_error<UsageError>("the model has no output '", name,
+                              "' and no value of that name inside of it; tyto show --nodes lists them",
+                              suggestion(name, known));
     }
     throw;
   }
@@ -99,7 +99,7 @@ void refuse_text(const std::vector<ModelTensor>& outputs, const NamedList<std::s
                  const NamedList<Tensor<Lazy>>& expected, const Arguments& arguments) {
   const auto check = [&](const std::string& name, const char* refusal) {
     if (is_text(outputs, name))
-      throw UsageError("the output '" + name + "' is text, " + refusal + " --json prints its words");
+      throw_error<UsageError>("the output '", name, "' is text, ", refusal, " --json prints its words");
   };
   for (const Named<std::string>& each : wanted) {
     if (!each.value.empty()) check(each.name, "which .npy files of numbers do not hold:");
@@ -123,7 +123,7 @@ NamedList<Tensor<Lazy>> outputs_of(OnnxModel<Tensor<Lazy>>& model, const NamedLi
   } catch (const Error& error) {
     if (!is_any_of<ShapeError, ValueError, IndexError, IoError>(error)) throw;
     const std::string hint = hint_at_open_lengths(model.inputs(), arguments);
-    if (!hint.empty()) throw UsageError(error.what() + hint);
+    if (!hint.empty()) throw_error<UsageError>(error.what(), hint);
     throw;
   }
 }
@@ -145,7 +145,7 @@ template <class Text>
 void write_page(const std::string& path, const Text& text) {
   std::ofstream page(path);
   page << text;
-  if (!page.flush()) throw IoError(path + ": cannot be written");
+  if (!page.flush()) throw_error<IoError>(path, ": cannot be written");
 }
 
 void profile(OnnxModel<Tensor<Lazy>>& model, const NamedList<Tensor<Lazy>>& inputs, const Arguments& arguments) {
@@ -161,7 +161,7 @@ void write_outputs(const NamedList<Tensor<Lazy>>& outputs, const NamedList<std::
                    const Arguments& arguments) {
   for (const Named<std::string>& each : wanted) {
     const Tensor<Lazy>* value = outputs.find(each.name);
-    if (value == nullptr) throw UsageError("the model gave no output '" + each.name + "' in this run");
+    if (value == nullptr) throw_error<UsageError>("the model gave no output '", each.name, "' in this run");
     if (!each.value.empty()) write_npy(each.value, *value);
   }
   if (const auto path = arguments.text("--outputs")) write_npz(*path, outputs);

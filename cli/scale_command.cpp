@@ -72,18 +72,18 @@ double element_bytes(const std::string& type, const std::string& line) {
   for (int i = 0; i < dtype_count; ++i) {
     if (type == name_of(static_cast<DType>(i))) return static_cast<double>(size_of(static_cast<DType>(i)));
   }
-  throw ValueError("'" + line + "' names no element type");
+  throw_error<ValueError>("'", line, "' names no element type");
 }
 
 /// A call in the words of a report: "all_reduce(sum) of f32(208, 4) in 'layer'".
 Call call_of(const std::string& line) {
   const std::size_t of = line.find(" of "), open = line.find('(', of), close = line.find(')', open);
-  if (close == std::string::npos) throw ValueError("'" + line + "' is no call as reports have them");
+  if (close == std::string::npos) throw_error<ValueError>("'", line, "' is no call as reports have them");
   double bytes = element_bytes(line.substr(of + 4, open - of - 4), line);
   for (std::size_t begin = open + 1; begin < close;) {
     const std::size_t end = std::min(line.find(',', begin), close);
     const std::optional<double> length = finite_number(line.substr(begin, end - begin));
-    if (!length) throw ValueError("'" + line + "' is no call as reports have them");
+    if (!length) throw_error<ValueError>("'", line, "' is no call as reports have them");
     bytes *= *length;
     begin = line.find_first_not_of(" ,", end);
   }
@@ -93,7 +93,7 @@ Call call_of(const std::string& line) {
 std::vector<Call> calls_in(const std::string& path) {
   require_file(path);
   std::ifstream in(path);
-  if (!in) throw IoError(path + ": cannot be opened for reading");
+  if (!in) throw_error<IoError>(path, ": cannot be opened for reading");
   constexpr std::string_view mark = "with other processes: ";
   std::vector<Call> calls;
   for (std::string line; std::getline(in, line);) {
@@ -102,8 +102,8 @@ std::vector<Call> calls_in(const std::string& path) {
     }
   }
   if (calls.empty()) {
-    throw ValueError(path + ": no line says 'with other processes: ', as those of report() do for a step that was " +
-                     "compiled in a group of several");
+    throw_error<ValueError>(path, ": no line says '", mark,
+                            "', as those of report() do for a step that was compiled in a group of several");
   }
   return calls;
 }
@@ -115,7 +115,7 @@ std::vector<double> ranks_of(const Arguments& arguments) {
     const std::size_t end = std::min(words.find(',', begin), words.size());
     const std::optional<double> number = finite_number(words.substr(begin, end - begin));
     if (!number || *number < 1 || *number != std::floor(*number)) {
-      throw UsageError("option --ranks takes numbers of processes such as 2,4,8, not '" + words + "'");
+      throw_error<UsageError>("option --ranks takes numbers of processes such as 2,4,8, not '", words, "'");
     }
     ranks.push_back(*number);
     begin = end + 1;
@@ -125,7 +125,7 @@ std::vector<double> ranks_of(const Arguments& arguments) {
 
 double positive(const Arguments& arguments, const char* name) {
   const double value = arguments.real(name).value_or(0);
-  if (value == 0) throw UsageError(std::string("scale needs ") + name + ", a number above 0");
+  if (value == 0) throw_error<UsageError>("scale needs ", name, ", a number above 0");
   return value;
 }
 

@@ -61,8 +61,8 @@ void require_file(const std::filesystem::path& path) {
     there.push_back((path.has_parent_path() ? folder / entry.path().filename() : entry.path().filename()).string());
   }
   std::sort(there.begin(), there.end());
-  throw IoError(path.string() + ": cannot be opened for reading: there is no such file" +
-                suggestion(path.string(), there));
+  throw_error<IoError>(path.string(), ": cannot be opened for reading: there is no such file",
+                       suggestion(path.string(), there));
 }
 
 }  // namespace tyto::cli

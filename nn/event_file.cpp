@@ -72,7 +72,7 @@ std::string now() {
 EventFile::EventFile(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(core::path_of(folder), error);
-  if (error) throw IoError(folder + ": cannot be made: " + error.message());
+  if (error) core::throw_error<IoError>(folder, ": cannot be made: ", error.message());
   // The name is how TensorBoard knows such files. Several processes may begin one in the same instant.
   const auto instant = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(instant).count();
@@ -97,7 +97,7 @@ void EventFile::append(const std::string& event) const {
   std::ofstream file(core::path_of(path_), std::ios::binary | std::ios::app);
   file << record(event);
   file.close();
-  if (!file) throw IoError(path_ + ": cannot be written");
+  if (!file) core::throw_error<IoError>(path_, ": cannot be written");
 }
 
 }  // namespace nn

@@ -42,7 +42,7 @@ void write_text(const std::string& path, const std::string& contents) {
   std::ofstream file(core::path_of(path), std::ios::binary);
   file << contents;
   file.close();
-  if (!file) throw IoError(path + ": cannot be written");
+  if (!file) core::throw_error<IoError>(path, ": cannot be written");
 }
 
 /// Reads the text of state() piece by piece.

@@ -134,9 +134,9 @@ namespace {
 // A trace is made once and run often: it cannot keep "begin anew at each call" in mind.
 void refuse_in_trace(const char* function) {
   if (!run::trace_in_progress()) return;
-  throw GraphError(std::string(function) +
-                   ": a compiled function cannot move the random sequence; do it before the call, or give the draws a "
-                   "key");
+  core::throw_error<GraphError>(
+      function,
+      ": a compiled function cannot move the random sequence; do it before the call, or give the draws a key");
 }
 
 }  // namespace

@@ -149,8 +149,8 @@ std::unique_ptr<ConvolutionRoutine> choose(const ConvolutionProblem& problem, co
     auto routine = prepare_onednn_convolution(problem, choice);
     if (routine != nullptr) return routine;
     if (choice.implementation == Implementation::onednn) {
-      throw DeviceError("convolution: oneDNN does not take this problem (type " + std::string(name_of(problem.dtype)) +
-                        (has_onednn() ? ")" : "): it is not part of this build"));
+      core::throw_error<DeviceError>("convolution: oneDNN does not take this problem (type ", name_of(problem.dtype),
+                                     has_onednn() ? ")" : "): it is not part of this build");
     }
   }
   return prepare_own_convolution(problem, choice);
