@@ -197,7 +197,9 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     if (drops_subnormals_) scope.emplace();
     fold();
     Slots slots = started(program_.start(), given, !lazy_);
-    if (lazy_ && !detail::inlined()) {
+    const auto has_no_value = [](const Named<Value>& input) { return !detail::missing_input(input.value).empty(); };
+    const bool is_part = detail::inlined() || std::any_of(given.begin(), given.end(), has_no_value);
+    if (lazy_ && !is_part) {
       const std::size_t before = session.recordings();
       session.run(slots);
       // Weights were packed, and are read from there.
