@@ -78,6 +78,10 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   std::vector<std::pair<Member, const tyto::detail::StoredArray*>> pairs;
   NamedList<Tensor<Any>> absent;
   DistinctStates present;
+  const WeightLayout other = layout == WeightLayout::tyto ? WeightLayout::pytorch : WeightLayout::tyto;
+  const char* cure = layout == WeightLayout::tyto
+                         ? "; its axes are in PyTorch's order: {.layout = nn::WeightLayout::pytorch}"
+                         : "; its axes are in Tyto's order: {.layout = nn::WeightLayout::tyto}";
   model.visit_states([&](const std::string& name, const Module&, const Member& state) {
     const auto place = by_name.find(name);
     if (place == by_name.end()) {
@@ -89,7 +93,8 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
     const DType type = state.state().dtype();
     if (array.shape != expected || !castable(array.dtype, type)) {
       core::throw_error<IoError>(path, ": '", name, "' is ", tyto::name_of(array.dtype), " of shape ", array.shape,
-                                 ", expected ", tyto::name_of(type), " of shape ", expected);
+                                 ", expected ", tyto::name_of(type), " of shape ", expected,
+                                 array.shape != expected && array.shape == shape_in_file(state, other) ? cure : "");
     }
     pairs.emplace_back(state, &array);
     present.add(state.state());
