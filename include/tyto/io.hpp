@@ -30,8 +30,8 @@ struct TextOptions {
   std::int64_t skip_lines = 0;             ///< at the beginning, such as a line of names
   std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
   std::optional<std::int64_t> rows = {};   ///< how many are read at most
-  std::optional<double> missing = {};      ///< replaces fields that are no number; without it they are an error
-  DType dtype = DType::f32;                ///< element type
+  std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
+  DType dtype = DType::f32;                ///< element type; identifiers and times above 2^24 want f64
   int min_axes = 0;                        ///< axes of length one are dropped until so many are left
 };
 /// How numbers are written to a text file.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reductions and scans along axes. Without axes they take all; `keepdims` leaves reduced axes with length one.
+// Reductions and scans along axes: one, sum(x, 0), or several in braces, sum(x, {0, 1}). Without axes they take all;
+// `keepdims` leaves reduced axes with length one.
 #pragma once
 
 #include "tyto/tensor.hpp"

@@ -102,7 +102,7 @@ struct TrainingOptions {
 struct TrainingReport {
   std::int64_t steps = 0;      ///< made in this call
   double seconds = 0;          ///< time taken
-  double loss = 0;             ///< of the last step
+  double loss = 0;             ///< of the last step; NaN where none was made
   bool stopped_early = false;  ///< by `stop_early`
   int interrupted_by = 0;      ///< SIGINT or SIGTERM that ended it, or came as it ended; 0: neither
 };
