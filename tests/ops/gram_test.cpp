@@ -2,6 +2,9 @@
 // Products of a matrix with its own transpose, which compute one half of the result, and of matrices with columns.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/support/numbers.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"
@@ -32,6 +35,38 @@ TEST_CASE_TEMPLATE("a matrix by its own transpose is what the product with a cop
       CHECK(all(equal(product, product.T())).template item<bool>());
       const Tensor<M> rows = waves<M>({columns, 97}, dtype);
       CHECK(all(equal(matmul(rows, rows.T()), matmul(copy(rows * 1.0), rows.T()))).template item<bool>());
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("products of vectors of millions of numbers keep six digits", M, Eager, Lazy) {
+  for (const std::int64_t length : {16384, 16385, 40'000, 2'000'001}) {
+    CAPTURE(length);
+    const Tensor<M> x = (waves<M>({6, length}, DType::f64) / 64.0 + 1.0).astype(DType::f32);
+    const std::vector<float> numbers = x.template to_vector<float>();
+    const auto wanted = [&](std::int64_t a, std::int64_t b) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < length; ++i) {
+        sum += static_cast<double>(numbers[static_cast<std::size_t>(a * length + i)]) *
+               static_cast<double>(numbers[static_cast<std::size_t>(b * length + i)]);
+      }
+      return sum;
+    };
+    CHECK(matmul(x(0), x(1)).template item<float>() == doctest::Approx(wanted(0, 1)).epsilon(1e-6));
+    CHECK(matmul(x(2), x(2)).template item<float>() == doctest::Approx(wanted(2, 2)).epsilon(1e-6));
+    if (length > 100'000) continue;
+    // Rows by the columns of a transpose, a column more than are taken together, and what is added and limited at last.
+    const Tensor<M> product = matmul(x(slice(0, 3)), x(slice(1, 6)).T());
+    const Tensor<M> biased = clip(matmul(x(slice(0, 2)), x.T()) + waves<M>({6}, DType::f32), 0.0, 9000.0);
+    for (std::int64_t i = 0; i < 3; ++i) {
+      for (std::int64_t j = 0; j < 5; ++j) {
+        CHECK(product(i, j).template item<float>() == doctest::Approx(wanted(i, j + 1)).epsilon(1e-6));
+      }
+    }
+    for (std::int64_t j = 0; j < 6; ++j) {
+      const double bias = static_cast<double>((37 * j) % 101 - 50);
+      const double limited = std::clamp(wanted(1, j) + bias, 0.0, 9000.0);
+      CHECK(biased(1, j).template item<float>() == doctest::Approx(limited).epsilon(1e-6));
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Products of at most four rows with a transposed matrix in f32 and f64: dot products that read the matrix once. So
 // are those of two rows with two columns whose elements alternate, of which dot products of complex numbers are made.
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
@@ -11,6 +13,10 @@
 namespace tyto::cpu {
 
 namespace {
+
+/// Steps that one chain of additions covers. Longer sums are added up by halves, since a chain of millions of additions
+/// loses two digits.
+constexpr std::int64_t longest_chain = std::int64_t{1} << 14;
 
 /// Elements from one point of the batch to the next.
 struct BatchSteps {
@@ -93,7 +99,7 @@ class DotMatmul final : public MatmulRoutine {
     t.c = static_cast<T*>(arguments.c) + offsets.c + first;
     t.c_offsets = c_offsets;
     t.bias = problem_.bias ? static_cast<const T*>(arguments.bias) + first : nullptr;
-    tiles<T>(set_).dots(t);
+    multiply(t);
   }
 
   /// One product of a row and a column for each point, as one call.
@@ -109,7 +115,53 @@ class DotMatmul final : public MatmulRoutine {
     t.c = static_cast<T*>(arguments.c) + points.begin * steps_->c;
     t.c_step = steps_->c;
     t.c_offsets = &no_offset;
-    tiles<T>(set_).dots(t);
+    multiply(t);
+  }
+
+  static constexpr std::int64_t together = 4;  // columns, as the loops of the tiles take them
+  using Sums = std::array<T, dot_rows * together>;
+
+  void multiply(const DotArguments<T>& t) const noexcept {
+    if (t.steps <= longest_chain) return tiles<T>(set_).dots(t);
+    for (std::int64_t first = 0; first < t.columns; first += together) {
+      const std::int64_t count = std::min(t.columns - first, together);
+      const Sums sums = sums_by_halves(t, {first, first + count}, {0, t.steps});
+      for (int row = 0; row < t.row_count; ++row) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          T& to = t.c[t.c_offsets[row] + (first + j) * t.c_step];
+          T value = sums[static_cast<std::size_t>(row * together + j)];
+          if (t.bias != nullptr) value += t.bias[first + j];
+          if (t.accumulate) value += to;
+          to = t.limits(value);
+        }
+      }
+    }
+  }
+
+  Sums sums_by_halves(const DotArguments<T>& t, Range columns, Range steps) const noexcept {
+    Sums sums{};
+    if (steps.size() > longest_chain) {
+      const std::int64_t middle = steps.begin + (steps.size() / 2 + longest_chain - 1) / longest_chain * longest_chain;
+      sums = sums_by_halves(t, columns, {steps.begin, middle});
+      const Sums rest = sums_by_halves(t, columns, {middle, steps.end});
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += rest[i];
+      return sums;
+    }
+    constexpr std::int64_t lines[dot_rows] = {0, together, 2 * together, 3 * together};
+    const T* rows[dot_rows];
+    for (int row = 0; row < t.row_count; ++row) rows[row] = t.rows[row] + columns.begin * t.row_step + steps.begin;
+    DotArguments<T> part;
+    part.rows = rows;
+    part.row_count = t.row_count;
+    part.row_step = t.row_step;
+    part.b = t.b + columns.begin * t.b_step + steps.begin;
+    part.b_step = t.b_step;
+    part.steps = steps.size();
+    part.columns = columns.size();
+    part.c = sums.data();
+    part.c_offsets = lines;
+    tiles<T>(set_).dots(part);
+    return sums;
   }
 
   void multiply_pairs(const MatmulArguments& arguments, std::int64_t point) const noexcept {
