@@ -183,7 +183,7 @@ class Formula {
   void add(const GraphNode& node) {
     if (node.result_count == 0 || !expressions_[node.first_result].text.empty()) return;
     if (node.op == core::OpId::constant) {
-      expressions_[node.first_result] = constant(node.first_result);
+      expressions_[node.first_result] = constant(node);
       return;
     }
     Expression made = expression_of(node);
@@ -207,14 +207,15 @@ class Formula {
     return {text.str(), text.str().front() == '-' ? Binding::sign : Binding::whole};
   }
 
-  Expression constant(Port port) {
-    const core::TensorType& type = graph_.type(port);
+  Expression constant(const GraphNode& node) {
+    const core::TensorType& type = graph_.type(node.first_result);
     if (type.shape.rank() == 0) {
-      return number(Tensor<Eager>(core::constant(core::Mode::eager, *graph_.constant(port))).item());
+      return number(Tensor<Eager>(core::constant(core::Mode::eager, *graph_.constant(node.first_result))).item());
     }
     const std::string name = free_name("c");
+    const std::string attributes = core::to_string(graph_.attributes(node));  // "array=f32(2,) {1, 2}"
     constants_.push_back(latex_ ? core::text(name, R"( &\in \text{)", name_of(type.dtype), "}^{", type.shape, "}")
-                                : core::text("where ", name, " is a constant ", name_of(type.dtype), type.shape));
+                                : "where " + name + " is a constant " + attributes.substr(attributes.find('=') + 1));
     return {name};
   }
 

@@ -61,9 +61,11 @@ TEST_CASE("names in a formula are unique") {
   CHECK(formula(e * e + y) == "let t2 = exp(t1 + t1_2 + x1)\ny1 = t2 * t2 + y\n");
 }
 
-TEST_CASE("given data are constants by name, numbers by value") {
+TEST_CASE("given data are constants with a name and their first numbers, single numbers stand by value") {
   const LazyTensor a = named({2}, "a");
-  CHECK(formula(a + LazyTensor{1.0, 2.0}) == "y = a + c1\nwhere c1 is a constant f32(2,)\n");
+  CHECK(formula(a + LazyTensor{1.0, 2.0}) == "y = a + c1\nwhere c1 is a constant f32(2,) {1, 2}\n");
+  const std::string large = formula(a + LazyTensor::constant(LazyTensor::ones({2000, 2})));
+  CHECK(large == "y = a + c1\nwhere c1 is a constant f32(2000,2) {1, 1, 1, 1, ...}\n");
   CHECK(formula(LazyTensor(2.5)) == "y = 2.5\n");
 }
 
