@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <exception>
 #include <functional>
-#include <iostream>
 #include <limits>
 #include <string>
 #include <tyto/images.hpp>
@@ -246,16 +243,12 @@ int run_full_size(const Options& options) {
   return 0;
 }
 
-template <class Tensor>
-int run(const Options& options) {
-  const tyto::DeviceScope device(options.device);
-  return options.size == "full" ? run_full_size<Tensor>(options) : train<Tensor>(options);
-}
-
 }  // namespace
 
 int main(int count, char** words) {
   Options options;
-  return run_in_mode("mask_rcnn", command_line(options), count, words, options.mode,
-                     [&]<class Tensor>() { return run<Tensor>(options); });
+  return run_in_mode("mask_rcnn", command_line(options), count, words, options.mode, [&]<class Tensor>() {
+    const tyto::DeviceScope device(options.device);
+    return options.size == "full" ? run_full_size<Tensor>(options) : train<Tensor>(options);
+  });
 }

@@ -6,7 +6,6 @@
 #include <tyto/nn/samples.hpp>
 
 inline constexpr std::int64_t shapes_side = 96, shapes_most = 4, shapes_classes = 3;
-inline constexpr const char* shapes_names[] = {"background", "circle", "square", "triangle"};
 
 /// One to four shapes a picture, all drawn anew from the sample's key: pictures (batch, 96, 96, 3) of u8, and for each
 /// pixel (batch, 96, 96) of u8 0 or 1 + 3 * object + kind of the object that is seen there.
