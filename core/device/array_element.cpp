@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "core/device/device.hpp"
 #include "core/value/element_types.hpp"
@@ -48,13 +49,17 @@ Scalar element_of(const Array& array, std::int64_t index) {
   return number_at(copy.data(), array.dtype);
 }
 
+std::string first_numbers(std::span<const Scalar> numbers, bool are_all) {
+  std::string out = "{";
+  for (std::size_t i = 0; i < numbers.size(); ++i) out += text(i == 0 ? "" : ", ", to_string(numbers[i]));
+  return out + (are_all ? "}" : ", ...}");
+}
+
 std::string first_numbers(const Array& array, std::int64_t most) {
   const std::int64_t count = array.view.count();
-  std::string out = "{";
-  for (std::int64_t i = 0; i < std::min(count, most); ++i) {
-    out += text(i == 0 ? "" : ", ", to_string(element_of(array, i)));
-  }
-  return out + (count > most ? ", ...}" : "}");
+  std::vector<Scalar> numbers;
+  for (std::int64_t i = 0; i < std::min(count, most); ++i) numbers.push_back(element_of(array, i));
+  return first_numbers(numbers, count <= most);
 }
 
 }  // namespace tyto::core

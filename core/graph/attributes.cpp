@@ -7,6 +7,7 @@
 
 #include "core/graph/custom.hpp"
 #include "core/graph/graph.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/symbol.hpp"
 #include "core/value/array_element.hpp"
 #include "core/value/hash.hpp"
@@ -58,7 +59,7 @@ std::string show(const Array& array) {
   std::string type = text(array.dtype, array.view.shape);
   return array && array.view.count() != 0 ? text(type, ' ', first_numbers(array, 4)) : type;
 }
-std::string show(const std::shared_ptr<State>& state) { return state ? state->name() : "none"; }
+std::string show(const std::shared_ptr<State>& state) { return state ? shown_name(*state) : "none"; }
 std::string show(const std::shared_ptr<const CustomOperator>& op) { return op ? op->name : "none"; }
 std::string show(const LoopProgram& program) { return to_string(program); }
 std::string show(double value) { return text(value); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/value/storage.hpp"
@@ -15,5 +16,6 @@ Scalar element_of(const Array& array, std::int64_t index);
 
 /// "{1, 2, 3}", or of more than `most` elements the first ones: "{1, 2, ...}".
 std::string first_numbers(const Array& array, std::int64_t most);
+std::string first_numbers(std::span<const Scalar> numbers, bool are_all);
 
 }  // namespace tyto::core

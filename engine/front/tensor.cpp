@@ -324,7 +324,7 @@ Tensor<M> Tensor<M>::from_bytes(const void* data, std::int64_t count, const Shap
     core::throw_error<ShapeError>("from: ", count, " elements do not fill shape ", shape, " of ", element_count(shape));
   }
   if (data == nullptr && count != 0) throw ValueError("from: there is no memory to copy from");
-  return core::constant(mode_tag<M>, host_array(data, shape, dtype));
+  return run::make_constant(mode_tag<M>, host_array(data, shape, dtype));
 }
 
 template <class M>

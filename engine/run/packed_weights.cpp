@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/graph/builder.hpp"
+#include "core/graph/held_constant.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
 #include "engine/run/arrays.hpp"
@@ -60,7 +61,7 @@ struct PackedWeights::Contents {
 PackedWeights::PackedWeights(std::shared_ptr<core::State> weights, PackingPath path, core::TensorType type)
     : weights_(std::move(weights)),
       path_(std::move(path)),
-      input_(core::State::Kind::persistent, weights_->name() + ", packed", std::move(type)) {}
+      input_(core::State::Kind::persistent, core::shown_name(*weights_) + ", packed", std::move(type)) {}
 
 PackedWeights::~PackedWeights() {
   Registry& all = registry();
@@ -122,7 +123,7 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   contents_ = nullptr;  // before there are others
   const Value current = weights_->current();
   if (!current) {
-    core::throw_error<GraphError>("input '", weights_->name(), "' of shape ", weights_->type().shape,
+    core::throw_error<GraphError>("input '", core::shown_name(*weights_), "' of shape ", weights_->type().shape,
                                   " was given no value");
   }
   const bool known = current.node()->is_version();
@@ -167,7 +168,11 @@ core::Array PackedWeights::unpacked_contents(const core::State& weights) {
     const std::lock_guard lock(each->mutex_);
     if (each->weights_.get() != &weights || each->contents_ == nullptr) continue;
     if (each->revision_ != weights.revision() || !each->contents_->path.reversible) continue;
-    return unpacked(each->contents_->path, each->contents_->array);
+    core::Array lent = unpacked(each->contents_->path, each->contents_->array);
+    // Whoever reads it holds it for a moment; then its pages serve nobody.
+    lent.buffer = core::BufferRef(lent.buffer.get(),
+                                  [held = lent.buffer](core::Buffer* buffer) { buffer->device()->discard(*buffer); });
+    return lent;
   }
   return {};
 }

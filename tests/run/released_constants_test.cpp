@@ -257,6 +257,29 @@ TEST_CASE("functions and graphs of a constant compute what eager mode does, and 
   }
 }
 
+TEST_CASE("what is copied into a tensor is held once by all graphs and functions that read it") {
+  const std::vector<float> numbers = integers();
+  std::optional<Lazily> c = Lazily::from(numbers, {width, width});
+  const std::size_t before = allocated();  // with the plain contents
+  auto f = compile([&](Lazily x) { return matmul(x, *c); });
+  CHECK(f(Lazily::ones({16, width})).to_vector<float>()[7] == column_sum(numbers, 7));
+  std::vector<Graph> graphs;
+  const Lazily x = Lazily::placeholder({16, width});
+  for (int i = 0; i < 3; ++i) graphs.emplace_back(GraphSpec{.inputs = {x}, .outputs = {matmul(x, *c)}});
+  const auto run_all = [&] {
+    for (Graph& graph : graphs) {
+      graph.set(x, Lazily::full({16, width}, 2.0));
+      graph.run();
+      CHECK(graph.output(0).to_vector<float>()[5] == 2 * column_sum(numbers, 5));
+      if (packs()) CHECK(allocated() < before + others);
+    }
+  };
+  run_all();
+  CHECK(c->to_vector<float>() == numbers);
+  c.reset();
+  run_all();
+}
+
 TEST_CASE("a constant that another tensor shares is released once that is gone") {
   const std::vector<float> numbers = integers();
   std::optional<Lazily> shared = Lazily::from(numbers, {width, width});
