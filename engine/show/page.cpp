@@ -9,6 +9,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
+#include "engine/show/report.hpp"
 #include "engine/show/state_names.hpp"
 #include "optimiser/memory/problem.hpp"
 #include "optimiser/storage/storages.hpp"
@@ -137,15 +138,14 @@ Json steps_of(const Executable& executable, const StateNames& states) {
     const ExecutableStep& step = executable.steps()[i];
     const core::GraphNode& node = graph.nodes()[step.node];
     const std::string members = core::members_of(graph, node);
-    const bool is_call = !step.copies && core::has_effect(node);
-    steps.push_back(
-        {{"name", core::text(step.name, members.empty() ? "" : " ", members)},
-         {"label", is_call      ? parts_of(graph, graph.inputs_of(node)[0], states)
-                   : node.label ? *node.label
-                                : std::string()},
-         {"sent", is_call ? static_cast<std::int64_t>(optimiser::bytes_of(graph, graph.inputs_of(node)[0])) : -1},
-         {"type", type_text(graph, node)},
-         {"live", live[i]}});
+    const std::optional<std::size_t> exchanged = exchanged_bytes(executable, step);
+    steps.push_back({{"name", core::text(step.name, members.empty() ? "" : " ", members)},
+                     {"label", exchanged    ? parts_of(graph, graph.inputs_of(node)[0], states)
+                               : node.label ? *node.label
+                                            : std::string()},
+                     {"exchanged", exchanged ? Json(*exchanged) : Json()},
+                     {"type", type_text(graph, node)},
+                     {"live", live[i]}});
   }
   return steps;
 }
@@ -163,13 +163,17 @@ Json profile_rows(const GraphProfile& profile) {
 std::string page_of(const core::Graph& recorded, const Executable& executable, const GraphProfile& profile) {
   const MemoryPlan& plan = executable.plan();
   const StateNames states = names_of_states(recorded);
-  const Json data{
-      {"summary", {{"peak", plan.height}, {"bound", plan.bound}, {"naive", plan.naive}, {"strategy", plan.strategy}}},
-      {"recorded", nodes_of(recorded, states, {})},
-      {"optimised", nodes_of(executable.graph(), states, slots_of(executable))},
-      {"steps", steps_of(executable, states)},
-      {"blocks", blocks_of(executable)},
-      {"profile", profile_rows(profile)}};
+  const Json data{{"summary",
+                   {{"peak", plan.height},
+                    {"bound", plan.bound},
+                    {"naive", plan.naive},
+                    {"strategy", plan.strategy},
+                    {"states", input_bytes_of(executable).states}}},
+                  {"recorded", nodes_of(recorded, states, {})},
+                  {"optimised", nodes_of(executable.graph(), states, slots_of(executable))},
+                  {"steps", steps_of(executable, states)},
+                  {"blocks", blocks_of(executable)},
+                  {"profile", profile_rows(profile)}};
   const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
   // A label may hold "</script>" or "<!--", which mean something to the browser; JSON lets the sign be escaped.
   std::string safe;

@@ -215,7 +215,7 @@ function drawGraph(view, nodes) {
   drawn.push({ nodes, boxes });
 }
 
-const isCall = step => step.sent >= 0;
+const isCall = step => step.exchanged !== null;
 function drawSchedule(view, isShown) {
   const table = document.createElement("table"), head = table.createTHead().insertRow();
   for (const title of ["step", "operator", "label", "result", "live bytes", "", "ms", "GB/s", "Gop/s"]) cell(head, "th", title, "text");
@@ -227,7 +227,7 @@ function drawSchedule(view, isShown) {
     cell(row, "td", i);
     cell(row, "td", step.name, "text");
     cell(row, "td", step.label, "text");
-    cell(row, "td", step.type + (isCall(step) ? ", " + bytes(step.sent) : ""), "text");
+    cell(row, "td", step.type + (isCall(step) ? ", " + bytes(step.exchanged) : ""), "text");
     cell(row, "td", bytes(step.live));
     const bar = document.createElement("span");
     bar.className = "bar";
@@ -280,7 +280,8 @@ function drawMemory(view) {
 
 document.getElementById("summary").textContent =
   `${data.recorded.length} nodes recorded, ${data.optimised.length} after the passes, ${data.steps.length} steps; ` +
-  `peak ${bytes(data.summary.peak)}, bound ${bytes(data.summary.bound)}, without reuse ${bytes(data.summary.naive)}, by ${data.summary.strategy}`;
+  `peak ${bytes(data.summary.peak)}, bound ${bytes(data.summary.bound)}, without reuse ${bytes(data.summary.naive)}, by ${data.summary.strategy}; states ${bytes(data.summary.states)}` +
+  (data.steps.some(isCall) ? `; ${bytes(data.steps.reduce((sum, step) => sum + step.exchanged, 0))} exchanged with other processes each run` : "");
 const first = addView("recorded", view => drawGraph(view, data.recorded));
 addView("optimised", view => drawGraph(view, data.optimised));
 addView(data.profile.length ? "schedule and profile" : "schedule", view => drawSchedule(view, () => true));

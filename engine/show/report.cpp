@@ -37,6 +37,31 @@ std::vector<StateUpdate> updates_of(const Executable& executable) {
 
 }  // namespace
 
+InputBytes input_bytes_of(const Executable& executable) {
+  std::vector<const core::State*> packed, plain_too;  // weights that are kept packed, and the state beside them
+  for (const PackedInput& each : executable.packed_inputs()) {
+    packed.push_back(executable.graph().inputs()[each.input].state.get());
+    if (each.weights->keeps_plain()) plain_too.push_back(&each.weights->weights());
+  }
+  InputBytes bytes;
+  for (std::uint32_t i = 0; i < executable.graph().inputs().size(); ++i) {
+    const core::GraphInput& input = executable.graph().inputs()[i];
+    const bool held = executable.needs(i) || std::ranges::count(plain_too, input.state.get()) != 0;
+    if (!held || std::ranges::count(packed, input.state.get()) != 0) continue;
+    const bool is_state =
+        input.state != nullptr && input.state->kind() != core::State::Kind::placeholder && !input.generator;
+    (is_state ? bytes.states : bytes.others) += optimiser::bytes_of(executable.graph(), input.port);
+  }
+  return bytes;
+}
+
+std::optional<std::size_t> exchanged_bytes(const Executable& executable, const ExecutableStep& step) {
+  const core::Graph& graph = executable.graph();
+  const core::GraphNode& node = graph.nodes()[step.node];
+  if (step.copies || !core::has_effect(node)) return std::nullopt;
+  return node.op == core::OpId::barrier ? 0 : optimiser::bytes_of(graph, graph.inputs_of(node)[0]);
+}
+
 GraphReport report_of(const Session& session, double milliseconds) {
   const Executable& executable = session.executable();
   GraphReport report;
@@ -44,19 +69,9 @@ GraphReport report_of(const Session& session, double milliseconds) {
   report.steps = executable.steps().size();
   for (const ParallelSection& section : executable.sections()) report.parallel_steps += section.end - section.first;
   report.arena_bytes = executable.arena_bytes() + executable.host_bytes();
-  std::vector<const core::State*> packed, plain_too;  // weights that are kept packed, and the state beside them
-  for (const PackedInput& each : executable.packed_inputs()) {
-    packed.push_back(executable.graph().inputs()[each.input].state.get());
-    if (each.weights->keeps_plain()) plain_too.push_back(&each.weights->weights());
-  }
-  for (std::uint32_t i = 0; i < executable.graph().inputs().size(); ++i) {
-    const core::GraphInput& input = executable.graph().inputs()[i];
-    const bool held = executable.needs(i) || std::ranges::count(plain_too, input.state.get()) != 0;
-    if (!held || std::ranges::count(packed, input.state.get()) != 0) continue;
-    const bool is_state =
-        input.state != nullptr && input.state->kind() != core::State::Kind::placeholder && !input.generator;
-    (is_state ? report.state_bytes : report.input_bytes) += optimiser::bytes_of(executable.graph(), input.port);
-  }
+  const InputBytes inputs = input_bytes_of(executable);
+  report.state_bytes = inputs.states;
+  report.input_bytes = inputs.others;
   for (const core::Port output : executable.graph().outputs()) {
     report.output_bytes += optimiser::bytes_of(executable.graph(), output);
   }
@@ -79,6 +94,9 @@ GraphReport report_of(const Session& session, double milliseconds) {
   report.fallbacks.assign(executable.fallbacks().begin(), executable.fallbacks().end());
   report.updates = updates_of(executable);
   report.collectives = executable.collectives().calls();
+  for (const ExecutableStep& step : executable.steps()) {
+    report.exchanged_bytes += exchanged_bytes(executable, step).value_or(0);
+  }
   return report;
 }
 
@@ -180,6 +198,7 @@ std::ostream& operator<<(std::ostream& out, const GraphReport& report) {
   line("inputs", report.input_bytes);
   line("outputs", report.output_bytes);
   line("kept between runs", report.kept_bytes);
+  line("exchanged with other processes each run", report.exchanged_bytes);
   if (report.unplanned_allocations != 0) {
     out << "  " << report.unplanned_allocations << " unplanned allocations";
     for (const std::string& node : report.unplanned_by_node) out << "; " << node;

@@ -105,7 +105,8 @@ struct GraphReport {
   double milliseconds = 0;                          ///< spent on order, plan and kernels
   std::vector<std::string> fallbacks = {};          ///< steps that the device leaves to the CPU
   std::vector<StateUpdate> updates = {};            ///< of variables and persistent tensors, in the order of the graph
-  std::vector<std::string> collectives = {};        ///< collective calls of a run, in order
+  std::vector<std::string> collectives = {};        ///< what a run does together with other processes, in order
+  std::size_t exchanged_bytes = 0;                  ///< of the tensors in `collectives`, on this process
   std::vector<MovedBytes> moved =
       {};  ///< what loops and branches copy; empty when each value stays where it was computed
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <tyto/distributed.hpp>
 #include <tyto/tyto.hpp>
 
@@ -352,6 +353,10 @@ TEST_CASE("rank: effects" * doctest::skip(true)) {
   }
   // The three sums are one call of all their operands.
   CHECK(step.report().collectives == std::vector<std::string>{"barrier of f32(1,)", "all_reduce(sum) of f32(5,)"});
+  CHECK(step.report().exchanged_bytes == 5 * sizeof(float));
+  std::ostringstream text;
+  text << step.report();
+  CHECK(contains(text.str(), "\n  exchanged with other processes each run 20 B\n"));
   CHECK(step.report().unplanned_allocations == 0);
   auto branching = tyto::compile([](T x) {
     return tyto::cond(

@@ -119,7 +119,9 @@ TEST_CASE("gradients are computed into their bucket, summed there, and read ther
         std::vector<std::string>{"all_reduce(sum) of f64()", "all_reduce(sum) of f32(208,)"});
   CHECK(without.report().collectives.size() == 4);
   const std::string page = with.html();
-  CHECK(page.find("\"name\":\"all_reduce\",\"label\":\"last.c, first.b, first.a\",\"sent\":832") != std::string::npos);
+  CHECK(page.find(R"("name":"all_reduce","label":"last.c, first.b, first.a","exchanged":832)") != std::string::npos);
+  CHECK(page.find(R"("states":832)") != std::string::npos);  // 8 x 16, 16 and 16 x 4
+  CHECK(with.report().exchanged_bytes == sizeof(double) + 832);
   CHECK(with.report().unplanned_allocations == 0);
   // No step copies a gradient into the bucket or out of it.
   CHECK(with.report().steps <= without.report().steps - 2);
