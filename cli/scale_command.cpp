@@ -172,11 +172,12 @@ int scale(const Arguments& arguments) {
   }
   const double step = positive(arguments, "--step") * 1e-3;
   const Machine machine{positive(arguments, "--latency") * 1e-6, 1e-9 / positive(arguments, "--bandwidth")};
-  std::printf("%6s %12s %12s %15s\n", "ranks", "step ms", "efficiency", "communication");
+  constexpr Machine in_bytes{0, 1};
+  std::printf("%6s %12s %12s %15s %12s\n", "ranks", "step ms", "efficiency", "communication", "MiB sent");
   for (const double ranks : ranks_of(arguments)) {
     const double told = communication(calls, ranks, machine);
-    std::printf("%6.0f %12.3f %10.1f %% %13.1f %%\n", ranks, (step + told) * 1e3, 100 * step / (step + told),
-                100 * told / (step + told));
+    std::printf("%6.0f %12.3f %10.1f %% %13.1f %% %12.2f\n", ranks, (step + told) * 1e3, 100 * step / (step + told),
+                100 * told / (step + told), communication(calls, ranks, in_bytes) / (1 << 20));
   }
   return done;
 }

@@ -13,10 +13,10 @@ TEST_CASE("scale adds the messages of a report to a step, as by hand") {
   const Ran ran = run("scale " + report + " --step 10 --latency 10 --bandwidth 1 --ranks 1,2,4");
   CHECK(ran.status == 0);
   CHECK(ran.output ==
-        " ranks      step ms   efficiency   communication\n"
-        "     1       10.000      100.0 %           0.0 %\n"
-        "     2       11.069       90.3 %           9.7 %\n"
-        "     4       11.633       86.0 %          14.0 %\n");
+        " ranks      step ms   efficiency   communication     MiB sent\n"
+        "     1       10.000      100.0 %           0.0 %         0.00\n"
+        "     2       11.069       90.3 %           9.7 %         1.00\n"
+        "     4       11.633       86.0 %          14.0 %         1.50\n");
   // A message of a few bytes is a latency each, whatever carries it: 2 of 3 us, and 2 to compare for the group.
   const std::string small = place.write("small",
                                         "  with other processes: send of f64() to 1\n"
