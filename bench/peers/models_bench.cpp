@@ -2,19 +2,21 @@
 // Networks as users write them, one at a time, with the weights and inputs that models_peers.py made: it runs this
 // program by turns with PyTorch and ONNX Runtime and compares what they compute.
 //
-//   models_bench NAME FOLDER SECONDS
+//   models_bench NAME FOLDER SECONDS [report|sharded]
 //
 // Reads FOLDER/NAME.weights.npz and FOLDER/NAME.inputs.npz, writes FOLDER/NAME.tyto.npy: what an inference gives, or
 // the losses of the first steps of a training. Prints seconds until the first result, milliseconds of the best and the
 // median run, the growth of the process's peak memory in bytes, that peak, and milliseconds of processor time of a run.
 // Started as several processes, each trains on its part of the batch (ranks_peers.py): memory is then that of the
-// process with the most, and processor time that of all.
+// process with the most, and processor time that of all. "report": rank 0 says what report() does of the training step,
+// on stderr; "sharded": the same, with the optimizer's states in parts (ZeRO-1).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -90,7 +92,10 @@ Measured infer(const nn::Layer& model, const Inputs& inputs, double seconds) {
   return measure(seconds, 1, [&] { return forward(inputs["x"]); });
 }
 
-Measured train(const nn::Layer& model, nn::Descent descent, const Inputs& inputs, double seconds) {
+Measured train(const nn::Layer& model, nn::Descent descent, const Inputs& inputs, double seconds,
+               const std::string& how) {
+  const bool sharded = how == "sharded";
+  if (sharded) descent.shard();
   auto objective = [&](Tensor x, Tensor t) {
     const Tensor scores = model(x, nn::training);
     const std::int64_t classes = scores.shape().back();
@@ -98,8 +103,10 @@ Measured train(const nn::Layer& model, nn::Descent descent, const Inputs& inputs
   };
   auto step = tyto::compile([&](Tensor x, Tensor t) {
     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(x, t);
-    descent.update(model.parameters(), distributed::average(gradients, x.shape()[0]));
-    return distributed::average(loss, x.shape()[0]);
+    const std::int64_t samples = x.shape()[0];
+    if (sharded) descent.update(model.parameters(), distributed::weighted(gradients, samples));
+    else descent.update(model.parameters(), distributed::average(gradients, samples));
+    return distributed::average(loss, samples);
   });
   const distributed::Group group = distributed::start();
   const auto part = [&](const Tensor& all) {
@@ -108,7 +115,9 @@ Measured train(const nn::Layer& model, nn::Descent descent, const Inputs& inputs
   };
   const Tensor x = part(inputs["x"]), t = part(inputs["t"]);
   tyto::eval({x, t});
-  return measure(seconds, compared_steps, [&] { return step(x, t); });
+  Measured measured = measure(seconds, compared_steps, [&] { return step(x, t); });
+  if (!how.empty() && group.is_first()) std::cerr << step.report();
+  return measured;
 }
 
 nn::Conv2d convolution(std::int64_t in, std::int64_t out, int window, int stride, int groups = 1) {
@@ -200,14 +209,15 @@ Measured decode(const Gpt& model, const Inputs& inputs, double seconds) {
   });
 }
 
-Measured run(const std::string& name, const std::string& weights, const Inputs& inputs, double seconds) {
+Measured run(const std::string& name, const std::string& weights, const Inputs& inputs, double seconds,
+             const std::string& how) {
   const auto infer_with = [&](const nn::Layer& model) {
     load_weights(model, weights);
     return infer(model, inputs, seconds);
   };
   const auto train_with = [&](const nn::Layer& model, nn::Descent descent) {
     load_weights(model, weights);
-    return train(model, std::move(descent), inputs, seconds);
+    return train(model, std::move(descent), inputs, seconds, how);
   };
   if (name.rfind("resnet50", 0) == 0) return infer_with(make_resnet50());
   if (name == "mobilenet_v2") return infer_with(make_mobilenet_v2());
@@ -230,8 +240,9 @@ Measured run(const std::string& name, const std::string& weights, const Inputs& 
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 4) {
-    std::fprintf(stderr, "usage: models_bench NAME FOLDER SECONDS; models_peers.py calls it\n");
+  const std::string how = count == 5 ? words[4] : "";
+  if (count != 4 && how != "report" && how != "sharded") {
+    std::fprintf(stderr, "usage: models_bench NAME FOLDER SECONDS [report|sharded]; models_peers.py calls it\n");
     return 2;
   }
   try {
@@ -239,7 +250,7 @@ int main(int count, char** words) {
     const std::string base = std::string(words[2]) + "/" + words[1];
     const Inputs inputs = tyto::read_npz<Tensor>(base + ".inputs.npz");
     const double before = peak_bytes();
-    Measured measured = run(words[1], base + ".weights.npz", inputs, std::atof(words[3]));
+    Measured measured = run(words[1], base + ".weights.npz", inputs, std::atof(words[3]), how);
     const double grown = of_all(peak_bytes() - before, distributed::Reduce::max);
     const double peak = of_all(peak_bytes(), distributed::Reduce::max);
     const double busy = of_all(measured.busy_seconds, distributed::Reduce::sum);
