@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -151,6 +152,68 @@ TEST_CASE("processes that are interrupted at random moments end after one step, 
     CHECK(std::stoi(steps) > rounds);
     const Ran ran =
         run_case(mpi, processes, "rank: interrupted", "FOLDER='" + std::string(whole / "") + "' STEPS=" + steps);
+    CHECK_MESSAGE(ran.status == 0, ran.output);
+    CHECK(text_of(folder / "checkpoint") == text_of(whole / "checkpoint"));
+  });
+}
+
+TEST_CASE("rank: killed in training" * doctest::skip(true)) {
+  as_a_program([](const d::Group& group) {
+    Training training(group);
+    training.checkpoint().load_if_present(file("checkpoint"));
+    nn::TrainingOptions options{.save = {&training.checkpoint(), file("checkpoint"), 5}};
+    if (!given("STEPS").empty()) options.steps = std::stoi(given("STEPS"));
+    const std::string own = "pid" + std::to_string(group.rank());
+    options.after_step = [&](const nn::StepReport& now) {
+      if (now.steps == 1) {
+        std::ofstream(file(own + ".part")) << getpid();
+        std::filesystem::rename(file(own + ".part"), file(own));
+      }
+      return !(group.is_first() && std::filesystem::exists(file("stop")));
+    };
+    (void)training.train(options);
+    if (group.is_first()) std::ofstream(file("steps")) << training.steps_done();
+    return 0;
+  });
+}
+
+TEST_CASE("processes that are killed at random moments and started again go on to the same bits") {
+  using tyto::testing::text_of;
+  with_each_mpi([](const std::string& mpi) {
+    const tyto::testing::TemporaryFolder folder, whole;
+    const unsigned kills = given("KILLS").empty() ? 3 : static_cast<unsigned>(std::stoi(given("KILLS")));
+    constexpr unsigned processes = 2;
+    const char* const name = "rank: killed in training";
+    std::mt19937 random(7);
+    const tyto::testing::Child child(
+        {"/bin/sh", "-c",
+         "exec timeout 600 " +
+             command_of_case(mpi, processes, name, "FOLDER='" + std::string(folder / "") + "'", "--restarts 1000")},
+        folder / "output");
+    for (unsigned round = 0; round < kills; ++round) {
+      CAPTURE(round);
+      std::vector<int> ids;
+      for (unsigned rank = 0; rank < processes; ++rank) {
+        const std::string id = folder / ("pid" + std::to_string(rank));
+        for (int waited = 0; !std::filesystem::exists(id) && waited < 6000; ++waited) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        ids.push_back(std::stoi("0" + text_of(id)));
+        std::filesystem::remove(id);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 300'000));
+      const int victim = ids[random() % processes];
+      REQUIRE(victim > 0);
+      CHECK(kill(victim, SIGKILL) == 0);
+    }
+    std::ofstream(folder / "stop") << "now";
+    const int status = child.wait();
+    CAPTURE(text_of(folder / "output"));
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    const std::string steps = text_of(folder / "steps");
+    CAPTURE(steps);
+    const Ran ran = run_case(mpi, processes, name, "FOLDER='" + std::string(whole / "") + "' STEPS=" + steps);
     CHECK_MESSAGE(ran.status == 0, ran.output);
     CHECK(text_of(folder / "checkpoint") == text_of(whole / "checkpoint"));
   });

@@ -43,12 +43,13 @@ std::string given(const char* variable) {
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string command_of_case(const std::string& mpi, int processes, const std::string& name,
-                            const std::string& environment) {
+                            const std::string& environment, const std::string& options) {
   const std::string self = given("DISTRIBUTED_TEST");
   REQUIRE_MESSAGE(!self.empty(), "DISTRIBUTED_TEST names this program; ctest sets it");
   // MPI keeps memory to its end, which is none of ours.
   return "env " + environment + " ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TYTO_THREADS=1 " +
-         launch(mpi) + " -n " + std::to_string(processes) + " '" + self + "' --no-skip --test-case='" + name + "'";
+         launch(mpi) + " -n " + std::to_string(processes) + " " + options + " '" + self + "' --no-skip --test-case='" +
+         name + "'";
 }
 
 Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment) {

@@ -15,9 +15,9 @@ struct Ran {
 /// Runs a test case, which plain runs skip, in `processes` processes of an MPI ("openmpi", "mpich").
 Ran run_case(const std::string& mpi, int processes, const std::string& name, const std::string& environment = "");
 
-/// The same as a command of the shell, for who does more than wait for it.
+/// The same as a command of the shell, for who does more than wait for it, with options of `tyto launch`.
 std::string command_of_case(const std::string& mpi, int processes, const std::string& name,
-                            const std::string& environment = "");
+                            const std::string& environment = "", const std::string& options = "");
 
 /// Whether the first process that ended had this status, as far as MPICH's launcher tells.
 bool ended_with(const std::string& mpi, const Ran& ran, int status);
