@@ -53,16 +53,6 @@ std::string reason_to_terminate() {
   }
 }
 
-// Tells `tyto launch` on this machine: MPICH's launcher now and then forgets the status of a process that ended without
-// MPI's consent.
-void note_failure(int status) {
-  const char* const file = std::getenv("TYTO_LAUNCH_STATUS");
-  std::FILE* const note = file == nullptr ? nullptr : std::fopen(file, "wb");
-  if (note == nullptr) return;
-  std::fputc(status, note);
-  std::fclose(note);
-}
-
 // The launcher ends the others when this process does; what went wrong is said first, and where. MPI_Abort of MPICH now
 // and then loses what was said last.
 [[noreturn]] void end_all(const std::string& message, int status) {

@@ -65,6 +65,14 @@ void refuse_other_launcher() {
       stderr);
 }
 
+void note_failure(int status) {
+  const char* const file = std::getenv("TYTO_LAUNCH_STATUS");
+  std::FILE* const note = file == nullptr ? nullptr : std::fopen(file, "wb");
+  if (note == nullptr) return;
+  std::fputc(status, note);
+  std::fclose(note);
+}
+
 bool is_there(const Flavour& flavour) { return !found(flavour).empty(); }
 
 const TytoMpi& load(const Flavour& flavour) {

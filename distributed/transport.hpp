@@ -32,6 +32,10 @@ int processes_started(const Flavour& flavour);
 /// one. A line on stderr says so where it may have.
 void refuse_other_launcher();
 
+/// Leaves the status of a process that fails for `tyto launch` of this machine: MPICH's launcher now and then forgets
+/// that of one that ended without MPI's consent.
+void note_failure(int status);
+
 /// Tyto's library for the MPI, loaded. Throws DeviceError saying what is missing.
 const TytoMpi& load(const Flavour& flavour);
 /// Whether Tyto's library for the MPI is installed next to Tyto's own.

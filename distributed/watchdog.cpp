@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/value/text.hpp"
+#include "distributed/transport.hpp"
 
 namespace tyto::distributed {
 
@@ -92,6 +93,7 @@ void Watchdog::end_process(Clock::duration waited) const {
                  missing.size() > 1 ? ", which have" : ", which has", " not come to that call; all processes end\n");
   std::fputs(message.c_str(), stderr);
   std::fflush(stderr);
+  note_failure(gave_up);
   std::_Exit(gave_up);
 }
 

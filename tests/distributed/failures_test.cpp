@@ -9,14 +9,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <thread>
 #include <tyto/distributed.hpp>
 #include <tyto/tyto.hpp>
+#include <utility>
 #include <vector>
 
 #include "tests/distributed/launched.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace distributed_tests {
 
@@ -40,11 +44,14 @@ TEST_CASE("rank: hangs" * doctest::skip(true)) {
 
 TEST_CASE("a process that hangs is named, and the call that waits for it") {
   with_each_mpi([](const std::string& mpi) {
-    const Ran ran = run_case(mpi, 2, "rank: hangs");
-    CHECK_MESSAGE(ended_with(mpi, ran, 75), ran.output);
-    CHECK_MESSAGE(contains(ran.output, "tyto: rank 0 has waited "), ran.output);
-    CHECK_MESSAGE(contains(ran.output, " s in all_reduce(sum) of f64(2,) (call "), ran.output);
-    CHECK_MESSAGE(contains(ran.output, ") for rank 1, which has not come to that call"), ran.output);
+    for (const int processes : {2, 4}) {
+      CAPTURE(processes);
+      const Ran ran = run_case(mpi, processes, "rank: hangs");
+      CHECK_MESSAGE(ended_with(mpi, ran, 75), ran.output);
+      CHECK_MESSAGE(contains(ran.output, " has waited "), ran.output);
+      CHECK_MESSAGE(contains(ran.output, " s in all_reduce(sum) of f64(2,) (call "), ran.output);
+      CHECK_MESSAGE(contains(ran.output, ") for rank 1, which has not come to that call"), ran.output);
+    }
   });
 }
 
@@ -108,8 +115,10 @@ TEST_CASE("rank: differs" * doctest::skip(true)) {
 
 TEST_CASE("processes that are about to do different things are told the first difference") {
   with_each_mpi([](const std::string& mpi) {
-    const Ran ran = run_case(mpi, 2, "rank: differs");
-    CHECK_MESSAGE(ran.status == 0, ran.output);
+    for (const int processes : {2, 4}) {
+      const Ran ran = run_case(mpi, processes, "rank: differs");
+      CHECK_MESSAGE(ran.status == 0, ran.output);
+    }
   });
 }
 
@@ -213,7 +222,8 @@ TEST_CASE("rank: other graphs" * doctest::skip(true)) {
         }) == "");
   CHECK(runs([&](T x) { return std::vector<T>{mean(d::broadcast(first ? exp(x) : x))}; }, 4) == "");
   CHECK(runs(step_with({w}, either, 0.1, false), first ? 4 : 1) == "");
-  CHECK(elements_of(d::all_reduce(first ? tanh(T::zeros({2})) : T::ones({2}) * 2.0)) == std::vector<double>(2, 2));
+  CHECK(elements_of(d::all_reduce(first ? tanh(T::zeros({2})) : T::ones({2}) * 2.0)) ==
+        std::vector<double>(2, 2.0 * (group.size() - 1)));
   // The rates differed.
   CHECK_THROWS_WITH_AS(
       d::check_equal({{"v", tyto::Tensor<tyto::Any>(T::ones({2}))}, {"layer.w", tyto::Tensor<tyto::Any>(w)}}),
@@ -267,8 +277,10 @@ TEST_CASE("rank: graphs of groups" * doctest::skip(true)) {
 TEST_CASE("graphs that differ from process to process are refused, and what drifts apart is found") {
   with_each_mpi([](const std::string& mpi) {
     for (const char* name : {"rank: other graphs", "rank: other graphs that are meant"}) {
-      const Ran ran = run_case(mpi, 2, name);
-      CHECK_MESSAGE(ran.status == 0, ran.output);
+      for (const int processes : {2, 4}) {
+        const Ran ran = run_case(mpi, processes, name);
+        CHECK_MESSAGE(ran.status == 0, ran.output);
+      }
     }
     const Ran groups = run_case(mpi, 4, "rank: graphs of groups");
     CHECK_MESSAGE(groups.status == 0, groups.output);
@@ -311,6 +323,20 @@ TEST_CASE("rank: throws a number" * doctest::skip(true)) {
     if (group.rank() == 1) throw 7;
     group.barrier();
   }).join();
+}
+
+TEST_CASE("a launcher that forgets statuses hides no process that hung or threw") {
+  with_each_mpi([](const std::string& mpi) {
+    const tyto::testing::TemporaryFolder folder;
+    const std::string launcher = folder / (mpi == "mpich" ? "mpiexec.hydra" : "mpirun.openmpi");
+    std::ofstream(launcher) << "#!/bin/sh\nPATH=${PATH#*:}\n${0##*/} \"$@\"\nexit 0\n";
+    std::filesystem::permissions(launcher, std::filesystem::perms::owner_all);
+    const std::string first_in_path = "PATH='" + std::string(folder / "") + "':\"$PATH\"";
+    for (const auto& [name, status] : {std::pair{"rank: hangs", 75}, std::pair{"rank: throws", 134}}) {
+      const Ran ran = run_case(mpi, 2, name, first_in_path);
+      CHECK_MESSAGE(ran.status == status, ran.output);
+    }
+  });
 }
 
 TEST_CASE("rank: terminates" * doctest::skip(true)) {
