@@ -8,7 +8,6 @@
 #include <tyto/dtype.hpp>
 
 #include "core/value/element_types.hpp"
-#include "devices/cpu/arithmetic/limits.hpp"
 
 namespace tyto::cpu {
 
@@ -23,11 +22,6 @@ struct WrappingArithmetic {
     return static_cast<T>(static_cast<Unsigned>(static_cast<Wide>(sum) + static_cast<Wide>(x) * static_cast<Wide>(y)));
   }
   static T plus(T x, T y) noexcept { return plus_product(x, y, T(1)); }
-  static T limited(T x, const Limits<double>& limits) noexcept {
-    const auto value = static_cast<double>(x);
-    const double limited = limits(value);
-    return limited == value ? x : static_cast<T>(limited);
-  }
 };
 
 template <>
@@ -35,7 +29,6 @@ struct WrappingArithmetic<bool> {
   using Element = bool;
   static bool plus_product(bool sum, bool x, bool y) noexcept { return sum | (x & y); }
   static bool plus(bool x, bool y) noexcept { return x | y; }
-  static bool limited(bool x, const Limits<double>&) noexcept { return x; }
 };
 
 /// Calls with<T>() for the C++ type of an integer or boolean type.

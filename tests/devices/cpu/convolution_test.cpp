@@ -46,13 +46,15 @@ void check_drawn_convolutions(int cases) {
          {ConvolutionPass::forward, ConvolutionPass::backward_input, ConvolutionPass::backward_kernel}) {
       problem.pass = pass;
       const bool forward = pass == ConvolutionPass::forward;
-      problem.scale = forward && size_of(problem.dtype) > 2 && is_floating(problem.dtype) && draw.coin();
-      problem.bias = forward && draw.coin();
-      problem.residual = forward && draw.coin();
-      problem.limits = forward ? drawn_limits(draw) : Limits<double>{};
+      constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double>;
+      const bool ends = forward && !std::is_integral_v<T>;
+      problem.scale = forward && wide && draw.coin();
+      problem.bias = ends && draw.coin();
+      problem.residual = ends && draw.coin();
+      problem.limits = ends ? drawn_limits(draw) : Limits<double>{};
       const bool apart = forward && !problem.residual && problem.dtype != DType::f16 && problem.dtype != DType::bf16;
       problem.result_pitch = apart && draw.coin() ? problem.out_channels + draw.below(9) : 0;
-      problem.packed_kernel = pass != ConvolutionPass::backward_kernel && draw.coin();
+      problem.packed_kernel = wide && pass != ConvolutionPass::backward_kernel && draw.coin();
       for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
         CAPTURE(number);
         CAPTURE(static_cast<int>(pass));
@@ -182,7 +184,7 @@ TEST_CASE("malformed convolutions are refused with what was wrong") {
   p = image_problem(8, 4, 3, 6);
   p.dtype = DType::i32;
   p.scale = true;
-  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: sums of type i32 cannot be scaled: f32 and f64 only",
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: scale and packed_kernel are for f32 and f64, not i32",
                        ValueError);
   p = image_problem(8, 4, 3, 6);
   p.pass = ConvolutionPass::backward_kernel;

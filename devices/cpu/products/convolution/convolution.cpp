@@ -33,8 +33,12 @@ void check(const ConvolutionProblem& problem) {
       (problem.scale || problem.bias || problem.residual || problem.limits.any())) {
     refuse("scale, bias, residual and limits belong to the forward pass");
   }
-  if (problem.scale && problem.dtype != DType::f32 && problem.dtype != DType::f64) {
-    refuse("sums of type ", name_of(problem.dtype), " cannot be scaled: f32 and f64 only");
+  const bool is_wide = problem.dtype == DType::f32 || problem.dtype == DType::f64;
+  if ((problem.scale || problem.packed_kernel) && !is_wide) {
+    refuse("scale and packed_kernel are for f32 and f64, not ", name_of(problem.dtype));
+  }
+  if ((problem.bias || problem.residual || problem.limits.any()) && !is_floating(problem.dtype)) {
+    refuse("bias, residual and limits are for floating types, not ", name_of(problem.dtype));
   }
   if (problem.result_pitch != 0 && (problem.pass != ConvolutionPass::forward || is_half(problem.dtype) ||
                                     problem.residual || problem.result_pitch < problem.out_channels)) {

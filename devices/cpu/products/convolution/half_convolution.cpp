@@ -18,19 +18,7 @@ class HalfConvolution final : public HalfRoutine<ConvolutionArguments> {
                     problem.pass == ConvolutionPass::forward          ? g.output_elements()
                     : problem.pass == ConvolutionPass::backward_input ? g.input_elements()
                                                                       : g.kernel_elements()),
-        problem_(problem),
-        kernel_elements_(g.kernel_elements()) {
-    if (!problem.packed_kernel) return;
-    // The packed form, followed by room for the f32 copy that packing passes through.
-    packed_space_.reserve(in_f32_->packed());
-    packing_copy_ = packed_space_.reserve(static_cast<std::size_t>(kernel_elements_) * sizeof(float));
-  }
-
-  void pack(const void* kernel, void* packed) const override {
-    float* copy = at<float>(packed, packing_copy_);
-    widen(dtype_, kernel, 1, copy, kernel_elements_);
-    in_f32_->pack(copy, packed);
-  }
+        problem_(problem) {}
 
  private:
   static ConvolutionProblem in_f32(ConvolutionProblem problem) {
@@ -45,7 +33,7 @@ class HalfConvolution final : public HalfRoutine<ConvolutionArguments> {
     const bool by_input = problem.pass == ConvolutionPass::backward_input;
     const bool by_kernel = problem.pass == ConvolutionPass::backward_kernel;
     return {{&ConvolutionArguments::input, by_input ? 0 : g.input_elements()},
-            {&ConvolutionArguments::kernel, by_kernel || problem.packed_kernel ? 0 : g.kernel_elements()},
+            {&ConvolutionArguments::kernel, by_kernel ? 0 : g.kernel_elements()},
             {&ConvolutionArguments::output_gradient, forward ? 0 : g.output_elements()}};
   }
 
@@ -63,8 +51,6 @@ class HalfConvolution final : public HalfRoutine<ConvolutionArguments> {
   }
 
   ConvolutionProblem problem_;
-  std::int64_t kernel_elements_;
-  std::size_t packing_copy_ = 0;
 };
 
 }  // namespace

@@ -59,10 +59,9 @@ class LoopConvolution final : public DirectConvolution {
     const T* kernel = static_cast<const T*>(arguments.kernel);
     const std::int64_t pixels = product_of(g_.output);
     const Range mine = share(g_.batch * pixels, team.member, team.size);
-    const bool in_place = problem_.residual && arguments.residual == arguments.result;
     for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
       T* out = static_cast<T*>(arguments.result) + pixel * g_.result_pitch;
-      if (!in_place) std::fill_n(out, g_.out_channels, T(0));
+      std::fill_n(out, g_.out_channels, T(0));
       for_each(g_.output, pixel, [&](auto tap_z, auto tap_y, auto tap_x, auto z, auto y, auto x) {
         const T* in = input + input_offset(pixel / pixels, z, y, x);
         for (std::int64_t channel = 0; channel < g_.in_channels; ++channel) {
@@ -72,13 +71,6 @@ class LoopConvolution final : public DirectConvolution {
             to[o] = Arithmetic::plus_product(to[o], in[channel], weights[o]);
         }
       });
-      for (std::int64_t o = 0; o < g_.out_channels; ++o) {
-        if (problem_.bias) out[o] = Arithmetic::plus(out[o], static_cast<const T*>(arguments.bias)[o]);
-        if (problem_.residual && !in_place) {
-          out[o] = Arithmetic::plus(out[o], static_cast<const T*>(arguments.residual)[pixel * g_.out_channels + o]);
-        }
-        if (problem_.limits.any()) out[o] = Arithmetic::limited(out[o], problem_.limits);
-      }
     }
   }
 

@@ -74,20 +74,9 @@ class HalfMatmul final : public MatmulRoutine {
         threads_(matmul_threads(problem, choice, machine::tile_operations)),
         inner_(prepare_panel_matmul(in_f32(), choice)) {
     a_offset_ = space_.reserve(floats(a_.elements));
-    b_offset_ = space_.reserve(problem.packed_b ? 0 : floats(b_.elements));
+    b_offset_ = space_.reserve(floats(b_.elements));
     c_offset_ = space_.reserve(floats(c_.elements));
     inner_offset_ = space_.reserve(inner_->workspace());
-    if (problem.packed_b) {
-      // The tiles' form, followed by room for the dense f32 copy that packing passes through.
-      packed_space_.reserve(inner_->packed());
-      packing_copy_ = packed_space_.reserve(floats(b_.elements));
-    }
-  }
-
-  void pack(const void* b, void* packed) const override {
-    float* copy = at<float>(packed, packing_copy_);
-    widen_copy(b_, b, copy, Team{});
-    inner_->pack(copy, packed);
   }
 
   void run(const MatmulArguments& arguments) const override {
@@ -96,10 +85,9 @@ class HalfMatmul final : public MatmulRoutine {
     float* c = at<float>(arguments.workspace, c_offset_);
     run_team(threads_, [&](Team team) {
       widen_copy(a_, arguments.a, a, team);
-      if (!problem_.packed_b) widen_copy(b_, arguments.b, b, team);
+      widen_copy(b_, arguments.b, b, team);
     });
-    inner_->run(
-        {a, problem_.packed_b ? arguments.b : b, c, nullptr, at<std::byte>(arguments.workspace, inner_offset_)});
+    inner_->run({a, b, c, nullptr, at<std::byte>(arguments.workspace, inner_offset_)});
     run_team(threads_, [&](Team team) {
       for_each_run(c_, team, [&](std::int64_t stored, std::int64_t dense) {
         std::uint16_t* const row = static_cast<std::uint16_t*>(arguments.c) + stored;
@@ -138,7 +126,7 @@ class HalfMatmul final : public MatmulRoutine {
   DenseCopy a_, b_, c_;
   int threads_;
   std::unique_ptr<MatmulRoutine> inner_;
-  std::size_t a_offset_ = 0, b_offset_ = 0, c_offset_ = 0, inner_offset_ = 0, packing_copy_ = 0;
+  std::size_t a_offset_ = 0, b_offset_ = 0, c_offset_ = 0, inner_offset_ = 0;
 };
 
 }  // namespace

@@ -26,9 +26,8 @@ class IntegerMatmul final : public MatmulRoutine {
   IntegerMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         loops_(unpacked_products<Unsigned>(choice.set())),
-        b_row_(problem.packed_b ? problem.n : problem.b.row_stride),
-        b_column_(problem.packed_b ? 1 : problem.b.column_stride) {
-    if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(problem.k * problem.n) * sizeof(T));
+        b_row_(problem.b.row_stride),
+        b_column_(problem.b.column_stride) {
     threads_ = matmul_threads(problem, choice, machine::vector_operations);
     // Each thread copies by itself, for its rows of one product of the batch.
     const std::int64_t shared = (batch_count(problem) * problem.m + threads_ - 1) / threads_;
@@ -61,11 +60,6 @@ class IntegerMatmul final : public MatmulRoutine {
                             static_cast<std::size_t>(depth_ * width_ + a_and_c) * sizeof(Unsigned), copies_stride_);
   }
 
-  void pack(const void* b, void* packed) const override {
-    copy_block(static_cast<const T*>(b), problem_.b.row_stride, problem_.b.column_stride, problem_.k, problem_.n,
-               static_cast<T*>(packed), problem_.n);
-  }
-
   void run(const MatmulArguments& arguments) const override {
     const std::int64_t rows = batch_count(problem_) * problem_.m;
     run_team(threads_, [&](Team team) {
@@ -74,9 +68,8 @@ class IntegerMatmul final : public MatmulRoutine {
         const std::int64_t point = row / problem_.m, first = row % problem_.m;
         const std::int64_t last = std::min(problem_.m, first + mine.end - row);
         const BatchOffsets offsets = batch_offsets(problem_, point);
-        multiply(static_cast<const T*>(arguments.a) + offsets.a,
-                 static_cast<const T*>(arguments.b) + (problem_.packed_b ? 0 : offsets.b),
-                 static_cast<T*>(arguments.c) + offsets.c, static_cast<const T*>(arguments.bias), {first, last},
+        multiply(static_cast<const T*>(arguments.a) + offsets.a, static_cast<const T*>(arguments.b) + offsets.b,
+                 static_cast<T*>(arguments.c) + offsets.c, {first, last},
                  at<Unsigned>(arguments.workspace, copies_ + static_cast<std::size_t>(team.member) * copies_stride_));
         row += last - first;
       }
@@ -87,15 +80,12 @@ class IntegerMatmul final : public MatmulRoutine {
 
  private:
   // Multiplies by blocks of b that stay in cache while rows of a pass over them.
-  void multiply(const T* a, const T* b, T* c, const T* bias, Range rows, Unsigned* b_copy) const {
+  void multiply(const T* a, const T* b, T* c, Range rows, Unsigned* b_copy) const {
     const MatmulProblem& p = problem_;
     const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
-    T* const results = c + rows.begin * p.c.row_stride;
     if (converts_ || p.k == 0) {
-      change(results, rows.size(), p.n, [&](const T& result, std::int64_t, std::int64_t j) {
-        const T held = p.accumulate ? result : T(0);
-        return p.bias ? Arithmetic::plus(held, bias[j]) : held;
-      });
+      change(c + rows.begin * p.c.row_stride, rows.size(), p.n,
+             [](const T&, std::int64_t, std::int64_t) { return T(0); });
     }
     if (in_rows_) add_rows(a, b, c, rows);
     const std::int64_t together = converts_ ? rows_ : rows.size();
@@ -131,8 +121,7 @@ class IntegerMatmul final : public MatmulRoutine {
             block.a_column = p.a.column_stride;
             block.c = reinterpret_cast<Unsigned*>(c + first * p.c.row_stride + column);
             block.c_row = p.c.row_stride;
-            block.bias = p.bias && row == 0 ? as_unsigned(bias + column) : nullptr;
-            block.accumulate = p.accumulate || row > 0;
+            block.accumulate = row > 0;
           }
           (in_dots_ ? loops_.dots : loops_.multiply)(block);
           if (!converts_) continue;
@@ -143,9 +132,6 @@ class IntegerMatmul final : public MatmulRoutine {
         }
       }
     }
-    if (!p.limits.any()) return;
-    change(results, rows.size(), p.n,
-           [&](T value, std::int64_t, std::int64_t) { return Arithmetic::limited(value, p.limits); });
   }
 
   // Makes m x n results from c on what `to` gives for each and its place. Results that it does not read may be

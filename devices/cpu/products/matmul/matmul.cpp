@@ -13,7 +13,6 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
-#include "devices/cpu/system/layout_threads.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -28,6 +27,13 @@ void check(const MatmulProblem& problem) {
   }
   for (const std::int64_t extent : problem.batch) {
     if (extent < 0) core::throw_error<ValueError>("matmul: batch extents must not be negative, got ", extent);
+  }
+  const bool is_wide = problem.dtype == DType::f32 || problem.dtype == DType::f64;
+  const bool ends = problem.bias || problem.accumulate || problem.limits.any();
+  if ((problem.packed_b && !is_wide) || (ends && !is_floating(problem.dtype))) {
+    core::throw_error<ValueError>(
+        "matmul: packed_b is for f32 and f64, bias, accumulate and limits for floating types, not ",
+        name_of(problem.dtype));
   }
   for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
     if (layout->batch_strides.size() != problem.batch.size()) {
@@ -230,10 +236,6 @@ int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
                    double operations_per_nanosecond) noexcept {
   if (choice.threads > 0) return granted_threads(choice.threads);
   return threads_for(nanoseconds_of(problem, operations_per_nanosecond));
-}
-
-int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
-  return layout_threads_for(nanoseconds_of(problem, operations_per_nanosecond));
 }
 
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {

@@ -23,8 +23,6 @@ BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noe
 
 /// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
 int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, double operations_per_nanosecond) noexcept;
-/// Threads by which a library lays packed weights out: by the problem alone, the same in the whole process.
-int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept;
 
 /// Whether dot products would do it.
 bool is_dot_matmul(const MatmulProblem& problem) noexcept;

@@ -58,31 +58,12 @@ class OnednnMatmul final : public MatmulRoutine {
     const Description a = describe(problem, problem.a, problem.m, problem.k);
     const Description b = describe(problem, problem.b, problem.k, problem.n);
     const Description c = describe(problem, problem.c, problem.m, problem.n);
-    const dnnl::memory::dims ones(problem.batch.size(), 1);
-    dnnl::memory::dims extents_of_b = ones;
-    extents_of_b.insert(extents_of_b.end(), {problem.k, problem.n});
-    const Description any_b(extents_of_b, type, dnnl::memory::format_tag::any);
-    dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
-    const auto describe = [&](const Description& weights, int threads) {
-      const onednn::ThreadCount guard(threads);
-      return std::vector{onednn::describe<dnnl::matmul>(attributes, a, weights, c)};
-    };
-    const int layout_threads = matmul_layout_threads(problem, machine::bf16_operations);
-    const dnnl::matmul::primitive_desc description =
-        problem.packed_b ? onednn::describe_packed(describe, any_b, layout_threads, threads_).front()
-                         : describe(b, threads_).front();
     const onednn::ThreadCount guard(threads_);
-    const Description packed = description.weights_desc();
+    const auto description = onednn::describe<dnnl::matmul>(onednn::attributes_with_scratchpad(), a, b, c);
     product_.emplace(
         dnnl::matmul(description), description.scratchpad_desc(),
-        std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, c}},
-        threads_);
-    if (problem.packed_b) pack_.emplace(b, packed, threads_, layout_threads, packed_space_);
+        std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}}, threads_);
     space_.reserve(product_->scratchpad_bytes());
-  }
-
-  void pack(const void* b, void* packed) const override {
-    if (pack_) pack_->run(b, packed);
   }
 
   void run(const MatmulArguments& arguments) const override {
@@ -96,7 +77,6 @@ class OnednnMatmul final : public MatmulRoutine {
  private:
   int threads_;
   std::optional<onednn::Primitive> product_;
-  std::optional<onednn::Packing> pack_;
 };
 
 }  // namespace
