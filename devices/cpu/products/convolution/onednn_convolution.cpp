@@ -98,10 +98,9 @@ struct Terms {
   }
 
   dnnl::convolution_forward::primitive_desc forward(const ConvolutionProblem& problem, const Description& weights,
-                                                    bool sum = false, const Limits<double>& limits = {}) const {
+                                                    const Limits<double>& limits = {}) const {
     dnnl::primitive_attr attributes = onednn::attributes_with_scratchpad();
     dnnl::post_ops epilogue;
-    if (sum) epilogue.append_sum(1.0f);
     onednn::append_limits(epilogue, limits);
     attributes.set_post_ops(epilogue);
     const auto kind = problem.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
@@ -159,20 +158,15 @@ class OnednnConvolution final : public ConvolutionRoutine {
     Description asked;
     switch (problem.pass) {
       case ConvolutionPass::forward: {
-        // Summed onto what the result holds where the residual lies there; else it comes in while finishing.
-        const Limits<double> limits = problem.drops_nan ? problem.limits : Limits<double>{};
+        const Limits<double> limits = is_finished_apart(problem) ? Limits<double>{} : problem.limits;
         const auto descriptions = describe_with([&](const Description& weights, int threads) {
           const onednn::ThreadCount guard(threads);
-          const bool sums_residual = problem.residual && !problem.scale;
-          std::vector made{terms.forward(problem, weights, sums_residual, problem.scale ? Limits<double>{} : limits)};
-          if (sums_residual) made.push_back(terms.forward(problem, made.front().weights_desc()));
-          return made;
+          return std::vector{terms.forward(problem, weights, limits)};
         });
         reference_ = onednn::is_reference(descriptions);
         asked = descriptions.front().weights_desc();
         const onednn::ThreadCount guard(threads_);
         main_.emplace(forward_primitive(terms, descriptions.front()));
-        if (descriptions.size() > 1) apart_.emplace(forward_primitive(terms, descriptions.back()));
         break;
       }
       case ConvolutionPass::backward_input: {
@@ -205,10 +199,9 @@ class OnednnConvolution final : public ConvolutionRoutine {
       }
     }
     const bool by_kernel = problem.pass == ConvolutionPass::backward_kernel;
-    scratchpad_ =
-        space_.reserve(std::max(main_->scratchpad_bytes(), apart_ ? apart_->scratchpad_bytes() : std::size_t{0}));
+    scratchpad_ = space_.reserve(main_->scratchpad_bytes());
     spread_ = problem.pass == ConvolutionPass::forward && g_.result_pitch != g_.out_channels;
-    if (spread_ || (problem.scale && problem.residual)) {
+    if (spread_ || problem.residual) {
       dense_ = space_.reserve(static_cast<std::size_t>(g_part_.output_elements()) * sizeof(float));
     }
     if (problem.packed_kernel) {
@@ -274,19 +267,17 @@ class OnednnConvolution final : public ConvolutionRoutine {
     arguments.result = from_image(whole.result, g_.result_pitch, g_.output);
     if (problem_.residual) arguments.residual = from_image(whole.residual, g_.out_channels, g_.output);
     const bool in_place = problem_.residual && arguments.residual == arguments.result;
-    const bool apart = problem_.residual && !in_place;
-    const onednn::Primitive& primitive = apart && apart_ ? *apart_ : *main_;
-    const bool elsewhere = spread_ || (problem_.scale && in_place);
-    void* const result = elsewhere ? at<std::byte>(arguments.workspace, dense_) : arguments.result;
+    void* const sums = spread_ || in_place ? at<std::byte>(arguments.workspace, dense_) : arguments.result;
     if (adds_bias(problem_)) {
-      primitive.run({input, kernel, result, const_cast<void*>(arguments.bias)}, scratchpad);
+      main_->run({input, kernel, sums, const_cast<void*>(arguments.bias)}, scratchpad);
     } else {
-      primitive.run({input, kernel, result}, scratchpad);
+      main_->run({input, kernel, sums}, scratchpad);
     }
     if (problem_.scale || spread_) {
-      finish_pixels(arguments, static_cast<const float*>(result));
-    } else if (apart || (problem_.limits.any() && !problem_.drops_nan)) {
-      finish(arguments, apart);
+      finish_pixels(arguments, static_cast<const float*>(sums));
+    } else if (is_finished_apart(problem_)) {
+      const void* const added = in_place ? sums : arguments.residual;
+      finish(arguments, problem_.residual ? static_cast<const float*>(added) : nullptr);
     }
   }
 
@@ -299,15 +290,15 @@ class OnednnConvolution final : public ConvolutionRoutine {
     return {primitive, description.scratchpad_desc(), {input, kernel, output, {DNNL_ARG_BIAS, terms.bias}}, threads_};
   }
 
-  // The epilogue that oneDNN does not apply: a residual in other memory, and limits, since its own lose NaN.
-  void finish(const ConvolutionArguments& arguments, bool residual) const {
+  // Adds what `added` holds, if anything, to the result, and applies limits, since oneDNN's own lose NaN.
+  void finish(const ConvolutionArguments& arguments, const float* added) const {
     run_team(threads_, [&](Team team) {
       const Range mine = share(g_part_.output_elements(), team.member, team.size, 16);
       ChannelArguments<float> t;
       t.channels = mine.size();
       t.out = static_cast<float*>(arguments.result) + mine.begin;
       t.accumulate = true;
-      if (residual) t.residual = static_cast<const float*>(arguments.residual) + mine.begin;
+      if (added != nullptr) t.residual = added + mine.begin;
       t.limits = problem_.limits.as<float>();
       if (mine.size() != 0) tiles<float>(instruction_set()).channels(t);
     });
@@ -349,7 +340,6 @@ class OnednnConvolution final : public ConvolutionRoutine {
   std::size_t dense_ = 0;  // sums that wait in the workspace for what finishes them
   bool reference_ = false;
   std::optional<onednn::Primitive> main_;
-  std::optional<onednn::Primitive> apart_;  // adds no residual
   std::optional<onednn::Primitive> reorder_;
   std::optional<onednn::Packing> packing_;
   std::size_t scratchpad_ = 0, reordered_ = 0, reorder_scratchpad_ = 0;
