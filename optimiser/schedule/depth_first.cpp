@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The depth-first orders: one traversal, three ways to order the inputs of a task.
+// The depth-first orders: one traversal, two ways to order the inputs of a task.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -37,9 +36,8 @@ Order post_order(const Problem& problem, const AdjacencyLists& inputs) {
   return order;
 }
 
-/// Sorts by descending key, stably. Tasks have few inputs, for which insertion is the quickest way.
-template <class Key>
-void sort_by(std::vector<Task>& inputs, const std::vector<Key>& key) {
+/// By descending key; equal keys as they are. Tasks have few inputs, for which insertion is the quickest way.
+void sort_by(std::vector<Task>& inputs, const std::vector<std::int64_t>& key) {
   if (inputs.size() > 32) {
     std::stable_sort(inputs.begin(), inputs.end(), [&](Task a, Task b) { return key[a] > key[b]; });
     return;
@@ -53,8 +51,7 @@ void sort_by(std::vector<Task>& inputs, const std::vector<Key>& key) {
 }
 
 /// Inputs of each task by descending key; equal keys as written.
-template <class Key>
-AdjacencyLists inputs_by(const Problem& problem, const std::vector<Key>& key) {
+AdjacencyLists inputs_by(const Problem& problem, const std::vector<std::int64_t>& key) {
   AdjacencyLists sorted;
   std::vector<Task> inputs;
   for (Task task = 0; task < problem.tasks(); ++task) {
@@ -81,22 +78,6 @@ Order recorded(const Problem& problem) {
 }
 
 Order depth_first(const Problem& problem) { return post_order(problem, problem.before); }
-
-Order operand_priority(const Problem& problem) {
-  // Sums over paths grow without limit where paths meet again, so they are cut off.
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
-  std::vector<std::pair<std::int64_t, std::int64_t>> key(problem.tasks());  // further consumers, bytes
-  for (Task task = 0; task < problem.tasks(); ++task) {
-    auto& [consumers, bytes] = key[task];
-    consumers = std::max<std::int64_t>(static_cast<std::int64_t>(problem.after[task].size()) - 1, 0);
-    bytes = std::min(bytes_made(problem, task), most);
-    for (const Task input : problem.before[task]) {
-      consumers = std::min(consumers + key[input].first, most);
-      bytes = std::min(bytes + key[input].second, most);
-    }
-  }
-  return post_order(problem, inputs_by(problem, key));
-}
 
 Order tree_rule(const Problem& problem) {
   // A task that several need counts as the sub-tree of the first only; the others find it done.

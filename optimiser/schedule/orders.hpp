@@ -12,18 +12,9 @@ Order recorded(const Problem& problem);
 /// Post-order: what a task needs right before it, inputs in the order written. Good locality, blind to sizes.
 Order depth_first(const Problem& problem);
 
-/// Post-order with the inputs whose ancestors have most further consumers, then most bytes, first (as XLA does).
-Order operand_priority(const Problem& problem);
-
 /// Post-order with the inputs whose sub-trees have the largest (peak - what is left of it) first: least peak on trees
 /// that are evaluated one sub-tree after the other (Sethi and Ullman's rule for sizes).
 Order tree_rule(const Problem& problem);
-
-/// Always the ready task that frees most beyond what it makes; ties to what became ready last.
-Order list(const Problem& problem);
-
-/// The same backwards in time: from the end, always the task that makes most beyond what it keeps alive.
-Order list_backwards(const Problem& problem);
 
 /// `base`, but a ready task that frees at least what it makes (an update whose gradient exists, a reduction) runs at
 /// once.

@@ -27,14 +27,10 @@ std::span<const Way> ways() {
   static const std::array table{
       Way{{"recorded", "as the program was written"}, recorded},
       Way{{"depth_first", "what a task needs right before it"}, depth_first},
-      Way{{"operand_priority", "depth first, inputs with most further readers and bytes first"}, operand_priority},
-      Way{{"tree_rule", "depth first, inputs whose sub-trees shrink most first"}, tree_rule},
       Way{{"prompt_depth_first", "depth first, whatever frees memory as soon as it can run"}, prompt_depth_first},
-      Way{{"prompt_tree_rule", "tree rule, whatever frees memory as soon as it can run"}, prompt_tree_rule},
+      Way{{"prompt_tree_rule", "the same, inputs whose sub-trees shrink most first"}, prompt_tree_rule},
       Way{{"whole_updates", "as written, an update and all that it alone needs as soon as it can run"},
           recorded_updates},
-      Way{{"list", "always the ready task that frees most"}, list},
-      Way{{"list_backwards", "the same from the end of the program"}, list_backwards},
       Way{{"best", "the best of these, improved by exact windows and single moves"}, nullptr},
   };
   return table;

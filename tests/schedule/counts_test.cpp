@@ -37,7 +37,7 @@ CompileOptions in_order(const char* schedule) {
 
 TEST_CASE("orders of networks are chosen by the bytes that their steps then need, parts in their places included") {
   using namespace tyto::testing;
-  for (const char* schedule : {"recorded", "depth_first", "prompt_tree_rule", "list"}) {
+  for (const char* schedule : {"recorded", "depth_first", "prompt_tree_rule", "whole_updates"}) {
     CAPTURE(std::string(schedule));
     const auto check = [&](const char* name, core::Graph graph) {
       CAPTURE(std::string(name));
@@ -63,7 +63,7 @@ TEST_CASE("orders of random graphs are chosen by the bytes that their steps then
   std::mt19937 random(11);
   for (int i = 0; i < 400; ++i) {
     const core::Graph graph = testing::random_graph(random, 4 + i % 40);
-    for (const char* schedule : {"recorded", "tree_rule", "list"}) {
+    for (const char* schedule : {"recorded", "prompt_tree_rule", "whole_updates"}) {
       CAPTURE(i);
       CAPTURE(std::string(schedule));
       CompileOptions options = in_order(schedule);

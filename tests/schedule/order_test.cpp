@@ -234,8 +234,8 @@ TEST_CASE("an unknown schedule is refused with the names there are") {
   builder.add_output(builder.add(core::OpId::exp, core::NoAttributes(), {x}));
   const core::Graph graph = builder.finish();
   CHECK_THROWS_WITH_AS(schedule::order_of(graph, Storages(graph), {}, {.strategy = "fastest"}),
-                       "there is no schedule 'fastest'; there are recorded, depth_first, operand_priority, tree_rule, "
-                       "prompt_depth_first, prompt_tree_rule, whole_updates, list, list_backwards, best",
+                       "there is no schedule 'fastest'; there are recorded, depth_first, prompt_depth_first, "
+                       "prompt_tree_rule, whole_updates, best",
                        ValueError);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Greedy list scheduling: of the tasks whose inputs are done, the one that is best for the bytes alive.
+// prompt: what frees memory runs as soon as it can, whatever the order that it is given says.
 #include <algorithm>
 #include <queue>
 
@@ -168,12 +168,6 @@ class Greedy {
 
 }  // namespace
 
-Order list(const Problem& problem) {
-  Greedy greedy(problem);
-  while (const Candidate* best = greedy.best()) greedy.run(best->task);
-  return greedy.take_order();
-}
-
 Order prompt(const Problem& problem, const Order& base) {
   Greedy greedy(problem);
   std::vector<Task> put_off;  // updates that wait for the last consumer of the old value
@@ -201,55 +195,6 @@ Order prompt(const Problem& problem, const Order& base) {
   }
   for (const Task task : put_off) run_with_prompt_ones(task);
   return greedy.take_order();
-}
-
-Order list_backwards(const Problem& problem) {
-  // Backwards a task frees what it makes and makes alive what it reads for the first time.
-  ReadyQueue queue(problem.tasks());
-  std::vector<std::uint32_t> missing(problem.tasks());
-  std::vector<bool> alive(problem.storages(), false);
-  std::vector<bool> done(problem.tasks(), false);
-  std::vector<std::uint32_t> consumers(problem.storages(), 0);
-  for (Task task = 0; task < problem.tasks(); ++task) {
-    missing[task] = static_cast<std::uint32_t>(problem.after[task].size());
-    for (const std::uint32_t storage : problem.reads[task]) ++consumers[storage];
-  }
-  // A new value that can be written into its state's memory takes no space.
-  const auto bytes = [&](std::uint32_t storage) {
-    return problem.update_target[storage] != nothing ? 0 : problem.bytes[storage];
-  };
-  for (std::uint32_t storage = 0; storage < problem.storages(); ++storage) {
-    alive[storage] = problem.consumers[storage] > consumers[storage];
-  }
-  const auto gain = [&](Task task) {
-    std::int64_t sum = 0;
-    for (const std::uint32_t storage : problem.makes[task]) sum += alive[storage] ? bytes(storage) : 0;
-    for (const std::uint32_t storage : problem.reads[task]) sum -= alive[storage] ? 0 : bytes(storage);
-    return sum;
-  };
-  for (Task task = 0; task < problem.tasks(); ++task) {
-    if (missing[task] == 0) queue.enter(task, gain(task));
-  }
-  Order order;
-  order.reserve(problem.tasks());
-  while (const Candidate* best = queue.best()) {
-    const Task task = best->task;
-    queue.remove(task);
-    done[task] = true;
-    order.push_back(task);
-    for (const std::uint32_t storage : problem.reads[task]) {
-      if (alive[storage]) continue;
-      alive[storage] = true;
-      for (const Task consumer : problem.consumers_of[storage]) {
-        if (!done[consumer] && queue.ready(consumer)) queue.change(consumer, gain(consumer));
-      }
-    }
-    for (const Task input : problem.before[task]) {
-      if (--missing[input] == 0) queue.enter(input, gain(input));
-    }
-  }
-  std::reverse(order.begin(), order.end());
-  return order;
 }
 
 }  // namespace tyto::schedule
