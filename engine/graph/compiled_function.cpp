@@ -155,13 +155,9 @@ CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value>
     rebound = scope.rebound();
   }
   refuse_rebinding(rebound);
-  // Other sizes of the same program follow the order and the plan that were found for the first.
-  std::vector<std::shared_ptr<const Executable>> related;
-  for (const auto& other : traces_) related.push_back(other->executable);
   if (shared_) compute_pending_states(traced.graph);
   trace.recorded = without_contents(traced.graph);
-  trace.executable =
-      std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, true, related);
+  trace.executable = std::make_shared<const Executable>(std::move(traced.graph), *signature.device, options_, true);
   trace.signature = std::move(signature);
   trace.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return trace;

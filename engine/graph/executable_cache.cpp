@@ -6,7 +6,6 @@
 #include <exception>
 #include <list>
 #include <mutex>
-#include <span>
 
 #include "engine/prepare/graph_passes.hpp"
 
@@ -37,11 +36,10 @@ Cache& cache() {
 
 thread_local std::uint64_t compiled = 0;
 
-std::shared_ptr<const Executable> compile(const core::Graph& graph, core::Device& device,
-                                          std::span<const std::shared_ptr<const Executable>> related) {
+std::shared_ptr<const Executable> compile(const core::Graph& graph, core::Device& device) {
   CompileOptions options;
   options.passes = bit_exact;
-  return std::make_shared<const Executable>(graph, device, options, false, related);
+  return std::make_shared<const Executable>(graph, device, options);
 }
 
 void run(Session& session, const Traced& traced) {
@@ -69,14 +67,12 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
   std::shared_ptr<const Executable> executable;
   std::shared_ptr<const core::Graph> recorded;  // what the executable was made from, if it is not this graph
   std::unique_ptr<Session> session;
-  std::vector<std::shared_ptr<const Executable>> related;  // perhaps the same program at other sizes
   {
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
     for (auto entry = kept.entries.begin(); entry != kept.entries.end(); ++entry) {
       if (entry->hash != hash || &entry->executable->device() != &device ||
           !core::same_structure(*entry->graph, traced.graph)) {
-        if (entry->graph->nodes().size() == traced.graph.nodes().size()) related.push_back(entry->executable);
         continue;
       }
       kept.entries.splice(kept.entries.begin(), kept.entries, entry);
@@ -90,7 +86,7 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
     }
   }
   if (!executable) {
-    executable = compile(traced.graph, device, related);
+    executable = compile(traced.graph, device);
     ++compiled;
     Cache& kept = cache();
     const std::lock_guard lock(kept.mutex);
@@ -110,7 +106,7 @@ std::vector<core::Array> run_cached(Traced traced, core::Device& device) {
     const std::exception_ptr first = std::current_exception();
     session.reset();
     try {
-      session = std::make_unique<Session>(compile(traced.graph, device, {}));
+      session = std::make_unique<Session>(compile(traced.graph, device));
     } catch (...) {
       std::rethrow_exception(first);
     }

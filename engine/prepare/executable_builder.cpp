@@ -11,7 +11,6 @@
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/custom_kernel.hpp"
-#include "engine/prepare/executable_sizes.hpp"
 #include "engine/prepare/graph_passes.hpp"
 #include "engine/regions/run/region_kernel.hpp"
 #include "engine/run/arrays.hpp"
@@ -52,15 +51,14 @@ class TransferKernel final : public core::Kernel {
 
 }  // namespace
 
-ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* related)
+ExecutableBuilder::ExecutableBuilder(Executable& target, const CompileOptions& options)
     : target_(target),
       graph_(target.graph_),
       device_(*target.device_),
       host_(cpu_device()),
       split_(&device_ != &host_),
       checks_(checks_plans(options)),
-      options_(options),
-      related_(related) {
+      options_(options) {
   target_.number_check_ = number_check_of(options);
 }
 
@@ -455,8 +453,7 @@ std::size_t Executable::packed_bytes() const {
   return bytes;
 }
 
-Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared,
-                       std::span<const std::shared_ptr<const Executable>> related)
+Executable::Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared)
     : options_(options), device_(&device) {
   if (options.concurrency < 1) {
     core::throw_error<ValueError>("compile: concurrency must be 1 or more, got ", options.concurrency);
@@ -465,7 +462,7 @@ Executable::Executable(core::Graph graph, core::Device& device, const CompileOpt
   core::GraphOutline outline = has_others ? core::outline_of(graph) : core::GraphOutline();
   core::Graph recorded = options.memory_limit != 0 ? graph : core::Graph();
   graph_ = with_packed_inputs(optimised(std::move(graph), device, options, passes_));
-  ExecutableBuilder(*this, options, same_program(*this, related)).build();
+  ExecutableBuilder(*this, options).build();
   if (options.memory_limit != 0 && arena_bytes_ > options.memory_limit) fit_into_limit(std::move(recorded));
   collectives_ = core::collective_calls(graph_, order_);
   collectives_.set_outline(std::move(outline));

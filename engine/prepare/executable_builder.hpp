@@ -19,8 +19,7 @@ bool checks_plans(const CompileOptions& options);
 
 class ExecutableBuilder {
  public:
-  /// `related` is an executable of the same program at other sizes, or null.
-  ExecutableBuilder(Executable& target, const CompileOptions& options, const Executable* related);
+  ExecutableBuilder(Executable& target, const CompileOptions& options);
   void build();
 
  private:
@@ -128,7 +127,6 @@ class ExecutableBuilder {
   bool split_;   // the device is not the host
   bool checks_;  // the plan
   const CompileOptions& options_;
-  const Executable* related_;
 
   std::vector<std::uint32_t> consumers_;          // of each port, still to come
   std::vector<std::uint32_t> storage_consumers_;  // of all ports in each storage, still to come

@@ -9,7 +9,6 @@
 #include "core/value/text.hpp"
 #include "engine/prepare/contents_check.hpp"
 #include "engine/prepare/executable_builder.hpp"
-#include "engine/prepare/executable_sizes.hpp"
 #include "engine/prepare/storage_lifetimes.hpp"
 #include "engine/regions/run/region_kernel.hpp"
 #include "optimiser/memory/plan.hpp"
@@ -130,8 +129,7 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   options.alignment = alignment;
   options.work = memory::worth_of_graph(blocks.size());
   std::optional<MemoryPlan> plan;
-  if (related_ != nullptr && !on_host && options.strategy == "best") plan = plan_by_order(*related_, blocks, options);
-  if (!plan && !on_host) {
+  if (!on_host) {
     std::vector<memory::InPlaceReuse> reuses;
     for (const InPlaceResult& each : in_place_results_) {
       if (lane_of_[each.step] != none) continue;  // concurrent steps need both places

@@ -28,15 +28,13 @@ schedule::NodeOrder ExecutableBuilder::find_order(const optimiser::Storages& sto
   schedule::ExtraMemory extra;
   if (has_concat_like()) extra.destinations = [this](auto nodes) { return choose_destinations(nodes); };
   extra.workspace = extra_bytes_;
-  const schedule::ScheduleOptions ordering{.strategy = options_.schedule};
-  return related_ != nullptr ? schedule::order_like(graph_, storages, related_->order(), extra, ordering)
-                             : schedule::order_of(graph_, storages, extra, ordering);
+  return schedule::order_of(graph_, storages, extra, {.strategy = options_.schedule});
 }
 
 // The workspace of kernels is known once they are prepared. Where it raises the peak, another order is searched for.
 std::optional<schedule::NodeOrder> ExecutableBuilder::better_order(const optimiser::Storages& storages) const {
   constexpr std::int64_t worth = 200;  // parts of the peak
-  if (related_ != nullptr || !target_.sections_.empty() || options_.schedule != "best") return {};
+  if (!target_.sections_.empty() || options_.schedule != "best") return {};
   const std::int64_t needed = load();
   if (needed - static_cast<std::int64_t>(target_.counted_bytes_) <= needed / worth) return {};
   schedule::NodeOrder order = find_order(storages);

@@ -80,10 +80,8 @@ struct PackedInput {
 
 class Executable {
  public:
-  /// `related` are executables of what may be the same program at other sizes; order and plan follow theirs where that
-  /// is as good as a search. Processes that make calls in a graph that is `compared` have the same one around them.
-  Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared = false,
-             std::span<const std::shared_ptr<const Executable>> related = {});
+  /// Processes that make calls in a graph that is `compared` have the same one around them.
+  Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared = false);
 
   /// The graph after the passes.
   const core::Graph& graph() const { return graph_; }

@@ -104,17 +104,6 @@ class Placer {
   }
   Placed place(const Order& order) const { return place(nodes_in_order(graph_, problem_, order), order); }
 
-  /// Tasks among the nodes, in their order.
-  Order tasks_of(std::span<const std::uint32_t> nodes) const {
-    std::vector<Task> task_of(graph_.nodes().size(), nothing);
-    for (Task task = 0; task < problem_.tasks(); ++task) task_of[problem_.node[task]] = task;
-    Order order;
-    for (const std::uint32_t node : nodes) {
-      if (node < task_of.size() && task_of[node] != nothing) order.push_back(task_of[node]);
-    }
-    return order;
-  }
-
   /// Which parts lie in their whole depends on the order, and which order is best on that: what is chosen for the order
   /// as written decides first, then what is chosen for the best order that this led to, as long as that helps.
   NodeOrder choose_order(const ScheduleOptions& options) const {
@@ -167,19 +156,6 @@ Schedule choose_order(const Problem& problem, const ScheduleOptions& options) {
 NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const ExtraMemory& extra,
                    const ScheduleOptions& options) {
   return Placer(graph, storages, extra).choose_order(options);
-}
-
-NodeOrder order_like(const core::Graph& graph, const optimiser::Storages& storages,
-                     std::span<const std::uint32_t> known, const ExtraMemory& extra, const ScheduleOptions& options) {
-  const Placer placer(graph, storages, extra);
-  const Order order = placer.tasks_of(known);
-  if (is_order(placer.problem(), order)) {
-    const Placer::Placed placed = placer.place(order);
-    const Problem& judge = placed.joined ? *placed.joined : placer.problem();
-    const auto needs_more = [&](const Order& plain) { return footprint(judge, plain).peak < placed.order.peak; };
-    if (!needs_more(recorded(placer.problem())) && !needs_more(depth_first(placer.problem()))) return placed.order;
-  }
-  return placer.choose_order(options);
 }
 
 }  // namespace tyto::schedule

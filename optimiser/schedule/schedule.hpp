@@ -55,10 +55,4 @@ struct NodeOrder {
 NodeOrder order_of(const core::Graph& graph, const optimiser::Storages& storages, const ExtraMemory& extra = {},
                    const ScheduleOptions& options = {});
 
-/// The same where an order of the same program at other sizes is known: that order, unless the recorded or the plain
-/// depth-first one would need less at these sizes.
-NodeOrder order_like(const core::Graph& graph, const optimiser::Storages& storages,
-                     std::span<const std::uint32_t> known, const ExtraMemory& extra = {},
-                     const ScheduleOptions& options = {});
-
 }  // namespace tyto::schedule
