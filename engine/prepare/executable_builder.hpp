@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "engine/run/executable.hpp"
-#include "optimiser/memory/in_place.hpp"
 #include "optimiser/schedule/schedule.hpp"
 #include "optimiser/storage/destinations.hpp"
 
@@ -40,11 +39,6 @@ class ExecutableBuilder {
     std::vector<core::Operand> inputs;
     std::vector<core::Operand> outputs;
     bool beside_others = false;
-  };
-  /// A result computed in place of an input at its last use, which may as well have bytes of its own.
-  struct InPlaceResult {
-    std::uint32_t storage;
-    std::uint32_t step;
   };
   /// A kernel of the order before.
   struct KnownKernel {
@@ -85,7 +79,6 @@ class ExecutableBuilder {
   void note_instants();
   ArenaBlocks blocks_of_arena(bool on_host);
   void plan_arena(bool on_host);
-  void separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned);
 
   /// The port's place on the device (or the host), copied there first when it is only on the other side.
   const Location& location_of(core::Port port, bool on_host);
@@ -137,7 +130,6 @@ class ExecutableBuilder {
   std::vector<bool> updated_in_place_;
   std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
   std::vector<std::vector<KnownKernel>> known_kernels_;    // by node
-  std::vector<InPlaceResult> in_place_results_;
   std::vector<std::int64_t> extra_bytes_;  // by node: bytes of copies and workspace that are there while it runs
   std::vector<std::uint32_t> lane_of_;     // of each step that runs beside others; of all lanes numbered
   std::vector<optimiser::Destination> destination_;  // of each port

@@ -79,11 +79,7 @@ std::uint32_t ExecutableBuilder::target_storage(const GraphNode& node, Port resu
   for (const Location& input : inputs) {
     const StorageKind kind = target_.storages_[input.storage].kind;
     const bool planned = kind == StorageKind::arena || kind == StorageKind::host;
-    if (!planned || !may_overwrite(node, result, inputs, input.storage)) continue;
-    if (kind == StorageKind::arena && core::definition(node.op).in_place != core::InPlace::update_first_input) {
-      in_place_results_.push_back({input.storage, static_cast<std::uint32_t>(target_.steps_.size())});
-    }
-    return input.storage;
+    if (planned && may_overwrite(node, result, inputs, input.storage)) return input.storage;
   }
   return new_storage(on_host && split_ ? StorageKind::host : StorageKind::arena, 0, bytes_of(result), index);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The last step of building: gives every storage its offset in an arena.
 #include <algorithm>
-#include <iterator>
-#include <optional>
 #include <utility>
 
 #include "core/system/environment.hpp"
@@ -128,33 +126,16 @@ void ExecutableBuilder::plan_arena(bool on_host) {
   options.strategy = memory_strategy(options_);
   options.alignment = alignment;
   options.work = memory::worth_of_graph(blocks.size());
-  std::optional<MemoryPlan> plan;
-  if (!on_host) {
-    std::vector<memory::InPlaceReuse> reuses;
-    for (const InPlaceResult& each : in_place_results_) {
-      if (lane_of_[each.step] != none) continue;  // concurrent steps need both places
-      reuses.push_back({arena.block_of[each.storage], target_.instants_[each.step], target_.instants_[each.step + 1]});
-    }
-    // Where the user named a strategy, fewer plans are tried.
-    constexpr int trials = 12;
-    constexpr int trials_of_others = 2;
-    memory::InPlacePlan planned = memory::plan_in_place(
-        blocks, reuses, options, options.strategy == "best" ? trials : trials_of_others, memory::worth_of_byte);
-    separate_in_place(reuses, planned);
-    blocks = std::move(planned.blocks);
-    std::ranges::move(planned.spans, std::back_inserter(arena.spans));
-    plan = std::move(planned.plan);
-  }
-  if (!plan) plan = memory::plan_worth(blocks, options, memory::worth_of_byte);
+  MemoryPlan plan = memory::plan_worth(blocks, options, memory::worth_of_byte);
   if (checks_) {
-    const std::vector<std::string> faults = check_memory_plan(blocks, *plan, options);
+    const std::vector<std::string> faults = check_memory_plan(blocks, plan, options);
     if (!faults.empty()) core::throw_error<GraphError>("compile: the memory plan is wrong: ", faults.front());
   }
   target_.place_blocks(on_host ? StorageKind::host : StorageKind::arena, blocks,
-                       std::vector<std::size_t>(plan->offsets.begin(), plan->offsets.end()));
-  (on_host ? target_.host_bytes_ : target_.arena_bytes_) = static_cast<std::size_t>(plan->height);
+                       std::vector<std::size_t>(plan.offsets.begin(), plan.offsets.end()));
+  (on_host ? target_.host_bytes_ : target_.arena_bytes_) = static_cast<std::size_t>(plan.height);
   if (on_host) return;
-  target_.plan_ = std::move(*plan);
+  target_.plan_ = std::move(plan);
   target_.blocks_ = std::move(blocks);
   target_.block_spans_ = std::move(arena.spans);
   for (const Block& block : target_.blocks_) {
@@ -180,36 +161,6 @@ void Executable::place_blocks(StorageKind kind, std::span<const Block> blocks, s
   RegionOffsets rest(in_regions);
   for (const ExecutableStep& step : steps_) {
     if (is_region_in(step, kind)) step.region->place(rest.next(step.region->layout().blocks.size()));
-  }
-}
-
-// After a separated in-place reuse the result has a storage of its own: what the step writes, and all later uses of it.
-void ExecutableBuilder::separate_in_place(std::span<const memory::InPlaceReuse> reuses, memory::InPlacePlan& planned) {
-  std::vector<std::size_t> in_time(planned.separated.size());
-  for (std::size_t i = 0; i < in_time.size(); ++i) in_time[i] = i;
-  std::ranges::stable_sort(in_time, std::ranges::less(),
-                           [&](std::size_t i) { return reuses[planned.separated[i]].at; });
-  const std::size_t whole = planned.blocks.size() - planned.separated.size();
-  for (const std::size_t i : in_time) {
-    const memory::InPlaceReuse& reuse = reuses[planned.separated[i]];
-    // A block with several in-place reuses: this one is in the piece that the in-place reuse before it made.
-    std::size_t before = reuse.block;
-    for (const std::size_t other : in_time) {
-      if (other == i) break;
-      if (reuses[planned.separated[other]].block == reuse.block) before = whole + other;
-    }
-    const auto old = static_cast<std::uint32_t>(planned.blocks[before].id);
-    const std::uint32_t at = in_place_results_[planned.separated[i]].step;
-    const bool is_region = target_.steps_[at].region != nullptr;
-    const std::uint32_t own = new_storage(StorageKind::arena, 0, target_.storages_[old].bytes, target_.steps_[at].node);
-    target_.storages_[own].first_instruction = at;
-    target_.storages_[own].last_step = std::exchange(target_.storages_[old].last_step, at);
-    target_.storages_[own].ends_within = std::exchange(target_.storages_[old].ends_within, is_region);
-    target_.storages_[own].begins_within = is_region;
-    planned.blocks[whole + i].id = own;
-    const ExecutableStep& step = target_.steps_[at];
-    const auto begin = target_.operands_.begin() + step.first_operand + step.input_count;
-    std::replace(begin, target_.operands_.end(), old, own);
   }
 }
 

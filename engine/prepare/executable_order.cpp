@@ -86,7 +86,6 @@ void ExecutableBuilder::forget_steps() {
   target_.constants_.clear();
   target_.fallbacks_.clear();
   storage_consumers_.clear();
-  in_place_results_.clear();
 }
 
 void ExecutableBuilder::make_steps(schedule::NodeOrder order) {
