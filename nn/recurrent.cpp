@@ -92,7 +92,7 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
   check_floating(name_, x);
   if (x.ndim() != 3 || x.shape()[2] != options.in || x.shape()[1] < 1) {
     core::throw_error<ShapeError>(name_, ": x ", x.shape(), " must be (batch, time, ", options.in,
-                                  ") with a time at least");
+                                  ") with at least one time step");
   }
   if (!has_cell_ && initial.cell.defined()) {
     core::throw_error<ValueError>(name_, ": it has no cell state; only the hidden state can be given");

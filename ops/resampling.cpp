@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/graph/op_ids.hpp"
+#include "ops/planned.hpp"
 #include "ops/window.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
@@ -84,7 +85,14 @@ T numbers(const std::vector<E>& list) {
   return T::from(list, {static_cast<std::int64_t>(list.size())});
 }
 
-T resized_axis(const T& x, std::int64_t axis, std::int64_t size, double scale, const ResizeOptions& options) {
+T resized_axis(const T& x, std::int64_t axis, std::int64_t size, double scale, Interpolation method,
+               Coordinates coordinates, Nearest nearest, double cubic) {
+  const bool is_sum = method != Interpolation::nearest;
+  if (const Value planned =
+          is_sum ? core::planned(&resized_axis, x, axis, size, scale, method, coordinates, nearest, cubic) : Value()) {
+    return planned;
+  }
+  const ResizeOptions options{.method = method, .coordinates = coordinates, .nearest = nearest, .cubic = cubic};
   const std::vector<Taps> taps = taps_of(x.shape()[static_cast<std::size_t>(axis)], size, scale, options);
   Shape along(x.shape().size(), 1);
   along[static_cast<std::size_t>(axis)] = size;
@@ -119,7 +127,8 @@ T resampled(const Value& input, const PerAxis& wanted, const ResizeOptions& opti
     const double scale = options.scales.empty() ? natural : options.scales[i];
     if (!(scale > 0)) throw_error<ValueError>(op, ": the scale ", scale, " is not above 0");
     if (length == size[i] && scale == 1) continue;
-    x = resized_axis(x, static_cast<std::int64_t>(first + i), size[i], scale, options);
+    x = resized_axis(x, static_cast<std::int64_t>(first + i), size[i], scale, options.method, options.coordinates,
+                     options.nearest, options.cubic);
   }
   return x;
 }

@@ -32,7 +32,8 @@ class ProtobufReader {
   bool next() {
     if (bytes_.empty()) return false;
     const std::uint64_t key = take_varint();
-    if (key >> 3 == 0 || key >> 3 > 536'870'911) refuse(*file_, "holds a protobuf field with the number ", key >> 3);
+    if (key >> 3 == 0 || key >> 3 > 536'870'911)
+      refuse(*file_, "is no ONNX model, or damaged: it has a field ", key >> 3);
     field_ = static_cast<std::uint32_t>(key >> 3);
     wire_ = static_cast<Wire>(key & 7);
     switch (wire_) {

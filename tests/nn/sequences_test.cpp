@@ -249,7 +249,7 @@ TEST_CASE("recurrent layers, attention and embeddings refuse what does not fit, 
   CHECK_THROWS_WITH_AS(LSTM({.in = 3}), "LSTM: in = 3, hidden = 0 and layers = 1 must be at least 1", ValueError);
   CHECK_THROWS_WITH_AS(GRU({.in = 3, .hidden = 2, .dropout = 1}), "GRU: the dropout 1 must be in [0, 1)", ValueError);
   const LSTM lstm({.in = 3, .hidden = 2});
-  CHECK_THROWS_WITH_AS(lstm(T::zeros({2, 3})), "LSTM: x (2,3) must be (batch, time, 3) with a time at least",
+  CHECK_THROWS_WITH_AS(lstm(T::zeros({2, 3})), "LSTM: x (2,3) must be (batch, time, 3) with at least one time step",
                        ShapeError);
   CHECK_THROWS_WITH_AS(lstm(T::zeros({2, 5, 3}, DType::i64)), "LSTM: x is i64; a floating type is expected", TypeError);
   CHECK_THROWS_WITH_AS(lstm.run(T::zeros({2, 5, 3}), {.hidden = T::zeros({2, 2})}),
