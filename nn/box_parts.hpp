@@ -35,7 +35,7 @@ inline Tensor<Any> refuse_nan(const char* function, const char* argument, const 
   return refuse_where(function, x, isnan(x), core::text("elements of ", argument, " are NaN"));
 }
 
-/// The area of the intersection over another area; 0 where that is 0.
+/// Intersection over union, from the areas of the intersection and of both operands; 0 where the union is empty.
 inline Tensor<Any> part_of(const Tensor<Any>& both, const Tensor<Any>& a, const Tensor<Any>& b) {
   const Tensor<Any> all = a + b - both;
   return both / where(less_equal(all, 0.0), 1.0, all);

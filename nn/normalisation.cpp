@@ -80,7 +80,7 @@ void set_parameters(Norm& norm, const Shape& shape) {
   if (norm.options.affine && norm.options.bias) norm.bias = zero_parameter("bias", shape, norm.options.dtype);
 }
 
-/// The same of each channel, and the running statistics of a layer that has them.
+/// Makes the parameters of each channel, and the running statistics of a layer that tracks them.
 template <class Norm>
 void set_channels(const char* layer, Norm& norm) {
   const auto& given = norm.options;

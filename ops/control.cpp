@@ -105,7 +105,7 @@ std::span<const OpDef> control_operators() {
        .view = same_view,
        .sample = [](DType t) -> Value { return stop_gradient(samples::line(t)); }},
       {.id = OpId::alias,
-       .doc = "The value as a node of its own, by which gradients are taken.",
+       .doc = "The value as a node of its own, with respect to which gradients are taken.",
        .traits = traits(Traits::view | Traits::linear | Traits::takes_complex),
        .infer = infer_same,
        .view = same_view,

@@ -304,14 +304,14 @@ std::span<const OpDef> index_operators() {
        .infer = infer_gather,
        .gradient = gather_gradient,
        .sample = [](DType t) -> Value { return gather<Lazy>(samples::line(t), {samples::positions()}); }},
-      scattering<OpId::scatter>("A tensor with what lies at coordinates replaced.", scatter_gradient,
+      scattering<OpId::scatter>("A tensor with the elements at coordinates replaced.", scatter_gradient,
                                 Traits::takes_complex),
       scattering<OpId::scatter_add>("A tensor with values added at coordinates.", scatter_add_gradient),
-      scattering<OpId::scatter_multiply>("A tensor with what lies at coordinates multiplied by values.",
+      scattering<OpId::scatter_multiply>("A tensor with the elements at coordinates multiplied by values.",
                                          scatter_multiply_gradient),
-      scattering<OpId::scatter_min>("A tensor with what lies at coordinates or the values if smaller.",
+      scattering<OpId::scatter_min>("A tensor with the elements at coordinates replaced by smaller values.",
                                     scatter_extreme_gradient),
-      scattering<OpId::scatter_max>("A tensor with what lies at coordinates or the values if larger.",
+      scattering<OpId::scatter_max>("A tensor with the elements at coordinates replaced by larger values.",
                                     scatter_extreme_gradient),
   };
   return rows;

@@ -44,8 +44,8 @@ struct NumberWords {
 ///     if (Value planned = core::planned(&sinc<Any>, x)) return planned;
 ///
 /// The function draws no random numbers, reads no states and depends on nothing but its arguments; and a line of
-/// docs/numpy.md, or a function of PyTorch's, would be 1.3 times slower than the better of NumPy and PyTorch without
-/// its plan. ADR 107 lists the lines.
+/// docs/numpy.md, or a function of PyTorch's, would be more than 1.3 times as slow as the better of NumPy and PyTorch
+/// without its plan. ADR 107 lists the lines.
 template <class... P, class... Given>
 Value planned(Tensor<Any> (*function)(P...), const Given&... arguments) {
   static_assert(sizeof...(P) == sizeof...(Given));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks that all processes of a group are about to make the same collective calls, throws DifferentCalls where they
-// are not, and finds the largest of a number over a group.
+// Comparisons of collective calls among processes: their count, the group that made one, the error where calls differ;
+// and the largest of a number over a group.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes of an element, copied from where they are, as a number.
+// Reads single elements through the array's device.
 #include "core/value/array_element.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t shown_numbers = 4;
 
-/// A state without a name of its own. Its first numbers stay when it lets go of its contents.
+/// A state without a name of its own. It keeps its first numbers when it releases its contents.
 class Holder final : public State {
  public:
   explicit Holder(const Array& array) : State(Kind::persistent, "", {array.dtype, array.view.shape, false}) {

@@ -17,11 +17,11 @@ Value held_constant(Array array);
 std::shared_ptr<State> holder_of(const Node& node);
 std::shared_ptr<State> holder_of(const Attributes& attributes);
 
-/// What stands for a state in texts: its name, or type and first numbers of the constant that it holds. A text for each
-/// constant would take most of the time that a tensor of given numbers takes, so it is made when it is asked for.
+/// The name of a state in texts; of one without a name the type and first numbers of the constant that it holds. Made
+/// on request: for each constant, it would take most of the time of making a tensor from numbers.
 std::string shown_name(const State& state);
 
-/// What a constant with these attributes holds, made again where its state has let go of it.
+/// The contents of a constant with these attributes, restored where its state has released them.
 Array contents_of_constant(const Attributes& attributes);
 
 /// Whether a view has each element of its operand once, in whatever order.

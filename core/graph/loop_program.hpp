@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LoopProgram: a loop over the elements of one shape as a flat list of instructions, in which every device runs single
+// LoopProgram: a loop over the elements of one shape as a flat list of instructions, as which every device runs single
 // operators over elements and rows and the groups of them that the optimiser fuses.
 #pragma once
 

@@ -19,7 +19,7 @@ struct PlannedCall {
   const void* context;
 };
 
-/// Of this thread, for tests.
+/// Counts of this thread's plans, for tests.
 struct PlannedCallCount {
   std::uint64_t plans = 0;  ///< made
   std::uint64_t runs = 0;   ///< calls that a plan computed

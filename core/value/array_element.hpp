@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads single elements of arrays as numbers, and formats the first ones as text.
+// Reads single elements of arrays as numbers, and formats the first ones as text. Defined in core/device, since reading
+// may wait for a device.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace tyto::run {
 /// The handle of a new state without contents.
 Value make_state(core::Mode mode, core::State::Kind kind, std::string name, core::TensorType type);
 
-/// Whether the array's memory is not borrowed, and no part of something larger.
+/// Whether the array fills a buffer that was not borrowed.
 bool is_a_buffer_of_its_own(const core::Array& array);
 
 /// A constant. Lazy ones that products may pack are held by a state (core/graph/held_constant.hpp).

@@ -19,7 +19,7 @@ core::Device& find_device(std::string_view name);
 core::Device& current_device();
 core::Device* exchange_current_device(core::Device* device);
 
-/// Changes whenever something has that kernels are chosen by, such as the number of threads: they are prepared anew.
+/// Changes with every setting that kernels are chosen by, such as the number of threads: they are then prepared anew.
 std::uint64_t kernel_epoch();
 
 }  // namespace tyto::run

@@ -80,7 +80,7 @@ struct PackedInput {
 
 class Executable {
  public:
-  /// Processes that make calls in a graph that is `compared` have the same one around them.
+  /// compared: the outline of the recorded graph is compared among processes before their collective calls.
   Executable(core::Graph graph, core::Device& device, const CompileOptions& options, bool compared = false);
 
   /// The graph after the passes.

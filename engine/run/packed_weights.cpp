@@ -169,7 +169,7 @@ core::Array PackedWeights::unpacked_contents(const core::State& weights) {
     if (each->weights_.get() != &weights || each->contents_ == nullptr) continue;
     if (each->revision_ != weights.revision() || !each->contents_->path.reversible) continue;
     core::Array lent = unpacked(each->contents_->path, each->contents_->array);
-    // Whoever reads it holds it for a moment; then its pages serve nobody.
+    // A reader holds the array briefly; its pages are discarded with it.
     lent.buffer = core::BufferRef(lent.buffer.get(),
                                   [held = lent.buffer](core::Buffer* buffer) { buffer->device()->discard(*buffer); });
     return lent;

@@ -19,7 +19,7 @@ struct InputBytes {
 };
 InputBytes input_bytes_of(const Executable& executable);
 
-/// Of the tensor that a step sends, receives or combines with those of other processes; nothing for another step.
+/// Bytes of the tensor that a step sends, receives or combines with other processes; none for other steps.
 std::optional<std::size_t> exchanged_bytes(const Executable& executable, const ExecutableStep& step);
 
 /// The graph in Graphviz' language, tensors coloured by the memory they lie in, states named as `recorded` reads them.

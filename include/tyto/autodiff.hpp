@@ -25,7 +25,7 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Tracks the value, and returns it as a node of its own, by which gradients are taken.
+  /// Tracks the value, and returns it as a node of its own, with respect to which gradients are taken.
   Value track(const Value& value);
   /// Tracks what reads of a variable yield while the tape lives. They are as lazy as the values `beside` which the
   /// variable is used: a layer's parameters belong to neither mode.

@@ -43,7 +43,7 @@ struct LogNormal {
 /// The half-normal distribution: the absolute value of a normal with mean zero.
 template <class T>
 struct HalfNormal {
-  T scale = 1.0;  ///< scale
+  T scale = 1.0;  ///< scale, above 0
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// Numbers in [low, high), all equally likely.
@@ -61,13 +61,13 @@ struct Exponential {
 /// Exponential to both sides of the mean.
 template <class T>
 struct Laplace {
-  T mean = 0.0, scale = 1.0;  ///< location and scale
+  T mean = 0.0, scale = 1.0;  ///< mean, and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// The distribution whose cdf is the logistic function.
 template <class T>
 struct Logistic {
-  T mean = 0.0, scale = 1.0;  ///< location and scale
+  T mean = 0.0, scale = 1.0;  ///< mean, and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// The Gumbel distribution: the largest of many.
@@ -127,7 +127,7 @@ struct FisherF {
 /// The length of two normals with mean zero.
 template <class T>
 struct Rayleigh {
-  T scale = 1.0;  ///< scale
+  T scale = 1.0;  ///< scale, above 0
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// In [0, 1], with a density in proportion to the power `shape` - 1.
@@ -145,7 +145,7 @@ struct Triangular {
 /// The inverse Gaussian distribution.
 template <class T>
 struct Wald {
-  T mean = 1.0, scale = 1.0;  ///< location and scale
+  T mean = 1.0, scale = 1.0;  ///< mean, and scale
   TYTO_DISTRIBUTION_MEMBERS
 };
 /// An angle: samples lie in [-pi, pi], from where `cdf` counts; the density repeats beyond.

@@ -110,7 +110,7 @@ inline constexpr bool is_structure<std::tuple<T...>> = (is_structure<T> && ...);
 template <class A, class B>
 inline constexpr bool is_structure<std::pair<A, B>> = is_structure<A>&& is_structure<B>;
 
-/// The result of a loop; Value for carries that are no structure, of which a static_assert is the only error then.
+/// The type of a loop's result; Value where C is no structure, so that the static_assert is the only error.
 template <class C>
 using Carried = std::conditional_t<is_structure<C>, C, Value>;
 
@@ -133,7 +133,7 @@ using IterationNumber =
     std::conditional_t<region_mode<C> == RegionMode::lazy, Tensor<Lazy>,
                        std::conditional_t<region_mode<C> == RegionMode::eager, Tensor<Eager>, Tensor<Any>>>;
 
-// Static assertions on the functions that a loop or a branch is given, whose message is the only one of the compiler.
+// Static assertions on the functions of loops and branches; nothing else is compiled where one fails.
 
 template <class C, class P, class B>
 consteval bool is_while_loop() {

@@ -273,7 +273,7 @@ class CompiledCore {
   bool works_lazily_ = false;
 };
 
-// Asserts that a call of a compiled function is valid, for one message instead of one from each template it reaches.
+// Checks a call of a compiled function by static assertions, so that the compiler prints one message.
 template <class F, class... A>
 constexpr bool check_lazy_call() {
   constexpr bool fit = std::is_invocable_v<F&, const A&...>;

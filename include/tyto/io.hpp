@@ -31,7 +31,7 @@ struct TextOptions {
   std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
   std::optional<std::int64_t> rows = {};   ///< how many are read at most
   std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
-  DType dtype = DType::f32;                ///< element type; identifiers and times above 2^24 want f64
+  DType dtype = DType::f32;                ///< element type; identifiers and times above 2^24 need f64
   int min_axes = 0;                        ///< axes of length one are dropped until so many are left
 };
 /// How numbers are written to a text file.

@@ -39,13 +39,13 @@ Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, b
 /// Elements of a or of b, ascending.
 template <class M>
 Tensor<M> union1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-/// Elements of both.
+/// Elements of both a and b.
 template <class M>
 Tensor<M> intersect1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// Elements of a that are not in b.
 template <class M>
 Tensor<M> setdiff1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
-/// Elements of just one of both.
+/// Elements of exactly one of a and b.
 template <class M>
 Tensor<M> setxor1d(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b);
 /// Coordinates of non-zero elements, (count, rank).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Flushes subnormal numbers to zero, which processors compute up to a hundred times as slowly with.
+// Flushes subnormal numbers to zero; processors are up to a hundred times as slow with them.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ struct UniformOptions {
 };
 /// Options of `normal`.
 struct NormalOptions {
-  double mean = 0;              ///< location
+  double mean = 0;              ///< expected value
   double stddev = 1;            ///< standard deviation
   DType dtype = DType::f32;     ///< element type
   std::optional<Key> key = {};  ///< of the random numbers; none: the sequence of tyto::seed

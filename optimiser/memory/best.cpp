@@ -25,7 +25,7 @@ constexpr std::size_t far = std::size_t{1} << 18;
 constexpr std::int64_t work_to_scan = 2000;
 // Problems in which one dive of the exact search costs more are not searched.
 constexpr std::int64_t longest_dive = 2'400'000'000;
-// Without a time limit, no search for a gain of less than one part in this many of the bound.
+// Without a time limit, gains below 1/worth_searching of the bound are not searched for.
 constexpr Bytes worth_searching = 2000;
 
 void keep_lower(Placement& best, Placement candidate, std::string_view how) {

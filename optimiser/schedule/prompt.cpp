@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// prompt: what frees memory runs as soon as it can, whatever the order that it is given says.
+// prompt: changes an order so that tasks that free memory run as soon as they can.
 #include <algorithm>
 #include <queue>
 

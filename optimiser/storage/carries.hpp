@@ -15,7 +15,7 @@ namespace tyto::optimiser {
 /// value of the i-th carry is what came to be t - i iterations before, or an initial value.
 struct CarryChain {
   std::vector<std::uint32_t> members;  // carries by number, p1 first
-  /// p1's next value is computed (`fresh`), or is the last member's: then values rotate and nothing is ever written.
+  /// Whether p1's next value is the last member's: then values rotate and nothing is written; otherwise it is computed.
   bool cyclic = false;
   /// p1's next value is also this stacked result (a row that stays as it is), and needs no other memory.
   std::optional<std::uint32_t> stack;

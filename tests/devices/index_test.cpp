@@ -330,7 +330,7 @@ TEST_CASE("an index outside is found in tensors that repeat it, and nothing is r
   }
 }
 
-TEST_CASE("the first index outside is named wherever it stands") {
+TEST_CASE("the first index out of range is named at any position") {
   Dice dice(67);
   for (const DType type : {DType::i32, DType::i64}) {
     for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::u8, DType::f16}) {
@@ -360,7 +360,7 @@ TEST_CASE("the first index outside is named wherever it stands") {
   }
 }
 
-TEST_CASE("an index outside is found though there is nothing at it") {
+TEST_CASE("an index out of range is refused even where rows or operands are empty") {
   const Tensor indices = tensor(DType::i64, {2}, {0, 7}), none = dense(DType::f32, {3, 0});
   CHECK(message(OpId::take, AxisAttributes{0}, {none, indices}, {2, 0}) ==
         "take: index 7 is outside an axis of length 3; it must lie in [-3, 2]");

@@ -108,7 +108,7 @@ TEST_CASE("loops of every kind run in segments") {
   }
 }
 
-TEST_CASE("every memory limit from the least that segments promise on is met") {
+TEST_CASE("every memory limit down to the least that segments promise is met") {
   const auto small = [](const List& in) {
     return tyto::fori_loop(0, 100, in[0], [&](const T&, const T& c) { return sin(c) * in[0]; }).sum();
   };

@@ -33,9 +33,9 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
           }
           continue
         }
-        if (line ~ /^stays /) {
+        if (line ~ /^circle /) {
           split(line, words, /[ \t]+/)
-          stays[words[2]] = words[3]
+          circles[words[2]] = words[3]
           continue
         }
         split(line, parts, /[ \t]*:[ \t]*/)
@@ -65,7 +65,7 @@ find $folders -type f \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' -o -nam
       from = room_of(path)
       to = room_of(header)
       if (from == to || from ~ /^(tests|bench|examples|docs)/) return
-      for (prefix in stays) if (index(path, prefix) == 1 && index(header, stays[prefix]) == 1) return
+      for (prefix in circles) if (index(path, prefix) == 1 && index(header, circles[prefix]) == 1) return
       edge[from, to] = path " includes " header
     }
 

@@ -183,7 +183,7 @@ TEST_CASE("the same request gives the same plan, whatever the number of threads"
   }
 }
 
-TEST_CASE("how far a search came that another one's answer stopped does not change the plan") {
+TEST_CASE("the progress of stopped searches does not change the plan") {
   for (const std::uint64_t seed : {29, 44, 45, 60}) {
     std::mt19937_64 random(seed);
     const std::vector<Block> blocks =

@@ -19,7 +19,7 @@ using tyto_test::numbers;
 
 namespace {
 
-/// What goes to the standard output while `function` runs.
+/// The standard output of `function`.
 template <class F>
 std::string output_of(const std::string& path, F function) {
   std::fflush(stdout);

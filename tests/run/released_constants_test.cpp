@@ -257,7 +257,7 @@ TEST_CASE("functions and graphs of a constant compute what eager mode does, and 
   }
 }
 
-TEST_CASE("what is copied into a tensor is held once by all graphs and functions that read it") {
+TEST_CASE("the copy that Tensor::from makes is held once by all graphs and functions that read it") {
   const std::vector<float> numbers = integers();
   std::optional<Lazily> c = Lazily::from(numbers, {width, width});
   const std::size_t before = allocated();  // with the plain contents

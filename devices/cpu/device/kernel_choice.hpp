@@ -34,7 +34,7 @@ constexpr bool has_onednn() noexcept {
 #endif
 }
 
-/// Its version; empty where this build has none.
+/// The version of oneDNN; empty in builds without it.
 std::string onednn_version();
 
 }  // namespace tyto::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Loops over elements, whichever back end runs them: machine code where there is a JIT (devices/cpu/loop/jit), the
-// interpreter's compiled loops elsewhere (devices/cpu/loop/interpreter). Both give the same bits.
+// interpreter (devices/cpu/loop/interpreter) elsewhere. Both give the same bits.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ core::BoundLoop bound_loop(core::LoopProgram program, std::vector<core::Operand>
 /// output is a copy of that input. Throws DeviceError when an instruction has no loop for its types.
 KernelRef prepare_elements(const core::BoundLoop& bound, const KernelChoice& choice = {});
 
-/// Where the element 0 of an operand would lie while rows are computed from row 0 on. A buffer that holds no more than
-/// the rows computed together begins with the first of them, whichever that is. Launches have arrays of them, of which
+/// The address of element 0 of an operand, as if rows were computed from row 0 on. A buffer that holds only the rows
+/// computed together begins with the first of them. Launches have arrays of them, of which
 /// they set what they need.
 struct OperandBase {
   OperandBase() = default;
@@ -38,7 +38,7 @@ struct OperandBase {
   std::byte* start;
   std::size_t row_bytes;  // of a buffer: its bytes a row; otherwise 0
 
-  /// Where row 0 would lie if the buffer began with this row: a number rather than a place, for there may be nothing.
+  /// The address of row 0 if the buffer began with this row; computed as an integer, as no memory may lie there.
   std::byte* beginning_with(std::int64_t row) const {
     const auto first = reinterpret_cast<std::uintptr_t>(start);
     return reinterpret_cast<std::byte*>(first - static_cast<std::uintptr_t>(row) * row_bytes);

@@ -12,7 +12,7 @@ namespace tyto::cpu {
 struct Reduction {
   Fold fold;
   Finish finish;
-  double operations;  ///< of vectors, roughly, for an element that comes from cache
+  double operations;  ///< vector operations, roughly, for an element in cache
 };
 
 Reduction reduction_of(core::OpId op);

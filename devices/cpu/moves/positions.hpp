@@ -15,7 +15,7 @@
 
 namespace tyto::cpu {
 
-/// Without a branch, as signs may come in any order.
+/// The position of an index, counted from the front; without a branch, since signs are unpredictable.
 inline std::int64_t counted_from_front(std::int64_t index, std::int64_t length) {
   return index + (index >> 63 & length);
 }
@@ -49,7 +49,7 @@ class Indices {
     }
   }
   /// Sets each element of `offsets` to the position that the index of that number in the range means, times the stride,
-  /// or adds that. False where an index is outside, with which it ends.
+  /// or adds that. Stops and returns false at an index out of range.
   template <bool adds>
   bool write_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
     bool inside = true;
@@ -121,7 +121,8 @@ struct IndexRun {
   std::int64_t length, stride;
 
   std::int64_t offset(std::int64_t number) const { return counted_from_front(indices[number], length) * stride; }
-  /// By the highest bit of two sums: bits, unlike comparisons of 64 bits, are collected in vectors of every processor.
+  /// Whether all indices are in range, by the sign bits of two sums: these vectorise on every processor, comparisons of
+  /// 64 bits do not.
   bool are_inside(std::int64_t count) const {
     std::uint64_t bits = 0;
     for (std::int64_t i = 0; i < count; ++i) {

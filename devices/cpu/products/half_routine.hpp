@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// f16 and bf16 through dense f32 copies in the workspace, for routines that compute in f32 and round once, at the end.
+// HalfRoutine: runs an f32 routine on f16 or bf16 operands, widened into the workspace, and rounds its result once.
 #pragma once
 
 #include <memory>
@@ -36,6 +36,7 @@ struct HalfCopy {
   }
 };
 
+/// A routine of f16 or bf16 made of one in f32, whose operands and result it holds in the workspace.
 template <class Arguments>
 class HalfRoutine : public Routine<Arguments> {
  public:

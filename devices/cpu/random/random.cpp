@@ -20,7 +20,7 @@ namespace {
 using core::Address;
 using core::OpId;
 
-/// A distribution's loop, the type it makes, and rough operations of vectors an element.
+/// A distribution's loop, the type it makes, and roughly its vector operations an element.
 struct Distribution {
   RandomLoop loop;
   DType makes;

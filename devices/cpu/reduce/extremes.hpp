@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which of two elements minima and maxima keep, in reductions and scans: of single elements and of vectors.
 //
-// For sources that are compiled once an instruction set too: all that they use is inlined.
+// Sources compiled for each instruction set include this too: all that they call is inlined.
 #pragma once
 
 #include <limits>

@@ -50,7 +50,7 @@ struct Accumulation {
     return product ? carry * value : carry + value;
   }
 };
-// As Extreme, by branches: each step of a line waits for the one before, and a prediction does not.
+// Extreme with branches: each step of a line depends on the one before, a predicted branch does not.
 template <class Order>
 struct ExtremeSoFar {
   template <class T>

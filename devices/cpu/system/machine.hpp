@@ -19,7 +19,7 @@ inline constexpr std::int64_t prefetch_distance = 4096;
 /// by them: on every machine the same blocks, and with them the same bits.
 inline constexpr std::int64_t first_level_cache = 32 << 10;
 inline constexpr std::int64_t second_level_cache = 1 << 20;
-/// What a block of a loop reads, writes and keeps at a time.
+/// Bytes that a block of a loop reads, writes and keeps at a time.
 inline constexpr std::int64_t block_bytes = 3 * first_level_cache / 4;
 
 /// The cache that cores share, as the system states it, within what one process can hope for.

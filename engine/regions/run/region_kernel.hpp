@@ -14,7 +14,7 @@ namespace tyto::run {
 
 class RegionKernel : public core::Kernel {
  public:
-  /// The blocks of its workspace. A kernel alone has them planned in workspace() bytes.
+  /// The blocks of its workspace; until place() is called they are planned alone, in workspace() bytes.
   const RegionLayout& layout() const { return layout_; }
   /// Sets the offset of each block from the workspace that launches are given.
   virtual void place(std::span<const std::size_t> offsets) = 0;

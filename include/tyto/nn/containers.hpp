@@ -83,7 +83,7 @@ struct TYTO_API Sequential : Layer {
   void copy_pointed_to() override;
 };
 
-/// body(x) + x, or body(x) + shortcut(x) where the body changes the shape.
+/// body(x) + x, or body(x) + shortcut(x) where there is one; both terms must have one shape.
 ///
 ///     nn::Residual same_size(nn::Conv2d({.in = 8, .out = 8, .window = 3, .padding = same}));
 ///     nn::Residual wider(nn::Conv2d({.in = 8, .out = 16, .window = 3, .padding = same}),

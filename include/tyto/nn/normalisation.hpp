@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that normalise to mean 0 and variance 1: batch, layer, group, instance and RMS norm.
+// Normalisation layers: batch, layer, group, instance and RMS norm.
 #pragma once
 
 #include <optional>

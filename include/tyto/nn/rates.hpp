@@ -80,7 +80,7 @@ LearningRate per_epoch(std::int64_t updates, LearningRate rate);
 /// Options of `Plateau`.
 struct PlateauOptions {
   double factor = 0.1;            ///< what the rate is multiplied by
-  std::int64_t patience = 10;     ///< reports without improvement before the rate is lowered
+  std::int64_t patience = 10;     ///< reports without improvement that are tolerated
   double threshold = 1e-4;        ///< what counts as improvement
   bool relative = true;           ///< whether the threshold is a part of the best value
   bool larger_is_better = false;  ///< whether the metric should grow

@@ -35,7 +35,7 @@ class IntegerMatmul final : public MatmulRoutine {
     const std::int64_t lines = cached_lines();
     const bool are_dots = b_row_ == 1 && problem.a.column_stride == 1;
     const bool is_crowded = b_column_ == 1 && problem.k > lines;
-    // A `b` that is contiguous along neither axis is copied or read by single elements.
+    // A b that is contiguous along neither axis is copied: otherwise single elements would be read.
     const auto saved = [rows](double each) { return static_cast<double>(rows) * each; };
     const bool copies = b_column_ == 1 ? is_crowded && saved(machine::integer_copied_row) >= machine::integer_copy_along
                                        : !are_dots || saved(machine::integer_dot - machine::integer_block) >=
