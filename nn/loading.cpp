@@ -80,7 +80,7 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   DistinctStates present;
   const WeightLayout other = layout == WeightLayout::tyto ? WeightLayout::pytorch : WeightLayout::tyto;
   const char* cure = layout == WeightLayout::tyto
-                         ? "; its axes are in PyTorch's order: {.layout = nn::WeightLayout::pytorch}"
+                         ? "; its axes may be in PyTorch's order: {.layout = nn::WeightLayout::pytorch}"
                          : "; its axes are in Tyto's order: {.layout = nn::WeightLayout::tyto}";
   model.visit_states([&](const std::string& name, const Module&, const Member& state) {
     const auto place = by_name.find(name);

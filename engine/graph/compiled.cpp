@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Calls of compiled functions: a session binds arguments and states, runs a trace, and hands out the results.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -233,14 +232,6 @@ CompiledCore CompiledCore::session() const {
 void CompiledCore::call(std::span<const Value> arguments, const std::string& layout,
                         const std::function<Results(const std::vector<Value>&)>& function,
                         const std::function<void(Results&)>& take) {
-  const auto has_no_value = [](const Value& argument) { return !missing_input(argument).empty(); };
-  if (std::any_of(arguments.begin(), arguments.end(), has_no_value)) {  // the call is recorded for an explicit graph
-    Results results = function({arguments.begin(), arguments.end()});
-    for (const Value& result : results.values) {
-      if (!result) throw GraphError("compile: a result of the function is an undefined tensor");
-    }
-    return take(results);
-  }
   run::held(session_.get()).call(arguments, layout, function, take);
 }
 

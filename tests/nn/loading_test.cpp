@@ -154,7 +154,7 @@ TEST_CASE("shapes, types, endings and doubled names that do not fit are refused,
     CHECK(numbers_of(model.named_states()[0].value) == before);
   };
   refused(from_pytorch(), {},
-          ": '0.weight' is f32 of shape (3,2,2,1), expected f32 of shape (2,1,2,3); its axes are in PyTorch's order: "
+          ": '0.weight' is f32 of shape (3,2,2,1), expected f32 of shape (2,1,2,3); its axes may be in PyTorch's order: "
           "{.layout = nn::WeightLayout::pytorch}");
   NamedList<Host> states = from_pytorch();
   states[7].value = states[7].value.T();
@@ -172,7 +172,7 @@ TEST_CASE("shapes, types, endings and doubled names that do not fit are refused,
                        IoError);
   CHECK_THROWS_WITH_AS(load(model, "tests/nn/goldens/network.pt", {.layout = WeightLayout::tyto}),
                        "tests/nn/goldens/network.pt: '0.weight' is f32 of shape (3,2,2,1), expected f32 of shape "
-                       "(2,1,2,3); its axes are in PyTorch's order: {.layout = nn::WeightLayout::pytorch}",
+                       "(2,1,2,3); its axes may be in PyTorch's order: {.layout = nn::WeightLayout::pytorch}",
                        IoError);
   CHECK_THROWS_WITH_AS(save(model, "model.pt"), "save: model.pt must end in .safetensors or .npz", IoError);
   CHECK_THROWS_AS(load(model, folder / "absent.npz"), IoError);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In-place results that the plan separates again: bytes of their own, and the same bits.
+// Results computed in place of what they were made of, in plans above their bound: the same bits as without reuse.
 #include <algorithm>
 #include <random>
 
@@ -31,10 +31,9 @@ Outputs random_program(unsigned seed, const L& x) {
 
 }  // namespace
 
-TEST_CASE("results that the plan puts apart from what they were made of have the bits that they have without reuse") {
+TEST_CASE("results in place of what they were made of have the bits that they have without reuse") {
   const L x = L::normal({1024}, {.key = Key{4}});
-  int apart = 0;
-  for (unsigned seed = 0; seed < 250; ++seed) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);
     const auto program = [&] {
       return std::function<Outputs(L)>([&](const L& given) { return random_program(seed, given); });
@@ -46,11 +45,8 @@ TEST_CASE("results that the plan puts apart from what they were made of have the
           program(),
           CompileOptions{.memory_strategy = "linear_scan", .check_plan = true, .poison = poison, .passes = "none"});
       CHECK(bits_of(function(x)) == expected);
-      apart += function.plan().strategy.ends_with(" results apart");
     }
   }
-  // Few plans do: one in 23 here. So many seeds are drawn that some twenty of these are put to the test.
-  CHECK(apart > 20);
 }
 
 }  // namespace tyto
