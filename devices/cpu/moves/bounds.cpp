@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks that integers lie in a range: compares all of them before it names one.
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -15,15 +16,12 @@ namespace tyto::cpu {
 namespace {
 
 template <class T>
-void copy_checked(std::span<const T> values, T* to, const core::BoundsAttributes& bounds) {
-  const auto is_outside = [low = bounds.low, high = bounds.high](T value) {
-    return std::cmp_less(value, low) | std::cmp_greater(value, high);
+void check_all(std::span<const T> values, const core::BoundsAttributes& bounds) {
+  const auto is_outside = [&](T value) {
+    return std::cmp_less(value, bounds.low) | std::cmp_greater(value, bounds.high);
   };
   bool outside = false;
-  for (const T value : values) {
-    outside |= is_outside(value);
-    *to++ = value;
-  }
+  for (const T value : values) outside |= is_outside(value);
   if (!outside) return;
   const T first = *std::find_if(values.begin(), values.end(), is_outside);
   core::throw_out_of_bounds(bounds, static_cast<std::conditional_t<(sizeof(T) < 8), std::int64_t, T>>(first));
@@ -38,7 +36,8 @@ KernelRef prepare_check_bounds(const core::Step& step) {
                              Addresses inputs, Addresses outputs, core::Address) {
         if (count == 0) return;
         const T* values = reinterpret_cast<const T*>(inputs[0].pointer()) + begin;
-        copy_checked<T>({values, count}, reinterpret_cast<T*>(outputs[0].pointer()), bounds);
+        check_all<T>({values, count}, bounds);
+        std::memmove(outputs[0].pointer(), values, count * sizeof(T));
       });
     } else {
       core::refuse_operator("cpu", step.op);

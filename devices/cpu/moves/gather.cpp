@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading at positions given by tensors of indices. Each is checked as it is read.
+// Reading at positions given by tensors of indices. Every index is checked before anything is read.
 #include <cstring>
 #include <span>
 
@@ -68,24 +68,22 @@ KernelRef take_elements(const core::Step& step, const Indices& indices, const st
   const int team_size = threads_for(static_cast<double>(iterator.count()) * machine::indexed_element);
   return with_width(step.outputs[0].dtype, [&]<class U>(std::type_identity<U>) -> KernelRef {
     return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+      indices.check(inputs);
       const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
       U* target = reinterpret_cast<U*>(outputs[0].pointer());
-      run_checked(indices, inputs, team_size, [&](Team team) {
-        bool inside = iterator.count() != 0;
-        indices.with_memory(inputs, [&, length = indices.length()](const auto* memory) {
+      run_team(team_size, [&](Team team) {
+        indices.with_memory(inputs, [&](const auto* memory) {
           iterator.each_row(share(iterator.count(), team.member, team.size, 64),
-                            [=, &inside](Range row, const auto& at, const auto& steps) {
+                            [=, length = indices.length()](Range row, const auto& at, const auto& steps) {
                               const U* const x = source + at[0];
                               const auto* const chosen = memory + at[1];
                               U* const y = target + at[2];
                               for (std::int64_t i = 0; i < row.size(); ++i) {
-                                const std::int64_t position = counted_from_front(chosen[i * steps[1]], length);
-                                if (!is_inside(position, length)) return void(inside = false);
-                                y[i * steps[2]] = x[i * steps[0] + position * stride];
+                                const std::int64_t index = chosen[i * steps[1]];
+                                y[i * steps[2]] = x[i * steps[0] + (index < 0 ? index + length : index) * stride];
                               }
                             });
         });
-        return inside;
       });
     });
   });
@@ -101,10 +99,11 @@ KernelRef take_few(const core::Step& step, const Indices& indices, const View& l
   const std::int64_t chosen = step.inputs[1].view.count(), begin = step.outputs[0].view.offset;
   const int team_size = threads_for(static_cast<double>(chosen * outer.count()) * machine::indexed_element);
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    indices.check(inputs);
     const U* source = reinterpret_cast<const U*>(inputs[0].pointer());
     U* target = reinterpret_cast<U*>(outputs[0].pointer()) + begin;
     std::array<std::int64_t, few_places> places;
-    if (!indices.write_offsets<false>(inputs, {0, chosen}, stride, places.data())) indices.check(inputs);
+    indices.write_offsets<false>(inputs, {0, chosen}, stride, places.data());
     run_team(team_size, [&](Team team) {
       outer.each(share(outer.count(), team.member, team.size, 64), [&](std::int64_t line, const auto& at) {
         for (std::int64_t i = 0; i < chosen; ++i) {
@@ -144,18 +143,13 @@ KernelRef prepare_take(const core::Step& step) {
   const int team_size = threads_for(machine::indexed_row * static_cast<double>(count) +
                                     machine::nanoseconds_to_move(2 * static_cast<double>(count * inner.bytes())));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    indices.check(inputs);
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
-    run_checked(indices, inputs, team_size, [&](Team team) {
-      bool inside = count != 0;
-      indices.with_memory(inputs, [&](const auto* memory) {
-        iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
-          const std::int64_t position = counted_from_front(memory[at[1]], indices.length());
-          if (!is_inside(position, indices.length())) return void(inside = false);
-          inner(source + (at[0] + position * stride) * element, target + at[2] * element);
-        });
+    run_team(team_size, [&](Team team) {
+      iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+        inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
       });
-      return inside;
     });
   });
 }
@@ -186,11 +180,11 @@ KernelRef prepare_gather(const core::Step& step) {
       threads_for(machine::gathered_row * static_cast<double>(count) +
                   machine::nanoseconds_to_move(2 * static_cast<double>(count) * static_cast<double>(block)));
   return make_kernel([=](Addresses inputs, Addresses outputs, core::Address) {
+    positions.check(inputs);
     const std::byte* source = inputs[0].pointer() + begin * element;
     std::byte* target = outputs[0].pointer() + out_begin * element;
-    run_checked(positions, inputs, team_size, [&](Team team) {
-      const Range mine = share(count, team.member, team.size);
-      return count != 0 && positions.each_run(inputs, mine, [&](Range run, const IndexRun& indices) {
+    run_team(team_size, [&](Team team) {
+      positions.each_run(inputs, share(count, team.member, team.size), [&](Range run, const IndexRun& indices) {
         for (std::int64_t i = 0; i < run.size(); ++i) {
           inner(source + indices.offset(i) * element, target + (run.begin + i) * block);
         }

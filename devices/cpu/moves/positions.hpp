@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/device/device.hpp"
@@ -19,9 +20,6 @@ namespace tyto::cpu {
 inline std::int64_t counted_from_front(std::int64_t index, std::int64_t length) {
   return index + (index >> 63 & length);
 }
-inline bool is_inside(std::int64_t position, std::int64_t length) {
-  return static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(length);
-}
 
 /// A tensor of i32 or i64 indices into an axis of `length` elements.
 class Indices {
@@ -29,13 +27,18 @@ class Indices {
   Indices(core::OpId op, std::size_t input, const core::Operand& operand, std::int64_t length)
       : op_(op), input_(input), wide_(operand.dtype == DType::i64), length_(length), iterator_({operand.view}) {
     if (core::is_dense(operand.view)) dense_ = operand.view.offset;
+    core::View distinct = operand.view;
+    for (std::size_t axis = 0; axis < distinct.shape.size(); ++axis) {
+      if (distinct.strides[axis] == 0) distinct.shape[axis] = std::min<std::int64_t>(distinct.shape[axis], 1);
+    }
+    distinct_ = StridedIterator<1>({distinct});
   }
 
   std::int64_t length() const { return length_; }
-  /// Indices of i64 where they lie one after the other, else null.
-  const std::int64_t* array(Addresses inputs) const {
-    if (!wide_ || !dense_.has_value()) return nullptr;
-    return reinterpret_cast<const std::int64_t*>(inputs[input_].pointer()) + *dense_;
+
+  /// The position that the index at `offset` of the tensor means, counted from the front.
+  std::int64_t read(Addresses inputs, std::int64_t offset) const {
+    return counted_from_front(raw(inputs, offset), length_);
   }
 
   /// Calls use with the tensor's memory, by whose type loops are compiled.
@@ -48,64 +51,71 @@ class Indices {
       use(reinterpret_cast<const std::int32_t*>(memory));
     }
   }
-  /// Sets each element of `offsets` to the position that the index of that number in the range means, times the stride,
-  /// or adds that. Stops and returns false at an index out of range.
+  /// Indices of i64 where they lie one after the other, else null.
+  const std::int64_t* array(Addresses inputs) const {
+    if (!wide_ || !dense_.has_value()) return nullptr;
+    return reinterpret_cast<const std::int64_t*>(inputs[input_].pointer()) + *dense_;
+  }
+  /// Sets each element of `offsets` to what the index of that number in the range means, times the stride, or adds
+  /// that.
   template <bool adds>
-  bool write_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
-    bool inside = true;
-    with_memory(inputs, [=, this, &inside, length = length_](const auto* memory) {
-      iterator_.each_row(range, [=, &inside](Range row, const auto& at, const auto& steps) {
+  void write_offsets(Addresses inputs, Range range, std::int64_t stride, std::int64_t* offsets) const {
+    const auto meant = [stride, length = length_](std::int64_t index) {
+      return counted_from_front(index, length) * stride;
+    };
+    with_memory(inputs, [=, this](const auto* memory) {
+      iterator_.each_row(range, [=](Range row, const auto& at, const auto& steps) {
         std::int64_t* const to = offsets + (row.begin - range.begin);
         const auto* const from = memory + at[0];
         const std::int64_t step = steps[0], count = row.size();
         if (step == 0) {  // an index of another axis
-          const std::int64_t position = counted_from_front(*from, length);
-          inside = inside && is_inside(position, length);
-          for (std::int64_t i = 0; i < count; ++i) to[i] = (adds ? to[i] : 0) + position * stride;
-          return;
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-          const std::int64_t position = counted_from_front(from[i * step], length);
-          if (!is_inside(position, length)) return void(inside = false);
-          to[i] = (adds ? to[i] : 0) + position * stride;
+          for (std::int64_t i = 0, same = meant(*from); i < count; ++i) to[i] = (adds ? to[i] : 0) + same;
+        } else {
+          for (std::int64_t i = 0; i < count; ++i) to[i] = (adds ? to[i] : 0) + meant(from[i * step]);
         }
       });
     });
-    return inside;
   }
 
   /// Throws IndexError naming the first index that is outside the axis.
   void check(Addresses inputs) const {
-    with_memory(inputs, [&](const auto* memory) {
-      iterator_.each_row({0, iterator_.count()}, [&](Range row, const auto& at, const auto& steps) {
-        for (std::int64_t i = 0; i < row.size(); ++i) {
-          const std::int64_t index = memory[at[0] + i * steps[0]];
-          if (index >= -length_ && index < length_) continue;
-          throw IndexError(core::message_of_index(core::written_as(op_), index, length_));
+    // Of an index outside one of the two sums has its highest bit; bits, unlike comparisons of 64 bits, are collected
+    // in vectors of every processor.
+    std::uint64_t bits = 0;
+    with_memory(inputs, [&, length = static_cast<std::uint64_t>(length_)](const auto* memory) {
+      distinct_.each_row({0, distinct_.count()}, [&](Range row, const auto& at, const auto& steps) {
+        const auto* const from = memory + at[0];
+        std::uint64_t outside = 0;
+        for (std::int64_t i = 0, step = steps[0]; i < row.size(); ++i) {
+          const auto index = static_cast<std::uint64_t>(std::int64_t{from[i * step]});
+          outside |= (index + length) | (length - 1 - index);
         }
+        bits |= outside;
       });
+    });
+    if (bits >> 63 == 0) return;
+    distinct_.each({0, distinct_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
+      const std::int64_t index = raw(inputs, offsets[0]);
+      if (index < -length_ || index >= length_) {
+        throw IndexError(core::message_of_index(core::written_as(op_), index, length_));
+      }
     });
   }
 
  private:
+  std::int64_t raw(Addresses inputs, std::int64_t offset) const {
+    const std::byte* memory = inputs[input_].pointer();
+    return wide_ ? reinterpret_cast<const std::int64_t*>(memory)[offset]
+                 : reinterpret_cast<const std::int32_t*>(memory)[offset];
+  }
+
   core::OpId op_;
   std::size_t input_;
   bool wide_;
   std::int64_t length_;
   std::optional<std::int64_t> dense_;  // where the first lies of those that lie one after the other
-  StridedIterator<1> iterator_;
+  StridedIterator<1> iterator_, distinct_;
 };
-
-/// Runs work(team), which is false where it met an index outside. Then the error names the first one.
-template <class Checked, class Work>
-void run_checked(const Checked& indices, Addresses inputs, int team_size, const Work& work) {
-  std::atomic<bool> inside = true;
-  run_team(team_size, [&](Team team) {
-    if (!work(team)) inside = false;
-  });
-  if (!inside) indices.check(inputs);
-}
-
 /// A view over the axes [begin, end) only.
 inline core::View axes_of(const core::View& view, std::size_t begin, std::size_t end) {
   core::View part{{}, {}, 0};
@@ -121,21 +131,11 @@ struct IndexRun {
   std::int64_t length, stride;
 
   std::int64_t offset(std::int64_t number) const { return counted_from_front(indices[number], length) * stride; }
-  /// Whether all indices are in range, by the sign bits of two sums: these vectorise on every processor, comparisons of
-  /// 64 bits do not.
-  bool are_inside(std::int64_t count) const {
-    std::uint64_t bits = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto index = static_cast<std::uint64_t>(indices[i]), end = static_cast<std::uint64_t>(length);
-      bits |= (index + end) | (end - 1 - index);
-    }
-    return bits >> 63 == 0;
-  }
 };
 /// The index tensors of gather and scatter: one for each of the first axes of what they index.
 class Positions {
  public:
-  static constexpr std::int64_t run_length = 1024;
+  static constexpr std::size_t run_length = 1024;
 
   Positions(const core::Step& step, std::size_t first_input, const core::View& indexed) {
     for (std::size_t i = first_input; i < step.inputs.size(); ++i) {
@@ -152,29 +152,24 @@ class Positions {
     for (const Indices& indices : tensors_) indices.check(inputs);
   }
   /// Calls use(run, indices) for the positions of a range, run_length at a time: with the tensor's own memory where
-  /// one dense tensor of i64 names them, else with offsets that all tensors come to. False where an index is outside,
-  /// before whose run it ends.
+  /// one dense tensor of i64 names them, else with offsets that all tensors come to.
   template <class Use>
-  bool each_run(Addresses inputs, Range range, const Use& use) const {
+  void each_run(Addresses inputs, Range range, const Use& use) const {
     std::array<std::int64_t, run_length> offsets;
     const std::int64_t* const dense = tensors_.size() == 1 ? tensors_[0].array(inputs) : nullptr;
-    for (std::int64_t begin = range.begin; begin < range.end; begin += run_length) {
-      const Range run{begin, std::min<std::int64_t>(range.end, begin + run_length)};
+    for (std::int64_t begin = range.begin; begin < range.end; begin += std::ssize(offsets)) {
+      const Range run{begin, std::min(range.end, begin + std::ssize(offsets))};
       IndexRun indices{offsets.data(), 0, 1};
-      bool inside = true;
       if (dense != nullptr) {
         indices = {dense + begin, tensors_[0].length(), strides_[0]};
-        inside = indices.are_inside(run.size());
       } else {
-        inside = tensors_[0].write_offsets<false>(inputs, run, strides_[0], offsets.data());
+        tensors_[0].write_offsets<false>(inputs, run, strides_[0], offsets.data());
         for (std::size_t axis = 1; axis < tensors_.size(); ++axis) {
-          inside = inside && tensors_[axis].write_offsets<true>(inputs, run, strides_[axis], offsets.data());
+          tensors_[axis].write_offsets<true>(inputs, run, strides_[axis], offsets.data());
         }
       }
-      if (!inside) return false;
       use(run, indices);
     }
-    return true;
   }
 
  private:

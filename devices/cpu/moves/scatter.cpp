@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing at positions given by tensors of indices. Each is checked as it is used, and before anything is written where
-// a tensor is changed in place, which the user still has after an error.
+// Writing at positions given by tensors of indices. Every index is checked before anything is written.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -87,9 +86,9 @@ void write_rows(const Rows& all) {
   }
 }
 
-/// Writes the inner elements `mine` of all positions. False where an index is outside.
-bool scatter_by(RowsLoop loop, const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
-  return scatter.positions.each_run(inputs, {0, scatter.positions.count()}, [&](Range run, const IndexRun& places) {
+/// Writes the inner elements `mine` of all positions.
+void scatter_by(RowsLoop loop, const Scatter& scatter, Addresses inputs, std::byte* result, Range mine) {
+  scatter.positions.each_run(inputs, {0, scatter.positions.count()}, [&](Range run, const IndexRun& places) {
     std::array<std::int64_t, Positions::run_length> starts;
     Rows rows{.places = places, .count = run.size()};
     std::int64_t first = 0;
@@ -218,34 +217,28 @@ KernelRef prepare_scatter(const core::Step& step) {
   const double nanoseconds =
       static_cast<double>(positions.count()) * static_cast<double>(width) * machine::written_element;
   const int team_size = std::max(threads_to_copy(copy.bytes()), width < 4 * line ? 1 : threads_for(nanoseconds));
-  const std::int64_t shift = (step.inputs[0].view.offset - out.offset) * element;
   const auto run_beside_copy = [=](Addresses inputs, Addresses outputs, const auto& loop) {
-    const bool in_place = inputs[0].pointer() + shift == outputs[0].pointer();
-    const auto nothing = [](Range, const IndexRun&) {};
-    if (in_place && !positions.each_run(inputs, {0, positions.count()}, nothing)) positions.check(inputs);
-    run_checked(positions, inputs, team_size, [&](Team team) {
+    run_team(team_size, [&](Team team) {
       copy.run(inputs, outputs[0].pointer(), team);
       team.barrier();
       const Range mine = share(width, team.member, team.size, line);
-      return mine.size() != 0 ? loop(mine) : width != 0;
+      if (mine.size() != 0) loop(mine);
     });
   };
   if (const WideScatterLoop wide = wide_scatter_loop_for(step.op, dtype)) {
     const auto count = static_cast<std::size_t>(positions.count());
     const auto launch = [=](Addresses inputs, Addresses outputs, core::Address workspace) {
-      const std::span placed(reinterpret_cast<Placed*>(workspace.pointer()), count);
       scatter.positions.check(inputs);
+      const std::span placed(reinterpret_cast<Placed*>(workspace.pointer()), count);
       put_in_order(scatter, inputs, placed);
-      run_beside_copy(inputs, outputs, [&](Range mine) {
-        wide(scatter, inputs, outputs[0].pointer(), mine, placed);
-        return true;
-      });
+      run_beside_copy(inputs, outputs, [&](Range mine) { wide(scatter, inputs, outputs[0].pointer(), mine, placed); });
     };
     return make_kernel(launch, count * sizeof(Placed));
   }
   return make_kernel([=, loop = rows_loop_for(step.op, dtype)](Addresses inputs, Addresses outputs, core::Address) {
+    scatter.positions.check(inputs);
     run_beside_copy(inputs, outputs,
-                    [&](Range mine) { return scatter_by(loop, scatter, inputs, outputs[0].pointer(), mine); });
+                    [&](Range mine) { scatter_by(loop, scatter, inputs, outputs[0].pointer(), mine); });
   });
 }
 
