@@ -13,6 +13,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "cli/arguments.hpp"
+
 namespace tyto::cli {
 namespace {
 

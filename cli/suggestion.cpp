@@ -7,6 +7,8 @@
 
 #include <tyto/error.hpp>
 
+#include "cli/arguments.hpp"
+
 namespace tyto::cli {
 
 namespace {

@@ -27,7 +27,14 @@ void extreme_columns(const void* x, std::int64_t count, std::int64_t step, std::
   }
 }
 
-/// Where `value` stands first, or for NaN the first NaN; one is there.
+/// Whether Op prefers b to a strictly; the first NaN is preferred to everything.
+template <class Op, class C>
+[[gnu::always_inline]] inline bool better(C a, C b) {
+  const bool beats = std::is_same_v<Op, Minimum> ? b < a : b > a;
+  return (beats | (b != b)) & (a == a);
+}
+
+/// Position of the first element equal to `value`, or of the first NaN for NaN; there must be one.
 template <class C, bool IsNan>
 std::int64_t place_of_kind(const C* x, std::int64_t count, C value) {
   using L = Lanes<C>;
@@ -101,7 +108,7 @@ bool first_of_numbers(const C* x, std::int64_t count, std::int64_t& place) {
   NanWatch<C> nans;
   typename Indices::Vector now{};
   const auto take = [&](int k, typename L::Vector value) __attribute__((always_inline)) {
-    const auto beats = Op::beats(value, best[k]);
+    const auto beats = std::is_same_v<Op, Minimum> ? value < best[k] : value > best[k];
     best[k] = beats ? value : best[k];
     since[k] = beats ? now : since[k];
   };
@@ -149,7 +156,7 @@ void first_extreme_line(const void* x, std::int64_t count, std::int64_t stride, 
   C best = *static_cast<C*>(first);
   auto& index = *static_cast<std::int64_t*>(second);
   const auto improve = [&](const C* part, std::int64_t at, std::int64_t place) {
-    if (!Op::prefers(part[place], best)) return;
+    if (!better<Op>(best, part[place])) return;
     best = part[place];
     index = before + at + place;
   };
@@ -162,7 +169,7 @@ void first_extreme_line(const void* x, std::int64_t count, std::int64_t stride, 
                  }
                  // The extreme of a part is cheap to find; only where it improves on the best is it searched for.
                  const C extreme = fold_array<Op>(part, length, part[0]);
-                 if (!Op::prefers(extreme, best)) return;
+                 if (!better<Op>(best, extreme)) return;
                  improve(part, at, place_of(part, length, extreme));
                });
   *static_cast<C*>(first) = best;
@@ -183,7 +190,7 @@ template <class T, class Op>
     for (std::int64_t i = 0; i < rows; ++i, x += step) {
       for (std::int64_t j = 0; j < width; ++j) {
         const C value = load_element(x[j]);
-        const bool take = Op::prefers(value, first[j]);
+        const bool take = better<Op>(first[j], value);
         first[j] = take ? value : first[j];
         where[j] = take ? static_cast<Index>(i) : where[j];
       }

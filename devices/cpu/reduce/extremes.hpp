@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of two elements minima and maxima keep, in reductions and scans: of single elements and of vectors.
-//
-// Sources compiled for each instruction set include this too: all that they call is inlined.
+// Comparisons by which minima and maxima keep one of two elements, in reductions and scans.
 #pragma once
 
 #include <limits>
@@ -11,7 +9,7 @@ namespace tyto::cpu {
 /// The lower of two elements is the extreme one, or the higher; every other beats the worst.
 struct Lower {
   template <class P>
-  [[gnu::always_inline]] static inline auto beats(P b, P a) {
+  static bool beats(P b, P a) {
     return b < a;
   }
   template <class P>
@@ -21,7 +19,7 @@ struct Lower {
 };
 struct Higher {
   template <class P>
-  [[gnu::always_inline]] static inline auto beats(P b, P a) {
+  static bool beats(P b, P a) {
     return b > a;
   }
   template <class P>
@@ -30,28 +28,10 @@ struct Higher {
                                                 : std::numeric_limits<P>::lowest();
   }
 };
-
-/// b where it beats a or is NaN; a NaN in a stays, because nothing beats it.
-template <class Order>
-struct Extreme : Order {
-  template <class V>
-  [[gnu::always_inline]] static inline V apply(V a, V b) {
-    return (Order::beats(b, a) | (b != b)) ? b : a;
-  }
-  /// The same where b is no NaN.
-  struct OfNumbers {
-    template <class V>
-    [[gnu::always_inline]] static inline V apply(V a, V b) {
-      return Order::beats(b, a) ? b : a;
-    }
-  };
-  /// Whether b is preferred to a strictly; the first NaN is preferred to everything.
-  template <class P>
-  [[gnu::always_inline]] static inline bool prefers(P b, P a) {
-    return (Order::beats(b, a) | (b != b)) & (a == a);
-  }
-};
-using Minimum = Extreme<Lower>;
-using Maximum = Extreme<Higher>;
+/// b where it beats a or is NaN.
+template <class Order, class V>
+V extreme(V a, V b) {
+  return Order::beats(b, a) || b != b ? b : a;
+}
 
 }  // namespace tyto::cpu

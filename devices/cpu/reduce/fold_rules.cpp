@@ -115,7 +115,7 @@ template <class T, class Order>
 struct ExtremeFold {
   using P = Partial<Compute<T>>;
   static P start() { return {Order::template worst<Compute<T>>()}; }
-  static P join(P a, P b, double, double) { return {Extreme<Order>::apply(a.first, b.first)}; }
+  static P join(P a, P b, double, double) { return {extreme<Order>(a.first, b.first)}; }
 };
 
 /// The extreme and its place; -1 where nothing beat the worst value there is.
@@ -123,7 +123,10 @@ template <class T, class Order>
 struct FirstExtremeFold {
   using P = Partial<Compute<T>, std::int64_t>;
   static P start() { return {Order::template worst<Compute<T>>(), -1}; }
-  static P join(P a, P b, double, double) { return Extreme<Order>::prefers(b.first, a.first) ? b : a; }
+  static P join(P a, P b, double, double) {
+    const bool stays = a.first != a.first || !(Order::beats(b.first, a.first) || b.first != b.first);
+    return stays ? a : b;
+  }
 };
 
 template <class T, class Order>
@@ -179,7 +182,7 @@ struct ExponentialsFold {
   using P = Partial<double, double>;
   static P start() { return {-std::numeric_limits<double>::infinity(), 0}; }
   static P join(P a, P b, double, double) {
-    const double peak = Maximum::apply(a.first, b.first), reference = reference_of(peak);
+    const double peak = extreme<Higher>(a.first, b.first), reference = reference_of(peak);
     // An empty sum must not meet an infinite factor.
     const double mine = a.second == 0 ? 0 : a.second * std::exp(reference_of(a.first) - reference);
     return {peak, mine + (b.second == 0 ? 0 : b.second * std::exp(reference_of(b.first) - reference))};

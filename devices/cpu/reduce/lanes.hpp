@@ -9,7 +9,6 @@
 #endif
 
 #include "devices/cpu/arithmetic/narrow_float.hpp"
-#include "devices/cpu/reduce/extremes.hpp"
 #include "devices/cpu/reduce/fold_halves.hpp"
 #include "devices/cpu/reduce/fold_order.hpp"
 
@@ -76,7 +75,12 @@ template <class Mask>
 }
 
 // Each works on single elements and on vectors of them.
-using Add = AddLanes;
+struct Add {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return a + b;
+  }
+};
 struct Multiply {
   template <class V>
   [[gnu::always_inline]] static inline V apply(V a, V b) {
@@ -88,6 +92,32 @@ struct Or {
   [[gnu::always_inline]] static inline V apply(V a, V b) {
     return a | b;
   }
+};
+// A NaN in b is taken, one in a stays because no comparison with it holds.
+struct Minimum {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return ((b < a) | (b != b)) ? b : a;
+  }
+  /// The same where b is no NaN.
+  struct OfNumbers {
+    template <class V>
+    [[gnu::always_inline]] static inline V apply(V a, V b) {
+      return b < a ? b : a;
+    }
+  };
+};
+struct Maximum {
+  template <class V>
+  [[gnu::always_inline]] static inline V apply(V a, V b) {
+    return ((b > a) | (b != b)) ? b : a;
+  }
+  struct OfNumbers {
+    template <class V>
+    [[gnu::always_inline]] static inline V apply(V a, V b) {
+      return b > a ? b : a;
+    }
+  };
 };
 
 /// Results that stand side by side, which for floats decides the order (fold_lanes). Integers have no order: enough

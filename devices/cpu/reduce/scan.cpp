@@ -50,9 +50,9 @@ struct Accumulation {
     return product ? carry * value : carry + value;
   }
 };
-// Extreme with branches: each step of a line depends on the one before, a predicted branch does not.
+// A NaN is taken up, and stays because no comparison with it holds.
 template <class Order>
-struct ExtremeSoFar {
+struct Extreme {
   template <class T>
   using Carry = Compute<T>;
   template <class T>
@@ -61,7 +61,7 @@ struct ExtremeSoFar {
   }
   template <class C>
   static C apply(C carry, C value) {
-    return Order::beats(value, carry) || value != value ? value : carry;
+    return extreme<Order>(carry, value);
   }
 };
 
@@ -231,8 +231,8 @@ ScanFunction scan_function(OpId op) {
   switch (op) {
     case OpId::cumsum: return scan_by<Accumulation<false>, T, To>();
     case OpId::cumprod: return scan_by<Accumulation<true>, T, To>();
-    case OpId::cummin: return scan_by<ExtremeSoFar<Lower>, T, T>();
-    case OpId::cummax: return scan_by<ExtremeSoFar<Higher>, T, T>();
+    case OpId::cummin: return scan_by<Extreme<Lower>, T, T>();
+    case OpId::cummax: return scan_by<Extreme<Higher>, T, T>();
     default: core::refuse_operator("cpu: scans", op);
   }
 }

@@ -19,6 +19,7 @@ using cpu::TYTO_ISA::ArrayElements;
 using cpu::TYTO_ISA::exp_nonpositive;
 using cpu::TYTO_ISA::fold_elements;
 using cpu::TYTO_ISA::Lanes;
+using cpu::TYTO_ISA::Maximum;
 using cpu::TYTO_ISA::round_product;
 namespace math = cpu::TYTO_ISA;
 
