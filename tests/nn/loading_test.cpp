@@ -153,9 +153,10 @@ TEST_CASE("shapes, types, endings and doubled names that do not fit are refused,
     CHECK_THROWS_WITH_AS(load(model, path, options), (path + what).c_str(), IoError);
     CHECK(numbers_of(model.named_states()[0].value) == before);
   };
-  refused(from_pytorch(), {},
-          ": '0.weight' is f32 of shape (3,2,2,1), expected f32 of shape (2,1,2,3); its axes may be in PyTorch's order: "
-          "{.layout = nn::WeightLayout::pytorch}");
+  refused(
+      from_pytorch(), {},
+      ": '0.weight' is f32 of shape (3,2,2,1), expected f32 of shape (2,1,2,3); its axes may be in PyTorch's order: "
+      "{.layout = nn::WeightLayout::pytorch}");
   NamedList<Host> states = from_pytorch();
   states[7].value = states[7].value.T();
   refused(states, {.layout = WeightLayout::pytorch},

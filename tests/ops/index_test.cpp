@@ -143,6 +143,28 @@ TEST_CASE_TEMPLATE("a tensor that an index out of bounds was to change stays as 
   if (std::is_same_v<M, Eager>) CHECK(numbers(x) == Numbers{1, 2, 3});
 }
 
+TEST_CASE("a state that is assigned what an index out of bounds was to give stays as it was") {
+  using T = Tensor<Lazy>;
+  const T values{7.0, 8.0, 9.0, 5.0};
+  const auto check = [](const char* what, auto next) {
+    CAPTURE(std::string(what));
+    const T state = T::variable(T{1.0, 2.0, 3.0, 4.0});
+    auto step = compile([&](T at) {
+      assign(state, next(state, at));
+      return sum(at);
+    });
+    (void)numbers(step(T{0, 1, 2, 3}));
+    const Numbers before = numbers(state);
+    CHECK_THROWS_AS((void)numbers(step(T{0, 1, 2, 9})), IndexError);
+    CHECK(numbers(state) == before);
+  };
+  check("scatter", [&](T s, T at) { return scatter(T::zeros({4}) * s, {at}, values); });
+  check("scatter_add", [&](T s, T at) { return scatter_add(s + 1.0, {at}, values); });
+  check("scatter_add in place", [&](T s, T at) { return scatter_add(s, {at}, values); });
+  check("take", [](T s, T at) { return take(s + 1.0, at, 0); });
+  check("take_along_axis", [](T s, T at) { return take_along_axis(s + 1.0, at, 0); });
+}
+
 TEST_CASE_TEMPLATE("positions and coordinates outside of a shape are refused", M, Eager, Lazy) {
   using T = Tensor<M>;
   CHECK_THROWS_WITH_AS(unravel_index(T{6}, {2, 3})[0].to_string(),
