@@ -3,6 +3,7 @@
 #include "engine/graph/executable_cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <list>
 #include <mutex>
@@ -34,7 +35,7 @@ Cache& cache() {
   return *kept;
 }
 
-thread_local std::uint64_t compiled = 0;
+std::atomic<std::uint64_t> compiled{0};
 
 std::shared_ptr<const Executable> compile(const core::Graph& graph, core::Device& device) {
   CompileOptions options;

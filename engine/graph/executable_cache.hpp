@@ -13,7 +13,7 @@ namespace tyto::run {
 /// Runs a traced graph through a cached (or new) executable and session. Returns the outputs.
 std::vector<core::Array> run_cached(Traced traced, core::Device& device);
 
-/// How many executables run_cached() has compiled on this thread, for tests.
+/// How many executables run_cached() has compiled, for tests.
 std::uint64_t executables_compiled();
 
 }  // namespace tyto::run
