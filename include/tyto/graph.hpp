@@ -372,15 +372,23 @@ class Compiled {
     if constexpr (plain) {
       values = {arguments...};
     } else {
+      values.swap(list_);
       (detail::flatten(arguments, values), ...);
       (detail::lay_out(arguments, layout), ...);
     }
     const auto make = [&](const std::vector<Value>& inputs) {
       return trace<Result>(inputs, std::tuple<T...>(arguments...));
     };
+    const auto keep_memory = [&] {
+      if constexpr (!plain) {
+        values.clear();
+        values.swap(list_);
+      }
+    };
     // By reference: what it captures is more than a std::function holds without an allocation, at each call.
     if constexpr (std::is_void_v<Result>) {
       core_.call(values, layout, std::ref(make), [](detail::Results&) {});
+      keep_memory();
     } else {
       std::optional<Result> out;
       const auto take = [&](detail::Results& results) {
@@ -389,6 +397,7 @@ class Compiled {
         detail::restore(*out, next);
       };
       core_.call(values, layout, std::ref(make), std::ref(take));
+      keep_memory();
       return *std::move(out);
     }
   }
@@ -414,6 +423,7 @@ class Compiled {
 
   F function_;
   detail::CompiledCore core_;
+  std::vector<Value> list_;  // empty between calls: memory for the next call's arguments
 };
 
 /// Eager mode: the function itself. Lazy mode: traced once for each signature of argument types and shapes, optimised,

@@ -161,12 +161,18 @@ TEST_CASE("a graph and a compiled function that were run before ask for no heap 
   for (int i = 0; i < 3; ++i) run(first, second), run(second, first);
   auto function = tyto::compile([&](Tensor a, Tensor b) { return model(a) + b; });
   for (int i = 0; i < 3; ++i) function(first, second);
+  auto sum_of_list = tyto::compile([](std::vector<Tensor> list, Tensor scale) { return (list[0] + list[1]) * scale; });
+  const std::vector<Tensor> list{first, second};
+  for (int i = 0; i < 3; ++i) sum_of_list(list, first);
   constexpr std::size_t nodes = under_sanitizers(10);
   CHECK(allocations_during([&] {
           for (int i = 0; i < 10; ++i) run(first, second), run(second, first);
         }) == 0);
   CHECK(allocations_during([&] {
           for (int i = 0; i < 10; ++i) function(first, second);
+        }) == nodes);
+  CHECK(allocations_during([&] {
+          for (int i = 0; i < 10; ++i) sum_of_list(list, first);
         }) == nodes);
   // Each result is held while the next one is computed.
   Tensor held = function(first, second), output;
