@@ -261,7 +261,7 @@ void Descent::apply(const Tensor<Any>& condition, const std::vector<Tensor<Any>>
     const NameScope named(rules_[rule].name);
     give(parameters[i], cast(parameter - change, parameters[i].dtype()));
   };
-  // Of gradients over processes: of the own part of a parameter's, or of all of it.
+  // Whether gradients are summed over processes: each holds its own part of a parameter, or all of it.
   const bool are_summed = given.are_parts && core::process_group().size() > 1;
   const auto part = [&](std::size_t i) { return trained_[found[i]].part; };
   std::vector<Tensor<Any>> sums = gradients;

@@ -64,7 +64,7 @@ Initialiser orthogonal_weights(double gain) {
     const bool wide = rows < columns;
     const Shape tall = wide ? Shape{columns, rows} : Shape{rows, columns};
     const linalg::QR<Any> parts = linalg::qr(normal_with(tall, 1, statistics_type(dtype)));
-    // Which of the orthogonal matrices it is would otherwise depend on the factorisation's choice of signs.
+    // Without the signs of r the matrix drawn would depend on the factorisation's choice of signs.
     const Tensor<Any> q = parts.q * sign(diag(parts.r));
     return cast(reshape(wide ? transpose(q) : q, shape) * gain, dtype);
   };

@@ -78,7 +78,7 @@ class LayerCall {
   core::Label path_;     // from the outermost module
   core::Label outside_;  // in force around the outermost module's call
   core::Label label_;    // in force during this call
-  // Of the outermost call: the paths in its module, and whether this call has made them anew.
+  // Of the outermost call only: the paths in its module, and whether this call has made them anew.
   mutable std::shared_ptr<const Module::Paths> paths_;
   mutable bool renewed_ = false;
   int checks_ = 0;                        // what Module::Common::calls_checked becomes

@@ -31,7 +31,7 @@ ArraySamples::ArraySamples(const Tensor<Any>& inputs, const Tensor<Any>& targets
                                   " must have equally many samples along the first axis");
   }
   // Read here, by the thread that made them: what is lazy is evaluated now, and other threads see bytes only.
-  // Of tensors of its own, as reading the caller's again may move what was read of them.
+  // Keeps tensors of its own, since a later read of the caller's tensors may move their elements.
   inputs_ = stop_gradient(inputs);
   targets_ = stop_gradient(targets);
   input_bytes_ = inputs_.bytes();

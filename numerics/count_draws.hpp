@@ -11,7 +11,7 @@
 
 namespace tyto::core {
 
-// Of distributions with a mean below `few` practically nothing lies beyond `enough`.
+// A distribution whose mean is below `few` has practically nothing beyond `enough`.
 inline constexpr double few = 10;
 inline constexpr int enough = 48;
 // Numbers in a table, centred on the mean; a standard deviation of 120 leaves eight and a half on each side.

@@ -142,8 +142,8 @@ T in_wide(const T& x, const D& distribution, T (*f)(const D&, const T&)) {
   });
 }
 
-// What every log_prob and cdf passes, so that NaN is never taken for a number beyond the support, and infinities never
-// meet in a formula.
+// Every log_prob and cdf passes its result through these, so that NaN is never taken for a number beyond the support,
+// and infinities never meet in a formula.
 
 /// The logarithm of a density: minus infinity of an infinite x, NaN of NaN.
 template <class T>

@@ -108,7 +108,7 @@ T incomplete_beta(const T& given_a, const T& given_b, const T& given_x, const T&
   const T height = exp(log_split<T>(a, b, x, y)) * (a / (a + b)) * b;  // x^a y^b / B(a, b)
   const T from_mean = split_excess<T>(a, b, x, y);                     // a - (a + b) x
   const T low = from_mean >= 0.0;
-  // Of less than one on the other side the integrand begins with a plateau, and the series is short.
+  // Where the other parameter is below one, the integrand begins with a plateau, and the series is short.
   const T integrated = where(low, a, b) >= smooth_shape && (a + b) * where(low, y, x) >= 1.0;
 
   // From the end that is nearer. The factors begin below 8 and fall to x.

@@ -203,7 +203,7 @@ Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t
   if (place < 0 || place > length) {
     core::throw_error<IndexError>("insert: position ", at, " is outside axis ", along, " of length ", length);
   }
-  // Of values with fewer axes the last ones are meant; along the axis they are as many as they are.
+  // Values with fewer axes align with the last ones; along the axis their own length counts.
   Tensor<M> part = core::fitted_to("insert", core::given("insert", values), source.dtype());
   while (part.ndim() < source.ndim()) part = expand_dims(part, 0);
   Shape shape = source.shape();

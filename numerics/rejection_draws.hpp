@@ -22,7 +22,7 @@ struct Proposal {
   T value, accepted;
 };
 
-// What is drawn by rejection has
+// A distribution drawn by rejection has
 //   rounds    after which less than one in 10^9 keeps its start
 //   start     of `Parameters`
 //   propose   from two even draws away from both ends, and `Parameters`

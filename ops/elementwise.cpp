@@ -40,7 +40,7 @@ IntegerRange range_of(DType dtype) {
   return {INT64_MIN >> unused, INT64_MAX >> unused};
 }
 
-/// Of integers.
+/// Compares integers.
 bool is_below(const Scalar& a, const Scalar& b) {
   if (a.is_large() != b.is_large()) return b.is_large();
   return a.is_large() ? a.as_unsigned() < b.as_unsigned() : a.as_int() < b.as_int();

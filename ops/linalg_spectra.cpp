@@ -252,7 +252,7 @@ namespace linalg TYTO_API {
 using core::emit;
 using core::OpId;
 
-// Of a wide matrix the first columns decide about q.
+// The first columns of a wide matrix determine q.
 template <class M>
 QR<M> qr(const Tensor<M>& a, Columns columns) {
   TYTO_ONCE(qr, a, columns);

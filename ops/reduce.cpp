@@ -284,7 +284,7 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
   return variance * (count / std::max(count - static_cast<double>(ddof), 0.0));
 }
 
-// Of what norms are made: a complex number's parts squared and added up, as its absolute value has no curvature at 0.
+// The sum under a norm: squares of a complex number's parts, since its absolute value has no second derivative at 0.
 T sum_of_squares(const Value& x, const Axes& axes, bool keepdims) {
   if (!is_complex(x.dtype())) return sum(square(T(as_floating(x))), axes, keepdims);
   const T parts = square(T(as_parts(x)));

@@ -58,7 +58,7 @@ double nearest_to(double place, Nearest how) {
   throw ValueError("resize: unknown way of rounding");
 }
 
-/// Of each tap in turn, what it reads for every element of a resized axis.
+/// For each tap, the elements that it reads for every element of a resized axis.
 std::vector<Taps> taps_of(std::int64_t length, std::int64_t size, double scale, const ResizeOptions& options) {
   const int first = options.method == Interpolation::cubic ? -1 : 0;
   const int count = options.method == Interpolation::cubic ? 4 : options.method == Interpolation::linear ? 2 : 1;
@@ -337,7 +337,7 @@ T cut_out(const std::vector<T>& given, const T& given_boxes, const T& given_imag
   const T pixels = rows.size() == 1 ? rows[0] : T(concat<Any>(rows, 0));
   const T scale = for_boxes(levels.defined() ? options.scales : std::vector{options.scale}, levels, type);
   const T scaled = T(cast_to(as_floating(given_boxes), type)) * scale - (options.aligned ? 0.5 : 0.0);
-  // Of each sample of a cell in turn, the taps along an axis for all boxes and cells.
+  // For each sample of a cell, the taps along an axis for all boxes and cells.
   std::vector<std::vector<Tap>> taps[2];
   for (std::size_t axis = 0; axis < 2; ++axis) {  // height: y1, y2; width: x1, x2
     const auto corner = static_cast<std::int64_t>(1 - axis);

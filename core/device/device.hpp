@@ -91,8 +91,8 @@ struct DeviceProperties {
   std::size_t alignment = 64;  // of every address handed to a kernel, in bytes
   std::size_t max_buffer = SIZE_MAX;
   bool host_memory = true;  // Buffer::memory() is a pointer that the host may follow
-  /// Of one thread, roughly, in a nanosecond: operations of products and of others, and bytes moved. And nanoseconds
-  /// that handing work to all threads takes. Only where lanes() may exceed 1.
+  /// Estimated rates of one thread, per nanosecond: operations of products, other operations, bytes moved; and the
+  /// nanoseconds that handing work to all threads takes. Read only where lanes() may exceed 1.
   double product_operations = 0, other_operations = 0, bytes_moved = 0, nanoseconds_to_meet = 0;
 };
 

@@ -245,7 +245,7 @@ struct QuantisationAttributes {
   friend bool operator==(const QuantisationAttributes&, const QuantisationAttributes&) = default;
 };
 
-/// Which boxes non-maximum suppression keeps, and how many at most.
+/// Thresholds of non-maximum suppression, and the largest number of boxes that it keeps.
 struct NmsAttributes {
   std::int64_t count = 0;
   double overlap = 0.5;

@@ -101,7 +101,7 @@ bool has_effect(const GraphNode& node);
 
 /// The operators that a fused node is made of, each once: "multiply+add+exp"; empty for others.
 std::string members_of(const Graph& graph, const GraphNode& node);
-/// What reports call a node: the name of its operator, with members: "fused multiply+add".
+/// The name of a node in reports: that of its operator, with members: "fused multiply+add".
 std::string described(const Graph& graph, const GraphNode& node);
 
 /// One node a line: "%4 f32(2,3) = add(%1, %3)  # label", its regions indented below it; then the outputs and updates.

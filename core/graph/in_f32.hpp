@@ -47,8 +47,8 @@ Value widened(const Value& x);
 /// f32 rounded to a type of half precision; anything else is what it was.
 Value narrowed(const Value& x, DType type);
 
-/// What `function` makes of these arguments with f32 in place of f16 and bf16, rounded to the type in which the
-/// floating tensors among them meet. Nothing where none is of half precision: the caller then goes on as it is.
+/// Calls `function` with f32 in place of f16 and bf16 and rounds its result to the type to which the floating-point
+/// arguments promote. Returns nothing where no argument is of half precision: the caller then continues as it is.
 ///
 ///     if (const auto found = core::in_f32(&average<M>, x, weights, axes, keepdims)) return *found;
 template <class Function, class... Arguments>

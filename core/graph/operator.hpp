@@ -15,7 +15,7 @@ namespace tyto::core {
 /// An id that no operator has. The ids themselves stand in core/graph/op_ids.hpp.
 inline constexpr OpId no_operator{0xffff};
 
-/// Which alternative of Attributes a struct is.
+/// The index of a struct among the alternatives of Attributes.
 template <class A>
 inline constexpr std::size_t kind_of_attributes = [] {
   return []<class... Kind>(const std::variant<Kind...>*) {

@@ -19,7 +19,7 @@ namespace tyto::core {
 
 enum class OpId : std::uint16_t;
 
-/// Which of the two ways of working a node belongs to. Scalars are neutral: they go along with either.
+/// The mode that a node belongs to. Scalars are neutral: they combine with either mode.
 enum class Mode : std::uint8_t { neutral, eager, lazy };
 
 /// Type and shape of one result; `weak` marks numbers without a width of their own (see Scalar).

@@ -297,7 +297,7 @@ Batch::Batch(const std::vector<Value>& arguments, std::vector<std::optional<std:
 }
 
 std::vector<Value> Batch::replay(const std::vector<Value>& results) const {
-  // Which nodes depend on an example, and in which order they were recorded.
+  // Whether each node depends on an example, and the order in which nodes were recorded.
   std::unordered_map<const Node*, bool> depends;
   for (std::size_t i = 0; i < examples_.size(); ++i) {
     if (batches_[i]) depends[examples_[i].node()] = true;

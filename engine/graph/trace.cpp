@@ -226,7 +226,7 @@ class Tracer {
     for (Node* node : order_) place_[node] = add(*node, inputs, types);
   }
 
-  // Which operand is the key that the node's draws are numbered from.
+  // The operand that holds the key by which the node's draws are numbered.
   static std::optional<std::size_t> key_operand(const Node& node) {
     if (core::definition(node).is(core::Traits::random)) return 0;
     if (node.op() == OpId::branch && std::get<core::BranchAttributes>(node.attributes()).keyed) return 1;

@@ -44,8 +44,8 @@ bool is_concat_like(OpId op) { return op == OpId::concat || op == OpId::pad || o
 
 class SymbolicRun {
  public:
-  /// Which arms are taken and how often loops run is made of the scenario's number. The first scenarios, `fixed` of
-  /// them, take the arm of that number throughout.
+  /// The scenario's number determines the arms taken and the iterations of loops. Each of the first `fixed` scenarios
+  /// takes the arm of its own number throughout.
   SymbolicRun(std::size_t scenario, std::size_t fixed)
       : scenario_(scenario), fixed_(fixed), choices_(scenario * 0x9E3779B97F4A7C15u) {}
 

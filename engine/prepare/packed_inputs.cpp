@@ -20,7 +20,7 @@ using core::GraphNode;
 using core::OpId;
 using core::Port;
 
-/// What each node packs of a constant, or of a state that the graph does not change; null for all other nodes.
+/// The packed weights of each node that reads a constant, or a state that the graph does not change; null for others.
 std::vector<std::shared_ptr<PackedWeights>> packed_weights(const Graph& graph) {
   std::vector<std::shared_ptr<PackedWeights>> packed(graph.nodes().size());
   std::unordered_map<std::uint32_t, std::shared_ptr<core::State>> states;  // by the node that reads it

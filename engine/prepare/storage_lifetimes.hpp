@@ -21,10 +21,10 @@ void append_later(std::vector<Span>& spans, const std::vector<Span>& more, std::
 /// Sorts spans and unites those that overlap or touch.
 void unite(std::vector<Span>& spans);
 
-/// Of each storage. What it holds is needed from a step that writes it to the last one that reads that, on every way
-/// through regions: a branch's operand that dies in it is not needed in the arms that do not read it, its result not
-/// before an arm computes it, the place of a loop's carry not between its last reader and its next value. Inputs hold
-/// something from the first instant on; outputs, and inputs updated in place, are needed to the last one.
+/// The lifetime of each storage. Its contents are live from a step that writes them to the last step that reads them,
+/// on every path through regions: a branch's operand that dies in it is dead in the arms that do not read it, its
+/// result is dead before an arm computes it, the place of a loop's carry is dead between its last reader and its next
+/// value. Inputs are live from the first instant on; outputs, and inputs updated in place, to the last one.
 std::vector<StorageLifetime> storage_lifetimes(const Executable& plan);
 
 }  // namespace tyto::run

@@ -17,7 +17,7 @@ struct AttentionOptions {
   bool causal = false;
   /// (batch, keys), true where a key is no padding; batch is the first axis of the queries.
   Tensor<M> key_mask = {};
-  /// What scores are multiplied by; none: 1 / sqrt(features).
+  /// The factor of the scores; none: 1 / sqrt(features).
   std::optional<double> scale = {};
   /// Dropout: the probability with which a weight is set to 0, whoever calls; layers set it in training only.
   double dropout = 0;

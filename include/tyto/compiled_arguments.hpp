@@ -166,7 +166,7 @@ void lay_out(const std::tuple<A...>& arguments, std::string& out) {
   out += '>';
 }
 
-/// What the handle of a variable or persistent tensor reads as now; any other value itself.
+/// The present value behind the handle of a variable or persistent tensor; any other value unchanged.
 Value value_now(const Value& argument);
 
 // In eager mode too an argument is a value: what the function does to its own name leaves a variable as it was.

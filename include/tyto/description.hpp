@@ -56,7 +56,7 @@ TensorDescription describe(const Value& x);
 std::ostream& operator<<(std::ostream& out, const TensorDescription& description);
 
 namespace detail {
-/// What a debugger shows: the description and the first numbers, nothing computed. Valid until the next call.
+/// The text that a debugger shows: the description and the first numbers. Computes nothing. Valid until the next call.
 const char* debugger_text(const Value& x) noexcept;
 }  // namespace detail
 

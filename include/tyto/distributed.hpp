@@ -82,7 +82,7 @@ class TYTO_API GroupScope {
 ///     const auto group = tyto::distributed::start();
 Group start(const StartOptions& options = {});
 
-/// What `start` can use in this copy: "single", and "openmpi" and "mpich" where they were found when it was built.
+/// The backends of this build of Tyto: "single", and "openmpi" and "mpich" where they were found when it was built.
 std::vector<std::string> backends();
 
 /// How elements of several processes are combined.
@@ -118,8 +118,8 @@ Tensor<M> barrier(const Tensor<M>& x);
 template <class M>
 Tensor<M> send(const Tensor<M>& x, int to);
 
-/// What the process `from` sends, of the type and shape of `like`, whose elements do not matter. A gradient of `like`
-/// sends that of the result back to `from`, and is itself zero. Around a ring of processes:
+/// Receives a tensor from the process `from`; it has the type and shape of `like`, whose elements do not matter. The
+/// gradient sends that of the result back to `from`; the gradient of `like` is zero. Around a ring of processes:
 ///
 ///     auto from_left = tyto::distributed::recv(tyto::distributed::send(x, right), left);
 template <class M>

@@ -10,7 +10,7 @@
 
 namespace tyto TYTO_API {
 
-/// What x is computed by, as mathematics. Placeholders and states stand by their names, numbers as they are.
+/// Writes the computation of x as mathematics. Placeholders and states appear by their names, numbers as they are.
 ///
 ///     const auto x = Tensor::placeholder({2}, DType::f32, "x");
 ///     formula(sum(square(x) * 3.0));  // "y = sum(x^2 * 3; axes=(0) keepdims=0)\n"

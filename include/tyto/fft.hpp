@@ -15,7 +15,7 @@
 namespace tyto {
 namespace fft TYTO_API {
 
-/// Which of a transform and its inverse is divided by the length n: the inverse, both by its root, or the transform.
+/// Normalisation by the length n: divides the inverse transform by n, both by its root, or the transform by n.
 enum class Norm : std::uint8_t { backward, ortho, forward };
 
 /// Along one axis, which is first cut or filled up with zeros to `n` elements, where given.
@@ -48,7 +48,7 @@ template <class M>
 Tensor<M> rfft(const Tensor<M>& x, const AxisOptions& options = {});
 template <class M>
 Tensor<M> irfft(const Tensor<M>& x, const AxisOptions& options = {});
-/// Of a signal whose second half is the conjugate of the first: to its real spectrum, and back.
+/// Transforms a signal with conjugate symmetry, given by its first half, to its real spectrum, and back.
 template <class M>
 Tensor<M> hfft(const Tensor<M>& x, const AxisOptions& options = {});
 template <class M>

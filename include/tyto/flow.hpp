@@ -98,7 +98,7 @@ std::vector<Value> flattened(const T& structure) {
   return values;
 }
 
-/// What loops carry and branches give: a tensor, or what derives from one, or a list, tuple or pair of such.
+/// Values that loops carry and branches return: a tensor or a class derived from one, or a list, tuple or pair of such.
 template <class T>
 inline constexpr bool is_structure = requires(const T& x) {
   []<class M>(const Tensor<M>&) {}(x);

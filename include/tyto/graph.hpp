@@ -230,7 +230,7 @@ class CompiledCore {
             const std::function<Results(const std::vector<Value>&)>& function,
             const std::function<void(Results&)>& take);
   const MemoryPlan& plan() const;
-  /// What making that trace ready did (lazy mode).
+  /// Report of compiling that trace (lazy mode).
   GraphReport report() const;
   std::string memory_map() const;
   std::string dot() const;
@@ -327,7 +327,7 @@ class Compiled {
 
   /// The memory plan of the trace called last (lazy mode).
   const MemoryPlan& plan() const { return core_.plan(); }
-  /// What making that trace ready did (lazy mode).
+  /// Report of compiling that trace (lazy mode).
   GraphReport report() const { return core_.report(); }
   /// Pictures of that trace, as a Graph has them: see there.
   std::string memory_map() const { return core_.memory_map(); }

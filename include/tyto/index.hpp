@@ -62,7 +62,7 @@ class Index {
   template <class M>
   Index(const Tensor<M>& tensor) : entry_(static_cast<const Value&>(tensor)) {}
 
-  /// What kind of entry it is, and its value.
+  /// The entry's kind and value.
   const std::variant<std::int64_t, Slice, All, NewAxis, Ellipsis, Value>& entry() const { return entry_; }
 
  private:

@@ -191,7 +191,7 @@ Tensor<M> multi_dot(std::initializer_list<Tensor<M>> factors) {
 /// Norms of matrices that no number names.
 enum class MatrixNorm { frobenius, nuclear };
 
-/// Which norm: a number p, infinities included, or one of MatrixNorm; none for the square root of the sum of squares.
+/// The order of a norm: a number p (or infinity), or one of MatrixNorm; none for the root of the sum of squares.
 class NormOrder {
  public:
   NormOrder() = default;
@@ -216,7 +216,7 @@ Tensor<M> norm(const Tensor<M>& x, const NormOrder& order = {}, const Axes& axes
 /// (sum |x|^p)^(1/p) over any axes, all without them; p = 0 counts what is not zero, infinities pick an extreme.
 template <class M>
 Tensor<M> vector_norm(const Tensor<M>& x, double p = 2, const Axes& axes = {}, bool keepdims = false);
-/// Of the last two axes: frobenius, nuclear, 1, 2, infinity, or the negatives of those three.
+/// Norm of the matrices in the last two axes: frobenius, nuclear, 1, 2, infinity, or the negatives of those three.
 template <class M>
 Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order = MatrixNorm::frobenius, bool keepdims = false);
 /// How much a solution amplifies errors: norm(a) * norm(inv(a)), the ratio of singular values without an order.

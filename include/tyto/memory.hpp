@@ -38,7 +38,7 @@ struct Block {
   std::span<const Span> spans = {};
 };
 
-/// Which blocks are over before which others begin when steps without a path between them may run at the same time.
+/// The blocks that end before others begin when steps without a path between them may run at the same time.
 /// Two blocks may share bytes only if one of them precedes the other.
 class TYTO_API Precedence {
  public:

@@ -36,7 +36,7 @@ struct ModelTensor {
   std::optional<DType> dtype;
   /// None where the file does not even state how many axes there are.
   std::optional<std::vector<ModelLength>> shape;
-  /// What the file calls the elements where `dtype` only holds them: "float8e4m3fn", "int4", "string" ...
+  /// The file's name of the element type where `dtype` only holds its elements: "float8e4m3fn", "int4", "string" ...
   std::string stored_as = {};
 };
 
@@ -58,7 +58,7 @@ struct ModelNode {
   std::vector<std::string> outputs;  ///< names of tensors
 };
 
-/// What a file says of itself.
+/// Metadata of a model file.
 struct ModelInfo {
   std::int64_t ir_version = 0;                                      ///< of the format
   std::string producer;                                             ///< what wrote the file
@@ -145,7 +145,7 @@ class OnnxModel {
 
   /// Without inputs that were bound.
   const std::vector<ModelTensor>& inputs() const { return core_->inputs(); }
-  /// What it gives, and what its file says of itself.
+  /// The model's outputs, and the metadata of its file.
   const std::vector<ModelTensor>& outputs() const { return core_->outputs(); }
   const ModelInfo& info() const { return core_->info(); }
 
@@ -172,10 +172,10 @@ class OnnxModel {
     return core_->words_of(codes.template to_vector<std::int64_t>());
   }
 
-  /// What each node of the graph gives: type and shape, as far as they follow from the inputs' shapes.
+  /// Type and shape of each node's results, as far as they follow from the inputs' shapes.
   std::vector<ModelTensor> values(const NamedList<Shape>& shapes = {}) { return core_->values(shapes); }
 
-  /// Of the signature called last, in lazy mode: the plan of its largest segment, and a report for each.
+  /// For the signature called last, in lazy mode: the plan of its largest segment, and a report for each segment.
   const MemoryPlan& plan() const { return core_->plan(); }
   std::vector<GraphReport> reports() const { return core_->reports(); }
 

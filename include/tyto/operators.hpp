@@ -28,7 +28,7 @@ class Attribute {
   Attribute(std::string word) : value_(std::move(word)) {}
   Attribute(const char* word) : value_(std::string(word)) {}
 
-  /// What it holds.
+  /// The value that it holds.
   const std::variant<Scalar, IntList, DType, std::string>& value() const { return value_; }
   /// As text, the way docs/operators.md writes it.
   std::string to_string() const;

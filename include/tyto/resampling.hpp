@@ -13,8 +13,8 @@ enum class Interpolation : std::uint8_t { nearest, linear, cubic };
 /// takes the first and last elements to each other; `asymmetric` is i / scale.
 enum class Coordinates : std::uint8_t { half_pixel, corners, asymmetric };
 
-/// Which element is nearest to a place between two: the lower one in ties, the upper one in ties, the lower or the
-/// upper one always.
+/// Rounding of a position between two elements: to the nearest one with ties to the lower or to the upper one, or
+/// always to the lower or to the upper one.
 enum class Nearest : std::uint8_t { round_down, round_up, floor, ceil };
 
 /// Options of `resize`.

@@ -16,7 +16,7 @@ namespace tyto TYTO_API {
 /// A weakly typed number: `f16_tensor * 2.0` stays f16.
 class Scalar {
  public:
-  /// What a number is, whatever its width.
+  /// The kind of a number, whatever its width.
   enum class Kind : std::uint8_t { boolean, integer, floating, complex };
 
   constexpr Scalar() : Scalar(0.0) {}
@@ -49,13 +49,13 @@ class Scalar {
     return out;
   }
 
-  /// What kind of number it is.
+  /// The kind of number.
   constexpr Kind kind() const { return kind_; }
   constexpr bool is_floating() const { return kind_ == Kind::floating; }
   constexpr bool is_complex() const { return kind_ == Kind::complex; }
   /// An integer from 2^63 on, which u64 alone holds.
   constexpr bool is_large() const { return is_large_; }
-  /// Of a complex number the real part.
+  /// The number as a double; the real part of a complex one.
   constexpr double as_double() const {
     if (has_fraction()) return floating_;
     return is_large_ ? static_cast<double>(static_cast<std::uint64_t>(integer_)) : static_cast<double>(integer_);
@@ -117,7 +117,7 @@ class Scalar {
     return whole.is_large_ ? Scalar(other).as_unsigned() == whole.as_unsigned()
                            : Scalar(other).as_int() == whole.integer_;
   }
-  /// Of one kind and with the same bits: 0.0 and -0.0 are different numbers to fold with, a NaN is the same as itself.
+  /// Whether kind and bits are the same: 0.0 and -0.0 differ, since folding must keep signs; a NaN equals itself.
   friend constexpr bool is_same(const Scalar& a, const Scalar& b) {
     if (a.kind_ != b.kind_) return false;
     if (!a.has_fraction()) return a.integer_ == b.integer_ && a.is_large_ == b.is_large_;

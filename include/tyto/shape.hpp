@@ -132,7 +132,7 @@ TYTO_API std::int64_t element_count(const Shape& shape);
 TYTO_API std::string to_string(const IntList& list);
 TYTO_API std::ostream& operator<<(std::ostream& out, const IntList& list);
 
-/// Which axes an operator works on: one, several, or (by default) all. Negative axes count from the end.
+/// The axes that an operator works on: one, several, or (by default) all. Negative axes count from the end.
 class TYTO_API Axes {
  public:
   Axes() = default;

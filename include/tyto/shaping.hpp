@@ -85,8 +85,8 @@ Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int6
 template <class M>
 Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes = {});
 
-/// What `pad` fills with: a constant, the edge elements, reflections at the edge (its element itself left out, or
-/// repeated: symmetric), or the elements at the other end.
+/// The padding of `pad`: a constant, the edge elements, reflections at the edge (without the edge element, or with it:
+/// symmetric), or the elements at the other end.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 /// `before[i]` and `after[i]` elements added along axis i.
 template <class M>

@@ -42,7 +42,7 @@ class TYTO_API Value {
 
   /// The node, for code inside the engine.
   core::Node* node() const { return node_; }
-  /// Which of the node's results it is.
+  /// The number of this result among the node's.
   std::uint32_t output() const { return output_; }
   friend bool same_value(const Value& a, const Value& b) { return a.node_ == b.node_ && a.output_ == b.output_; }
 

@@ -23,7 +23,7 @@ class Batch {
   /// `axes[i]` is the axis of argument i that examples lie along; none: the argument is the same for all.
   Batch(const std::vector<Value>& arguments, std::vector<std::optional<std::int64_t>> axes);
   const std::vector<Value>& examples() const { return examples_; }
-  /// What the function's results are for all examples, along a new first axis.
+  /// The function's results for all examples, along a new first axis.
   std::vector<Value> replay(const std::vector<Value>& results) const;
 
  private:

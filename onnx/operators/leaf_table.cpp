@@ -90,7 +90,7 @@ class LeafTableBuilder {
     table_.present.resize(end, 0);
   }
 
-  // Of a lone target's weights at one leaf, ONNX Runtime takes the first; those of one among several it joins.
+  // ONNX Runtime takes the first weight of a lone target at a leaf, but combines those of one target among several.
   void add_weight(std::size_t at, double weight) {
     double& value = table_.values[at];
     if (table_.present[at] == 0) value = weight;

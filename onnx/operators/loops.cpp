@@ -203,7 +203,7 @@ std::vector<std::int64_t> one_each(const OperatorCall& call, const char* attribu
   return list;
 }
 
-/// Of a Scan's inputs from number `first` on the states, and behind them the stacks of rows.
+/// A Scan's inputs from number `first` on: the states, then the stacks of rows.
 struct ScanOperands {
   std::size_t states = 0;
   std::size_t stacks = 0;

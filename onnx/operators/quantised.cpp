@@ -189,7 +189,7 @@ constexpr OperatorRow quantised_table[] = {
     {"QuantizeLinear", 10, quantise},
 };
 
-// Of ONNX Runtime's own domain: the same, for types that old versions of the standard lacked.
+// The same operators in ONNX Runtime's own domain, for types that old versions of the standard lacked.
 constexpr OperatorRow microsoft_table_of_quantisation[] = {
     {"DequantizeLinear", 1, dequantise},
     {"QuantizeLinear", 1, quantise},

@@ -265,7 +265,7 @@ Array largest_of_parts(const Array& x, std::int64_t axis, const AxisParts& parts
   return largest;
 }
 
-// Which parts hold elements, in a shape that broadcasts to (rows, columns).
+// Whether each part holds elements, in a shape that broadcasts to (rows, columns).
 Array held(const AxisParts& parts, const Shape& shape) {
   return reshape(
       less(Array::from(parts.begin, {std::ssize(parts.begin)}), Array::from(parts.end, {std::ssize(parts.end)})),

@@ -121,7 +121,7 @@ Array regressed(const OperatorCall& call, const TreeModel& model, const Array& x
   Array y = scores.sums;
   if (!model.base.empty()) y = y + cast(vector_of(model.base), y.dtype());
   if (model.targets == 1) return transformed_column(y, model.transform);
-  // Of several targets, one for which no tree has a weight loses its base value, too, in ONNX Runtime.
+  // In ONNX Runtime a target for which no tree has a weight, among several, loses its base value too.
   if (scores.present.defined()) y = where(scores.present, y, 0.0);
   return transformed(y, model.transform);
 }
@@ -188,7 +188,7 @@ Outputs of_two_classes(const TreeModel& model, const Scores& scores) {
   const Array decisive = where(has_second, high, low);
   Array columns = transformed(stack<Any>({low, high}, 1), model.transform);
   if (model.base.size() < 2) {
-    // Of a base value and weights of both classes, of which a row meets none of the second, one column is computed.
+    // With one base value and weights of both classes, a row that meets none of the second computes one column.
     const bool one_column = model.base.size() == 1 && !model.one_class_weighted;
     const Array alone = one_column ? stack<Any>({transformed_column(low, model.transform), zeros_like(low)}, 1)
                                    : pair_of(low, model.transform, probabilities);

@@ -174,7 +174,7 @@ Program::Step Program::step_of(const NodeMessage& node) {
   for (const AttributeMessage& attribute : node.attributes) {
     if (!attribute.graph) continue;
     auto body = std::make_unique<Program>(*attribute.graph, scope_, weights_, this);
-    // Of the arms of a branch, one that is never taken may hold anything.
+    // An arm of a branch that is never taken may hold anything.
     if (step.row != nullptr && applies_graphs(*step.row)) {
       problems_.insert(problems_.end(), body->problems().begin(), body->problems().end());
     }

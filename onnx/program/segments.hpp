@@ -61,7 +61,7 @@ class SegmentSession {
   /// How often it recorded and compiled steps so far.
   std::size_t recordings() const { return recordings_; }
 
-  /// Of the last run: the plan of the segment with the largest one.
+  /// The largest plan among the segments of the last run.
   const MemoryPlan& plan() const;
   std::vector<GraphReport> reports() const;
 

@@ -49,7 +49,7 @@ Names if_floating(const ExportedNode& n) {
 }
 /// Truths are themselves what the word would make of them.
 Names unless_truth(const ExportedNode& n) { return {is_truth(n) ? n[0] : n.add(n.word_of_row(), {n.as_result(0)})}; }
-/// Of numbers that cannot be so.
+/// False for each element: integers are never NaN or infinite.
 Name never(const ExportedNode& n) {
   return n.add("Expand", {n.out().number(false, DType::boolean), n.out().integers(n.result().shape)});
 }

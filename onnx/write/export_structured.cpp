@@ -49,12 +49,12 @@ Names reduced_axes(const ExportedNode& n) {
   return {n.add(n.word_of_row(), {n.as_result(0), n.out().integers(n.list("axes"))},
                 {{"keepdims", n.integer("keepdims")}})};
 }
-// Of bool by their numbers.
+// Operands of type bool are compared as numbers.
 Names asked_of_booleans(const ExportedNode& n) {
   const Name truth = n.out().cast(n.as(0, DType::boolean), DType::boolean, DType::i32);
   const Name y =
       n.add(n.word_of_row(), {truth, n.out().integers(n.list("axes"))}, {{"keepdims", n.integer("keepdims")}});
-  // Of nothing, ReduceMax gives the least number and ReduceMin the largest.
+  // Without elements ReduceMax gives the least number and ReduceMin the largest.
   return {n.add("Greater", {y, n.out().number(0, DType::i32)})};
 }
 

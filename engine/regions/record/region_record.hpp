@@ -21,8 +21,8 @@ std::vector<Value> emit_loop(core::Mode mode, core::IterationAttributes loop, st
 std::vector<Value> emit_again(core::Mode mode, core::OpId op, const core::Attributes& attributes,
                               std::span<const Value> operands);
 
-/// Of a loop recorded with its carries stacked: further ports of its body that its gradient would have to compute again
-/// at a cost, and that are better stacked, too.
+/// Further ports of a loop's body that are better stacked together with its carries, because the loop's gradient would
+/// have to compute them again at a cost.
 std::vector<core::Port> residual_ports(const core::IterationAttributes& loop, std::span<const Value> operands,
                                        std::span<const Value> results);
 

@@ -121,7 +121,7 @@ T adopt(Eigen::PlainObjectBase<Derived>&& x) {
 
 namespace detail {
 
-/// What both directions of an operator share: the matrix, and its factors where it is one that solves.
+/// Data shared by an operator and its gradient: the matrix, and its factorisation where the operator solves.
 template <class T>
 struct Sparse {
   SparseMatrix<T> matrix, adjoint;

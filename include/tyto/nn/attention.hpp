@@ -42,7 +42,7 @@ struct TYTO_API MultiheadAttention : Layer {
   Linear out_proj;                                          ///< what the heads' results go through
 
   explicit MultiheadAttention(const MultiheadAttentionOptions& given);
-  /// Of x to itself, without masks.
+  /// Attention of x to itself, without masks.
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 

@@ -11,7 +11,7 @@
 namespace tyto {
 namespace nn TYTO_API {
 
-/// What is averaged: with a decay, decay * average + (1 - decay) * weights; without one, all weights alike (SWA).
+/// The kind of average: with a decay, decay * average + (1 - decay) * weights; without one, all weights alike (SWA).
 struct AverageOptions {
   std::optional<double> decay = {};  ///< how much of the average stays at an update; by default all weigh the same
 };

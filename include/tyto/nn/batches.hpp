@@ -88,7 +88,7 @@ class Batches {
 
   /// The end of an epoch.
   struct End {};
-  /// What a loop over the batches uses.
+  /// The iterator of a range-based loop over the batches.
   class Iterator {
    public:
     explicit Iterator(Batches& batches) : batches_(&batches), current_(batches.next()) {}
@@ -111,7 +111,7 @@ class Batches {
   /// Samples in all, and batches of an epoch.
   std::int64_t samples() const { return reader_.samples(); }
   std::int64_t batches_per_epoch() const { return reader_.batches_per_epoch(); }
-  /// Of the current epoch.
+  /// Batches that remain in the current epoch.
   std::int64_t batches_left() const { return reader_.batches_left(); }
   /// Where the next batch begins; seek() goes on from there.
   const BatchPosition& position() const { return reader_.position(); }

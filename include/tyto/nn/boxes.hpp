@@ -86,8 +86,8 @@ template <class T>
 T anchors(std::int64_t height, std::int64_t width, const AnchorOptions& options = {}) {
   return to_tensor<T>(detail::anchors(height, width, options));
 }
-/// Which object each box is trained for, by `iou` (..., boxes, objects), of which none may be NaN. Rows of objects that
-/// are none have no overlap with anything, and get no box.
+/// Assigns to each box the object that it is trained for, by `iou` (..., boxes, objects), which may hold no NaN. Rows
+/// that pad the objects overlap nothing and get no box.
 template <class M>
 Assignment<M> assign_boxes(const Tensor<M>& iou, const AssignOptions& options = {}) {
   const Assignment<Any> found = detail::assign_boxes(detail::modeless(iou), options);
@@ -115,9 +115,10 @@ Tensor<M> paste_masks(const Tensor<M>& masks, const std::type_identity_t<Tensor<
   return detail::with_mode<M>(detail::paste_masks(detail::modeless(masks), detail::modeless(boxes), height, width));
 }
 
-/// Which detections are right, by `iou` (..., detections, objects), detections from the best score on: each gets the
-/// object it overlaps most of those that no better one has, the last one in ties, if that is at least the threshold. At
-/// threshold 0 an object without overlap will do, as with pycocotools. (thresholds..., detections); ValueError for NaN.
+/// Tells which detections are right, by `iou` (..., detections, objects), detections sorted from the best score: each
+/// gets, of the objects that no better detection has, the one that it overlaps most (the last one in ties) if the
+/// overlap is at least the threshold. At threshold 0 an object without overlap counts, as in pycocotools. The result is
+/// (thresholds..., detections); throws ValueError for NaN.
 ///
 ///     const Tensor iou{{0.9, 0.1}, {0.8, 0.6}};
 ///     const Tensor right = nn::match_detections(iou, {0.5, 0.7});  // {{true, true}, {true, false}}

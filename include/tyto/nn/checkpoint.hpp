@@ -81,7 +81,7 @@ class TYTO_API Checkpoint {
                            std::function<void(const BatchPosition&)> set);
   Checkpoint& add_numbers(const std::string& name, std::function<std::vector<std::int64_t>()> get,
                           std::function<void(std::span<const std::int64_t>)> set);
-  /// What a file holds, in the order of the lists below.
+  /// Contents of a file, in the order of the lists below.
   struct Contents {
     std::vector<HostArray> states, items;
   };

@@ -148,9 +148,9 @@ Tensor<M> multi_margin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>
   return detail::with_mode<M>(
       detail::multi_margin(detail::modeless(x), detail::modeless(labels), detail::modeless(options)));
 }
-/// Of samples that belong to several classes: the mean over classes of the sums over labels of max(0, margin - x[label]
-/// + x[class]), for the classes that are no labels. Labels (..., count) are class numbers; the first negative one ends
-/// them.
+/// Multi-label margin loss, for samples that belong to several classes: the mean over classes of the sums over labels
+/// of max(0, margin - x[label] + x[class]), for the classes that are no labels. Labels (..., count) are class numbers;
+/// the first negative one ends them.
 template <class M>
 Tensor<M> multi_label_margin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& labels,
                              const MultiLabelMarginOptions& options = {}) {

@@ -21,7 +21,7 @@ namespace nn TYTO_API {
 ///     };
 class TYTO_API Layer : public Module {
  public:
-  /// What the layer computes; others call it through the parentheses.
+  /// Computes the layer's result; callers use the parentheses.
   virtual Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const = 0;
 
   template <class M>

@@ -35,7 +35,7 @@ struct BilinearOptions {
   Initialiser initial = glorot_uniform;  ///< how weights are drawn
   DType dtype = DType::f32;              ///< element type
 };
-/// Of two inputs a (..., left) and b (..., right): result k is a weight[k] b, plus bias.
+/// Bilinear form of two inputs a (..., left) and b (..., right): result k is a weight[k] b, plus bias.
 struct TYTO_API Bilinear : Module {
   Tensor<Any> weight;  ///< (out, left, right)
   Tensor<Any> bias;    ///< (out,), or an undefined tensor

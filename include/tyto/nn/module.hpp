@@ -54,9 +54,9 @@ class TYTO_API Member {
   const Tensor<Any>& state() const { return state_; }
   /// Where the module holds the state; null for one that was handed over.
   const Tensor<Any>* place() const { return place_; }
-  /// What kind of state it is.
+  /// The kind of state.
   StateKind kind() const { return kind_; }
-  /// Which axis of what PyTorch saves each axis of the state is.
+  /// For each axis of the state, the axis of PyTorch's saved tensor that it corresponds to.
   const IntList& pytorch_axes() const { return pytorch_axes_; }
   /// The modules, one or a list.
   const std::vector<const Module*>& modules() const { return modules_; }
@@ -74,7 +74,7 @@ class TYTO_API Member {
   std::vector<const Module*> modules_;
   bool list_ = false;
 };
-/// What a module consists of, in order.
+/// The states and sub-modules of a module, in order.
 using Members = std::vector<Member>;
 
 /// Base of everything that holds states. Copies of a module share its states (clone() in <tyto/nn/copies.hpp> makes one
@@ -89,7 +89,7 @@ using Members = std::vector<Member>;
 class TYTO_API Module {
  public:
   virtual ~Module();
-  /// What it consists of; the name of a state inside of a member is "MEMBER.STATE".
+  /// Its states and sub-modules; the name of a state inside a member is "MEMBER.STATE".
   virtual Members members() const;
 
   /// The variables that are trained, those frozen left out.
@@ -121,7 +121,7 @@ class TYTO_API Module {
 
  protected:
   Module() : common_(std::make_shared<Common>()) {}
-  /// Of a copy: replaces modules that it holds by pointers, and so shares with the original, by copies of them.
+  /// Called on a copy: replaces modules held by pointers, which it would share with the original, by copies of them.
   virtual void copy_pointed_to();
   // A module that was moved from keeps its states, as it would if it were copied.
   Module(const Module&) = default;

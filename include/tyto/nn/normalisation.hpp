@@ -43,15 +43,15 @@ struct TYTO_API BatchNorm : Layer {
 
   int spatial_axes_;
 };
-/// Of x (batch, channels) or (batch, length, channels).
+/// Batch normalisation of x (batch, channels) or (batch, length, channels).
 struct BatchNorm1d : BatchNorm {
   explicit BatchNorm1d(const BatchNormOptions& given) : BatchNorm(1, given) {}
 };
-/// Of x (batch, height, width, channels).
+/// Batch normalisation of x (batch, height, width, channels).
 struct BatchNorm2d : BatchNorm {
   explicit BatchNorm2d(const BatchNormOptions& given) : BatchNorm(2, given) {}
 };
-/// Of x (batch, depth, height, width, channels).
+/// Batch normalisation of x (batch, depth, height, width, channels).
 struct BatchNorm3d : BatchNorm {
   explicit BatchNorm3d(const BatchNormOptions& given) : BatchNorm(3, given) {}
 };

@@ -90,7 +90,7 @@ class TYTO_API LossScale {
 
   /// The scale as it is now.
   double current() const;
-  /// What a checkpoint must hold.
+  /// The state that a checkpoint must hold.
   NamedList<Tensor<Any>> state() const;
 
  private:

@@ -20,7 +20,7 @@ class TYTO_API Subset final : public Samples {
   Subset(std::shared_ptr<const Samples> samples, std::vector<std::int64_t> numbers);
   std::int64_t count() const override { return static_cast<std::int64_t>(numbers_.size()); }
   HostBatch read(std::span<const std::int64_t> samples, const Key& key) const override;
-  /// Which samples of the data set these are.
+  /// The numbers of these samples in the data set.
   const std::vector<std::int64_t>& numbers() const { return numbers_; }
 
  private:

@@ -102,7 +102,7 @@ class TYTO_API Plateau {
   double current() const;
   /// Reports the metric; true when the rate was lowered.
   bool observe(double metric);
-  /// What a checkpoint must hold.
+  /// The state that a checkpoint must hold.
   NamedList<Tensor<Any>> state() const;
 
  private:

@@ -173,8 +173,8 @@ struct AdafactorOptions {
 /// keep all squares (Shazeer, Stern 2018).
 Descent adafactor(const AdafactorOptions& options = {});
 
-/// What Muon's step of a matrix (in, out) is multiplied by: `shape` by sqrt(max(1, out / in)), `adam` by
-/// 0.2 sqrt(max(in, out)), which is as long as Adam's, so that its rates and decays go on.
+/// The factor of Muon's step of a matrix (in, out): `shape` sqrt(max(1, out / in)); `adam` 0.2 sqrt(max(in, out)),
+/// which makes the step as long as Adam's, so that Adam's rates and decays can be kept.
 enum class MuonScale : std::uint8_t { shape, adam };
 /// Options of `muon`.
 struct MuonOptions {

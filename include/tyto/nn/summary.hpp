@@ -23,7 +23,7 @@ struct LayerSummary {
   std::size_t planned_bytes = 0;   ///< the memory plan of this layer alone, without states and its input
 };
 
-/// What a model consists of and costs.
+/// Layers, parameters and operations of a model.
 struct Summary {
   std::vector<LayerSummary> layers;     ///< in the order of their calls, the model itself first
   std::int64_t parameters = 0;          ///< how many numbers are trained
