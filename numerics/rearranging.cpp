@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/op_ids.hpp"
+#include "core/graph/planned_call.hpp"
 #include "core/graph/view_now.hpp"
 #include "ops/define.hpp"
 #include "ops/once.hpp"
@@ -93,6 +94,27 @@ Tensor<M> column_stack(const std::vector<Tensor<M>>& parts) {
 template <class M>
 Tensor<M> block(const std::vector<std::vector<Tensor<M>>>& rows) {
   TYTO_ONCE(block, rows);
+  // By a plan each part is copied once, straight to its place in the whole.
+  std::vector<std::uint64_t> lengths;
+  std::vector<Value> parts;
+  for (const std::vector<Tensor<M>>& row : rows) {
+    lengths.push_back(row.size());
+    for (const Tensor<M>& part : row) {
+      core::require("block", part);
+      parts.push_back(part);
+    }
+  }
+  const auto record = [](const void* context, std::span<const Value> replaced) {
+    std::vector<std::vector<Tensor<Any>>> recorded;
+    auto next = replaced.begin();
+    for (const std::uint64_t length : *static_cast<const std::vector<std::uint64_t>*>(context)) {
+      recorded.emplace_back(next, next + static_cast<std::ptrdiff_t>(length));
+      next += static_cast<std::ptrdiff_t>(length);
+    }
+    return block(recorded).value();
+  };
+  const auto function = reinterpret_cast<std::uintptr_t>(&block<Any>);
+  if (const Value planned = core::planned_result({function, lengths, parts, record, &lengths})) return planned;
   std::vector<Tensor<M>> joined_rows;
   for (const std::vector<Tensor<M>>& row : rows) {
     joined_rows.push_back(joined(row, -1, [](const Tensor<M>& x) { return with_axes_before("block", x, 2); }));
