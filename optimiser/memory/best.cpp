@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // best: a ladder of strategies; each starts from the plan so far and ends as soon as the bound is met.
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "optimiser/memory/plan.hpp"
@@ -21,8 +20,6 @@ constexpr std::int64_t work_to_place = 16;
 // The same where the lists do not fit into caches.
 constexpr std::int64_t work_to_place_far = 64;
 constexpr std::size_t far = std::size_t{1} << 18;
-// Work for each block in each sweep beyond the first.
-constexpr std::int64_t work_to_scan = 2000;
 // Problems in which one dive of the exact search costs more are not searched.
 constexpr std::int64_t longest_dive = 2'400'000'000;
 // Without a time limit, gains below 1/worth_searching of the bound are not searched for.
@@ -32,42 +29,6 @@ void keep_lower(Placement& best, Placement candidate, std::string_view how) {
   if (candidate.height >= best.height) return;
   candidate.remark = how;
   best = std::move(candidate);
-}
-
-// The same blocks with time running backwards: a plan of one is a plan of the other, but what is early becomes late.
-Problem time_reversed(const Problem& p) {
-  Problem reversed = p;
-  for (std::size_t i = 0; i < p.size.size(); ++i) {
-    reversed.birth[i] = ~p.death[i];  // as -x - 1, which cannot overflow
-    reversed.death[i] = ~p.birth[i];
-    reversed.first[i] = p.sections - p.last[i];
-    reversed.last[i] = p.sections - p.first[i];
-  }
-  std::reverse(reversed.load.begin(), reversed.load.end());
-  return reversed;
-}
-
-// For huge instances only what sweeps over time stays near linear. Forwards and backwards in time are planned side by
-// side; what is kept does not depend on which is done first.
-Placement more_sweeps(const Problem& p, const Effort& effort, Placement best) {
-  Placement backwards;
-  const auto plan_backwards = [&] {
-    const Problem reversed = time_reversed(p);
-    keep_lower(backwards, linear_scan(reversed, Fit::best), "linear_scan, time reversed");
-    if (!effort.late()) keep_lower(backwards, linear_scan(reversed, Fit::first), "linear_scan_first, time reversed");
-  };
-  std::thread helper;
-  if (effort.threads > 1) helper = std::thread(plan_backwards);
-  keep_lower(best, linear_scan(p, Fit::first), "linear_scan_first");
-  if (!effort.late()) keep_lower(best, rest_on_skyline(p, arrange(p, Order::load_area)), name(Order::load_area));
-  if (helper.joinable()) {
-    helper.join();
-  } else if (!effort.late()) {
-    plan_backwards();
-  }
-  const std::string how = backwards.remark;
-  keep_lower(best, std::move(backwards), how);
-  return best;
 }
 
 // A search goes down once without turning back at the very least, and looks at every section at every step.
@@ -96,10 +57,7 @@ Placement best_part(const Problem& p, const Effort& whole) {
     return placement;
   }
   if (!listed.listed) {
-    if (placement.offsets.empty()) placement = linear_scan(p, Fit::best);
-    const std::int64_t work_to_scan_twice = 2 * work_to_scan * static_cast<std::int64_t>(p.size.size());
-    const bool affordable = effort.deadline || (effort.work > 0 ? effort.work : left) > work_to_scan_twice;
-    return p.any_fixed || !affordable ? placement : more_sweeps(p, effort, std::move(placement));
+    return placement.offsets.empty() ? linear_scan(p, Fit::best) : placement;
   }
   Effort content = effort;
   if (!effort.deadline) content.enough += effort.enough / worth_searching;

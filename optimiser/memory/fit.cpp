@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// First fit and best fit by a sweep over the placed neighbours' intervals; the skyline as a tree of range maxima.
+// First fit and best fit by a sweep over the placed neighbours' intervals.
 #include "optimiser/memory/fit.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -53,47 +52,6 @@ Bytes offset_among(const Problem& p, Index block, const std::vector<Interval>& t
   return best >= 0 ? best : p.align(free_from, block);
 }
 
-// Maximum over a range and raising a range to one value, on flat arrays.
-class Skyline {
- public:
-  explicit Skyline(Index sections)
-      : leaves_(std::bit_ceil(static_cast<std::size_t>(std::max<Index>(sections, 1)))),
-        highest_(2 * leaves_, 0),
-        raised_(2 * leaves_, 0) {}
-
-  Bytes highest(Index first, Index last) const {
-    return highest(1, 0, leaves_, static_cast<std::size_t>(first), static_cast<std::size_t>(last));
-  }
-  // Only ever raises: `value` is above everything in the range.
-  void raise(Index first, Index last, Bytes value) {
-    raise(1, 0, leaves_, static_cast<std::size_t>(first), static_cast<std::size_t>(last), value);
-  }
-
- private:
-  Bytes highest(std::size_t node, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) const {
-    if (first <= begin && end <= last) return highest_[node];
-    const std::size_t middle = (begin + end) / 2;
-    Bytes value = raised_[node];
-    if (first < middle) value = std::max(value, highest(2 * node, begin, middle, first, last));
-    if (last > middle) value = std::max(value, highest(2 * node + 1, middle, end, first, last));
-    return value;
-  }
-  void raise(std::size_t node, std::size_t begin, std::size_t end, std::size_t first, std::size_t last, Bytes value) {
-    highest_[node] = std::max(highest_[node], value);
-    if (first <= begin && end <= last) {
-      raised_[node] = value;
-      return;
-    }
-    const std::size_t middle = (begin + end) / 2;
-    if (first < middle) raise(2 * node, begin, middle, first, last, value);
-    if (last > middle) raise(2 * node + 1, middle, end, first, last, value);
-  }
-
-  std::size_t leaves_;
-  std::vector<Bytes> highest_;  // in the node's range
-  std::vector<Bytes> raised_;   // the whole range is at least this high
-};
-
 }  // namespace
 
 Bytes height_of(const Problem& p, const std::vector<Bytes>& offsets) {
@@ -127,22 +85,6 @@ Placement place_in_order(const Problem& p, std::span<const Index> order, Fit fit
     offsets[at] = offset_among(p, i, taken, fit);
     height = std::max(height, offsets[at] + p.size[at]);
     if (height >= give_up_at) return {};
-  }
-  placement.height = height;
-  return placement;
-}
-
-Placement rest_on_skyline(const Problem& p, std::span<const Index> order) {
-  Placement placement;
-  placement.offsets.assign(p.size.size(), 0);
-  Skyline skyline(p.sections);
-  Bytes height = 0;
-  for (const Index i : order) {
-    const auto at = static_cast<std::size_t>(i);
-    const Bytes offset = p.align(skyline.highest(p.first[at], p.last[at]), i);
-    placement.offsets[at] = offset;
-    skyline.raise(p.first[at], p.last[at], offset + p.size[at]);
-    height = std::max(height, offset + p.size[at]);
   }
   placement.height = height;
   return placement;

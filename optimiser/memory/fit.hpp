@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Placing blocks one after another into gaps: first fit and best fit in a given order, and the skyline without gaps.
+// Placing blocks one after another into gaps: first fit and best fit in a given order.
 #pragma once
 
 #include <span>
@@ -15,10 +15,6 @@ enum class Fit { best, first };
 /// height, as soon as the height would reach `give_up_at`.
 Placement place_in_order(const Problem& problem, std::span<const Index> order, Fit fit,
                          Bytes give_up_at = std::numeric_limits<Bytes>::max());
-
-/// Each block rests on the highest of its placed neighbours; room below them is never used again. O(n log n), for
-/// problems in serial order without fixed blocks.
-Placement rest_on_skyline(const Problem& problem, std::span<const Index> order);
 
 /// Blocks in ascending offset: placing a plan again in this order never raises it and often lowers it.
 std::vector<Index> order_of_offsets(const Problem& problem, const std::vector<Bytes>& offsets);
