@@ -57,7 +57,7 @@ Placement best_part(const Problem& p, const Effort& whole) {
     return placement;
   }
   if (!listed.listed) {
-    return placement.offsets.empty() ? linear_scan(p, Fit::best) : placement;
+    return placement.offsets.empty() ? linear_scan(p, effort) : placement;
   }
   Effort content = effort;
   if (!effort.deadline) content.enough += effort.enough / worth_searching;
@@ -89,12 +89,12 @@ Placement best_sweep(const Problem& p, const Effort& effort) {
   Placement best;
   if (!p.sweepable()) return best;
   keep_lower(best, middle_out(p, effort), "middle_out");
-  if (best.height > effort.enough) keep_lower(best, linear_scan(p, Fit::best), "linear_scan");
+  if (best.height > effort.enough) keep_lower(best, linear_scan(p, effort), "linear_scan");
   return best;
 }
 
 Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
-  if (best.offsets.empty()) keep_lower(best, linear_scan(p, Fit::best), "linear_scan");
+  if (best.offsets.empty()) keep_lower(best, linear_scan(p, effort), "linear_scan");
   // Sweeps over the hulls cost little, and pushing together makes use of the holes afterwards.
   if (p.has_holes() && best.height > effort.enough) {
     Placement swept = best_sweep(hull_of(p), effort);

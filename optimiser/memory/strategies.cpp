@@ -13,11 +13,6 @@ Placement greedy_by(const Problem& problem, const Effort&) {
   return greedy(problem, order);
 }
 
-template <Fit fit>
-Placement scan(const Problem& problem, const Effort&) {
-  return linear_scan(problem, fit);
-}
-
 bool always() { return true; }
 
 }  // namespace
@@ -27,8 +22,7 @@ std::span<const Strategy> strategies() {
       Strategy{"bump", "no reuse: every block its own bytes", always, false, true, bump},
       Strategy{"owl", "whole blocks in time order, the largest free one grown (Owl's Algorithm 1, mended)", always,
                true, false, owl},
-      Strategy{"linear_scan", "time order, smallest gap that fits", always, false, true, scan<Fit::best>},
-      Strategy{"linear_scan_first", "time order, lowest gap that fits", always, false, true, scan<Fit::first>},
+      Strategy{"linear_scan", "time order, smallest gap that fits", always, false, true, linear_scan},
       Strategy{"middle_out", "the heaviest section stacked, then time runs away from it on both sides", always, false,
                true, middle_out},
       Strategy{"lowest_first", "always the block that can start lowest, of the heaviest section first", always, true,
@@ -44,10 +38,6 @@ std::span<const Strategy> strategies() {
       Strategy{"greedy_by_breadth", "sections by descending load, then size, into gaps", always, true, true,
                greedy_by<Order::breadth>},
       Strategy{"shared_objects", "whole objects, largest block first", always, true, true, shared_objects},
-      Strategy{"shared_objects_by_breadth", "whole objects, blocks of the heaviest step first", always, true, true,
-               shared_objects_by_breadth},
-      Strategy{"shared_objects_by_distance", "whole objects, closest in time inside classes of size", always, true,
-               false, shared_objects_by_distance},
       Strategy{"mincost_flow", "whole objects, chains of least growth by assignment", always, true, false,
                mincost_flow},
       Strategy{"gergov", "two blocks to a byte at first, then separated", always, true, true, gergov},

@@ -27,13 +27,11 @@ Placement place_with(const Strategy& strategy, const Problem& problem, const Eff
 
 Placement bump(const Problem& problem, const Effort& effort);
 Placement owl(const Problem& problem, const Effort& effort);
-Placement linear_scan(const Problem& problem, Fit fit);
+Placement linear_scan(const Problem& problem, const Effort& effort);
 Placement middle_out(const Problem& problem, const Effort& effort);
 Placement lowest_first(const Problem& problem, const Effort& effort);
 Placement greedy(const Problem& problem, Order order);
 Placement shared_objects(const Problem& problem, const Effort& effort);
-Placement shared_objects_by_breadth(const Problem& problem, const Effort& effort);
-Placement shared_objects_by_distance(const Problem& problem, const Effort& effort);
 Placement mincost_flow(const Problem& problem, const Effort& effort);
 Placement gergov(const Problem& problem, const Effort& effort);
 Placement nnc(const Problem& problem, const Effort& effort);

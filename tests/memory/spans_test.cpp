@@ -34,7 +34,7 @@ TEST_CASE("a block lies in the hole of another") {
     CHECK(plan.proven_optimal);
   }
   // Those that sweep over whole lives say 16, which is valid.
-  for (const char* name : {"owl", "nnc", "nnc2018", "mincost_flow", "shared_objects_by_distance"}) {
+  for (const char* name : {"owl", "nnc", "nnc2018", "mincost_flow"}) {
     CHECK_MESSAGE(plan_memory(blocks, {.strategy = name}).height == 16, name);
   }
 }
