@@ -22,7 +22,6 @@ set(TYTO_ONLY_SET "")
 if(NOT TYTO_HAVE_X86_ISA)
   set(TYTO_ONLY_SET baseline)
 elseif(TYTO_INSTRUCTION_SETS STREQUAL "native")
-  include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_FLAGS -march=native)
   check_cxx_source_compiles("
     #if !(__AVX2__ && __FMA__ && __F16C__ && __BMI2__)
