@@ -9,7 +9,8 @@ set(prefix "${work}/installed")
 set(build_and_test "${CMAKE_CTEST_COMMAND}" --build-noclean --build-generator "${CMAKE_GENERATOR}")
 # The launcher may be a command of several words, and stays one argument.
 string(REPLACE ";" "\\;" launcher "${CMAKE_CXX_COMPILER_LAUNCHER}")
-set(same_tools "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
+set(same_tools "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}"
+  "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
 
 add_test(NAME consumer.install COMMAND "${consumer}/install_and_move.sh"
   "${CMAKE_COMMAND}" "${PROJECT_BINARY_DIR}" $<CONFIG> "${prefix}")
@@ -20,7 +21,7 @@ add_test(NAME consumer.find_package COMMAND ${build_and_test} --build-and-test "
 
 add_test(NAME consumer.pkg_config COMMAND "${consumer}/build_with_pkg_config.sh"
   "${CMAKE_CXX_COMPILER}" "${prefix}" "${CMAKE_INSTALL_LIBDIR}" "${work}/pkg_config/consumer")
-set_tests_properties(consumer.pkg_config PROPERTIES SKIP_RETURN_CODE 77)
+set_tests_properties(consumer.pkg_config PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "CXXFLAGS=${CMAKE_CXX_FLAGS}")
 set_tests_properties(consumer.find_package consumer.pkg_config PROPERTIES FIXTURES_REQUIRED installed)
 
 # Tyto as a part of another project, built by the same options: what the same command has compiled here is taken from

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Builds the consumer by hand, with nothing but a compiler and pkg-config, and runs it.
-# Usage: build_with_pkg_config.sh COMPILER PREFIX LIBDIR OUTPUT
+# Usage: [CXXFLAGS=...] build_with_pkg_config.sh COMPILER PREFIX LIBDIR OUTPUT
 set -eu
 compiler=$1 prefix=$2 libdir=$3 output=$4
 source=$(dirname "$0")/main.cpp
@@ -14,5 +14,5 @@ export PKG_CONFIG_PATH
 flags=$(pkg-config --cflags --libs tyto)
 mkdir -p "$(dirname "$output")"
 # shellcheck disable=SC2086 # the flags are words
-"$compiler" -std=c++20 "$source" $flags "-Wl,-rpath,$prefix/$libdir" -o "$output"
+"$compiler" ${CXXFLAGS:-} -std=c++20 "$source" $flags "-Wl,-rpath,$prefix/$libdir" -o "$output"
 "$output"

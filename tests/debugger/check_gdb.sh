@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # gdb shows tensors as packaging/libtyto-gdb.py says; 77 says that there is no gdb, or that it may not trace here.
-# usage: check_gdb.sh COMPILER INCLUDE_DIRECTORY INCLUDE_DIRECTORY LIBRARY_DIRECTORY PRINTER
+# usage: [CXXFLAGS=...] check_gdb.sh COMPILER INCLUDE_DIRECTORY INCLUDE_DIRECTORY LIBRARY_DIRECTORY PRINTER
 set -eu
 command -v gdb >/dev/null || exit 77
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$1" -std=c++20 -g -I "$2" -I "$3" "$(dirname "$0")/shown.cxx" -o "$folder/shown" -L "$4" -ltyto -Wl,-rpath,"$4"
+# shellcheck disable=SC2086 # the flags are words
+"$1" ${CXXFLAGS:-} -std=c++20 -g -I "$2" -I "$3" "$(dirname "$0")/shown.cxx" -o "$folder/shown" -L "$4" -ltyto -Wl,-rpath,"$4"
 gdb -nx -batch -iex 'set auto-load no' -ex "source $5" -ex 'break here' -ex run -ex up -ex 'print numbers' \
   -ex 'print column' -ex 'print many' -ex 'print input' -ex 'print waiting' -ex 'print weights' -ex 'print undefined' \
   "$folder/shown" >"$folder/told" 2>&1 </dev/null || true
