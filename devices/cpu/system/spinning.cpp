@@ -167,8 +167,16 @@ void IdleTeam::serve() {
   changed_.wait(lock, [&] { return !wanted_; });
 }
 
+bool is_libgomp() noexcept {
+#if defined(_OPENMP) && !defined(KMP_VERSION_MAJOR)
+  return true;
+#else
+  return false;
+#endif
+}
+
 void adapt_spinning(Contention::Time now) noexcept {
-  static const bool decided = environment_decides();
+  static const bool decided = !is_libgomp() || environment_decides();
   static std::atomic<std::chrono::steady_clock::rep> next_look{0};
   static std::atomic_flag busy;
   if (decided || now.time_since_epoch().count() < next_look.load(std::memory_order_relaxed)) return;

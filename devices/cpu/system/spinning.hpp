@@ -34,7 +34,7 @@ class Contention {
 };
 
 /// A thread that holds a team of idle threads while asked to, one more than there are processors: OpenMP then counts
-/// more threads than processors, and those of every team go to sleep within microseconds.
+/// more threads than processors, and those of every team go to sleep within microseconds where it is libgomp.
 class IdleTeam {
  public:
   IdleTeam() = default;
@@ -57,8 +57,11 @@ class IdleTeam {
   std::thread holder_;
 };
 
+/// Whether OpenMP is libgomp. LLVM's threads spin no less when there are more of them, and a team's do not end with it.
+bool is_libgomp() noexcept;
+
 /// A parallel region ended `now`. Looks for contention now and then and while there is any has idle threads sleep soon.
-/// Leaves the choice to the environment where OMP_WAIT_POLICY or GOMP_SPINCOUNT is set.
+/// Leaves the choice to the environment where OMP_WAIT_POLICY or GOMP_SPINCOUNT is set, and to any OpenMP but libgomp.
 void adapt_spinning(Contention::Time now) noexcept;
 
 }  // namespace tyto::cpu

@@ -79,6 +79,10 @@ TEST_CASE("the system tells how long a thread ran and waited") {
 
 #if defined(__linux__)
 TEST_CASE("an idle team lives while it is held") {
+  if (!is_libgomp()) {
+    MESSAGE("not tried: this OpenMP keeps the threads of a team that has ended");
+    return;
+  }
   const auto threads = [] {
     namespace fs = std::filesystem;
     return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
