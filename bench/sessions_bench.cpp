@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -95,17 +96,17 @@ struct Speed {
   }
 };
 
-double processor_microseconds() {
+std::int64_t processor_nanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 Speed speed_of(int threads, const std::function<std::function<void()>()>& prepare) {
   std::atomic<bool> go{false}, stop{false};
   std::atomic<int> ready{0};
   std::atomic<std::uint64_t> runs{0};
-  std::atomic<double> spent{0};
+  std::atomic<std::int64_t> spent{0};  // libc++ before 18 adds no doubles
   std::vector<std::thread> team;
   for (int t = 0; t < threads; ++t) {
     team.emplace_back([&] {
@@ -114,9 +115,9 @@ Speed speed_of(int threads, const std::function<std::function<void()>()>& prepar
       ++ready;
       while (!go) std::this_thread::yield();
       std::uint64_t mine = 0;
-      const double before = processor_microseconds();
+      const std::int64_t before = processor_nanoseconds();
       for (; !stop; ++mine) one();
-      spent += processor_microseconds() - before;
+      spent += processor_nanoseconds() - before;
       runs += mine;
     });
   }
@@ -128,7 +129,7 @@ Speed speed_of(int threads, const std::function<std::function<void()>()>& prepar
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (std::thread& thread : team) thread.join();
   const auto done = static_cast<double>(std::max<std::uint64_t>(runs, 1));
-  return {done / seconds, spent / done};
+  return {done / seconds, static_cast<double>(spent) / 1e3 / done};
 }
 
 }  // namespace
