@@ -52,7 +52,7 @@ bool has_default(int signal) {
 /// The status, as waitpid gives it, of this program run with one of the cases below.
 int status_of(const std::string& name) {
   const testing::TemporaryFolder folder;
-  const testing::Child child({"/proc/self/exe", "--no-skip", "--test-case=process: " + name}, folder / "output");
+  const testing::Child child({testing::this_program(), "--no-skip", "--test-case=process: " + name}, folder / "output");
   const int status = child.wait();
   INFO(testing::text_of(folder / "output"));
   CHECK((WIFEXITED(status) || WIFSIGNALED(status)));

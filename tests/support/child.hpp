@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,8 +20,12 @@ namespace tyto::testing {
 
 class Child {
  public:
-  /// Starts a program whose both streams go to the file `output`.
+  /// Starts a program of this build, whose both streams go to the file `output`.
   Child(std::vector<std::string> words, const std::filesystem::path& output) {
+#if defined(TYTO_EMULATOR)  // the system cannot start a program for another processor
+    std::istringstream emulator(TYTO_EMULATOR);
+    words.insert(words.begin(), std::istream_iterator<std::string>(emulator), std::istream_iterator<std::string>());
+#endif
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -30,7 +36,7 @@ class Child {
     dup2(file, STDERR_FILENO);
     // A shell that starts the tests in the background has Ctrl-C ignored by all of them.
     ::signal(SIGINT, SIG_DFL);
-    execv(arguments[0], arguments.data());
+    execvp(arguments[0], arguments.data());
     _exit(127);
   }
   /// The status as waitpid gives it.
@@ -56,9 +62,10 @@ inline Ran run_to_end(const std::vector<std::string>& words, const std::filesyst
   return {WIFEXITED(status) && WEXITSTATUS(status) == 0, text_of(output)};
 }
 
+/// The test program that asks.
+inline std::filesystem::path this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
 /// A program that is built beside the test program that asks.
-inline std::filesystem::path built_beside(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-}
+inline std::filesystem::path built_beside(const std::string& name) { return this_program().parent_path() / name; }
 
 }  // namespace tyto::testing
