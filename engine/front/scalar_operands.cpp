@@ -28,9 +28,16 @@ struct CachedFill {
   std::shared_ptr<const Attributes> attributes;
 };
 
+struct RecentNumbers {
+  std::array<CachedFill, 256> fills;
+  std::array<Cached, 256> constants;
+};
+
 // On the heap: a library with much memory of its own in each thread cannot be loaded by a program that already runs.
-template <class Entry>
-using Recent = std::array<Entry, 256>;
+RecentNumbers& recent_numbers() {
+  thread_local const auto recent = std::make_unique<RecentNumbers>();
+  return *recent;
+}
 
 std::size_t slot_of(const Scalar& value, DType dtype) {
   const bool whole = !value.is_floating() && !value.is_complex();
@@ -52,8 +59,7 @@ Value filled_with(const Scalar& value, DType dtype) {
 
 // The node is a new one each time, since a gradient may be taken of it; what it says is shared with earlier ones.
 Value weak_scalar(const Scalar& value) {
-  thread_local const auto kept = std::make_unique<Recent<CachedFill>>();
-  Recent<CachedFill>& recent = *kept;
+  std::array<CachedFill, 256>& recent = recent_numbers().fills;
   const TensorType type{value.default_dtype(), {}, true};
   CachedFill& slot = recent[slot_of(value, type.dtype) % recent.size()];
   if (!slot.attributes || !is_same(slot.number, value)) {
@@ -66,8 +72,7 @@ Value weak_scalar(const Scalar& value) {
 Value scalar_constant(const Scalar& value, DType dtype, const Value& written) {
   const run::FunctionScope* const function = run::FunctionScope::innermost();
   const std::uint64_t trace = function == nullptr ? 0 : function->since();
-  thread_local const auto kept = std::make_unique<Recent<Cached>>();
-  Recent<Cached>& recent = *kept;
+  std::array<Cached, 256>& recent = recent_numbers().constants;
   Cached& slot = recent[slot_of(value, dtype) % recent.size()];
   const bool known = slot.value && slot.dtype == dtype && slot.trace == trace && is_same(slot.number, value);
   if (!known) slot = {value, dtype, trace, filled_with(value, dtype)};
