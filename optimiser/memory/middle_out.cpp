@@ -26,7 +26,7 @@ struct Side {
   const std::vector<Index>* end;
 };
 
-// Four sweeps over so many blocks take a quarter of a second, and all thirty-two gain one or two per cent.
+// Four sweeps over so many blocks take a quarter of a second, and the others gain one or two per cent.
 constexpr Index many = 50'000;
 
 class MiddleOut {
@@ -155,26 +155,13 @@ class MiddleOut {
   std::vector<Bytes> second_try_;
 };
 
-// Where even the best plan is too high: the first section, seen from the middle, in which its highest block lies.
-Index hardest_section(const Problem& p, const Placement& placement, Index middle) {
-  Index top = 0;
-  const auto end = [&](Index i) { return placement.offsets[at(i)] + p.size[at(i)]; };
-  for (Index i = 1; i < p.count(); ++i) {
-    if (end(i) > end(top)) top = i;
-  }
-  return p.first[at(top)] > middle ? p.first[at(top)] : p.last[at(top)] - 1;
-}
-
 }  // namespace
 
 Placement middle_out(const Problem& p, const Effort& effort) {
-  auto middle = static_cast<Index>(std::max_element(p.load.begin(), p.load.end()) - p.load.begin());
+  const auto middle = static_cast<Index>(std::max_element(p.load.begin(), p.load.end()) - p.load.begin());
   // Where a sweep does not know which blocks conflict, a search for gaps takes the same order.
   if (!p.sweepable()) return place_in_order(with_neighbours(p), MiddleOut(p, middle).order(), Fit::best);
-  Placement best = MiddleOut(p, middle).run(effort.enough);
-  if (best.height <= effort.enough || p.count() > many) return best;
-  Placement second = MiddleOut(p, hardest_section(p, best, middle)).run(effort.enough);
-  return second.height < best.height ? second : best;
+  return MiddleOut(p, middle).run(effort.enough);
 }
 
 }  // namespace tyto::memory
