@@ -30,7 +30,7 @@ class Improver {
 
   Order run() {
     while (work_ > 0 && quality_.peak > enough_) {
-      if (!window_round_peak() && !move_one()) break;
+      if (!window_round_peak()) break;
     }
     return std::move(order_);
   }
@@ -85,69 +85,11 @@ class Improver {
     return accept(std::move(candidate));
   }
 
-  // A storage that is alive at the peak without being used there: its maker is put off until its first consumer, or its
-  // last consumers are brought forward.
-  bool move_one() {
-    position_.resize(order_.size());
-    for (std::size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
-    const std::size_t peak = quality_.first;
-    std::vector<std::pair<std::int64_t, std::uint32_t>> idle;  // bytes, storage
-    Simulation simulation(problem_);
-    for (std::size_t i = 0; i < peak; ++i) simulation.run(order_[i]);
-    work_ -= static_cast<std::int64_t>(peak);
-    for (std::uint32_t storage = 0; storage < problem_.storages(); ++storage) {
-      if (simulation.room(storage) != 0) idle.emplace_back(simulation.room(storage), storage);
-    }
-    const std::size_t tried = std::min<std::size_t>(idle.size(), 64);
-    std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(tried), idle.end(), std::greater<>());
-    idle.resize(tried);
-    for (const auto& [bytes, storage] : idle) {
-      if (work_ <= 0) return false;
-      if (put_off(problem_.maker[storage], peak) || bring_forward(storage, peak)) return true;
-    }
-    return false;
-  }
-
-  // Right before the first task that needs it, when that comes after the peak.
-  bool put_off(Task task, std::size_t peak) {
-    std::size_t first_reader = order_.size();
-    for (const Task consumer : problem_.after[task]) first_reader = std::min(first_reader, position_[consumer]);
-    if (first_reader <= peak) return false;
-    Order candidate = order_;
-    const auto begin = candidate.begin();
-    const auto from = static_cast<std::ptrdiff_t>(position_[task]);
-    std::rotate(begin + from, begin + from + 1, begin + static_cast<std::ptrdiff_t>(first_reader));
-    return accept(std::move(candidate));
-  }
-
-  // The consumers that come after the peak, as far as what they need is done before it.
-  bool bring_forward(std::uint32_t storage, std::size_t peak) {
-    Order candidate = order_;
-    std::ptrdiff_t target = static_cast<std::ptrdiff_t>(peak);
-    bool moved = false;
-    std::vector<Task> consumers(problem_.consumers_of[storage].begin(), problem_.consumers_of[storage].end());
-    if (consumers.size() > 8) return false;
-    std::sort(consumers.begin(), consumers.end(), [&](Task a, Task b) { return position_[a] < position_[b]; });
-    for (const Task consumer : consumers) {
-      if (position_[consumer] <= peak) continue;
-      for (const Task needed : problem_.before[consumer]) {
-        const auto place = std::find(candidate.begin(), candidate.begin() + target, needed);
-        if (place == candidate.begin() + target) return false;
-      }
-      const auto from = std::find(candidate.begin() + target, candidate.end(), consumer);
-      std::rotate(candidate.begin() + target, from, from + 1);
-      ++target;
-      moved = true;
-    }
-    return moved && accept(std::move(candidate));
-  }
-
   const Problem& problem_;
   Order order_;
   std::int64_t enough_;
   std::int64_t work_;
   Quality quality_;
-  std::vector<std::size_t> position_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Improves an order locally: exact windows round the peak, and single tasks moved out of its way.
+// Improves an order locally, by exact windows round the peak.
 #pragma once
 
 #include "optimiser/schedule/problem.hpp"

@@ -31,7 +31,7 @@ std::span<const Way> ways() {
       Way{{"prompt_tree_rule", "the same, inputs whose sub-trees shrink most first"}, prompt_tree_rule},
       Way{{"whole_updates", "as written, an update and all that it alone needs as soon as it can run"},
           recorded_updates},
-      Way{{"best", "the best of these, improved by exact windows and single moves"}, nullptr},
+      Way{{"best", "the best of these, improved by exact windows"}, nullptr},
   };
   return table;
 }
