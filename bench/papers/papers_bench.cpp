@@ -73,7 +73,7 @@ void show_clients(double seconds, const std::string& name, int clients) {
   const auto run = [&](Graph& graph) {
     graph.set(x, picture);
     graph.run();
-    graph.output(0).data<float>();
+    graph.output(0).to_vector<float>();
   };
   for (Graph& graph : graphs) run(graph);
   std::atomic<bool> stop{false};

@@ -451,9 +451,11 @@ class Tensor : detail::BesideAny<Mode> {
   /// The elements, row-major, on the host. Valid as long as this handle (or a copy of it) lives; of a variable, until
   /// it is read again.
   template <Element T>
-  std::span<const T> data() const {
+  std::span<const T> data() const& {
     return {static_cast<const T*>(read_data(dtype_of<T>)), static_cast<std::size_t>(size())};
   }
+  template <Element T>
+  void data() const&& = delete;  // a temporary would be gone: give the tensor a name, or take to_vector<T>()
   /// A copy of the elements, row-major, in any type that holds each of them; see item().
   template <Element T>
   std::vector<T> to_vector() const {
@@ -462,9 +464,10 @@ class Tensor : detail::BesideAny<Mode> {
     return std::vector<T>(elements.begin(), elements.end());
   }
   /// The elements of any type as they lie in memory; for how long, see data().
-  std::span<const std::byte> bytes() const {
+  std::span<const std::byte> bytes() const& {
     return {static_cast<const std::byte*>(read_data(dtype())), static_cast<std::size_t>(size()) * size_of(dtype())};
   }
+  void bytes() const&& = delete;  // a temporary would be gone: give the tensor a name
   /// As NumPy prints it, with shape and type when they do not show.
   std::string to_string() const;
 

@@ -86,7 +86,8 @@ TEST_CASE_TEMPLATE("elements are read as any type that holds them", M, Eager, La
                        "to_vector: element 1 is 300 (i64), which u8 does not hold; cast first with astype", TypeError);
   CHECK_THROWS_AS((void)T{2}.template item<bool>(), TypeError);
   CHECK_THROWS_AS((void)(T{1.0} / 0.0).template item<std::int64_t>(), TypeError);
-  CHECK_THROWS_AS((void)T{1.0}.template data<double>(), TypeError);
+  const T one{1.0};
+  CHECK_THROWS_AS((void)one.template data<double>(), TypeError);
 }
 
 TEST_CASE_TEMPLATE("compound assignment to a variable assigns to it", M, Eager, Lazy) {

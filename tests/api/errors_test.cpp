@@ -129,7 +129,7 @@ TEST_CASE_TEMPLATE("indices and axes out of range are refused", Mode, tyto::Eage
   CHECK_THROWS_WITH_AS(softmax(Tensor(1.0), 0), "softmax: axis 0 given, but a 0-d tensor has no axes", IndexError);
   CHECK_THROWS_WITH_AS(x.transpose({0, 0}), "transpose: axis 0 is named twice in (0,0)", ValueError);
   CHECK_THROWS_WITH_AS(diagonal(x, 0, 1, -1), "diagonal: both axes are axis 1", ValueError);
-  CHECK_THROWS_WITH_AS(take(x, Tensor{0, 7}, 1).template data<float>(),
+  CHECK_THROWS_WITH_AS(take(x, Tensor{0, 7}, 1).template to_vector<float>(),
                        "take: index 7 is outside an axis of length 3; it must lie in [-3, 2]", IndexError);
   CHECK_THROWS_WITH_AS(tyto::gather<Mode>(x, {Tensor{0}, Tensor{0}, Tensor{0}}),
                        "gather: 3 index tensors for a tensor of rank 2, shape (2,3)", IndexError);

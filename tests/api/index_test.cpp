@@ -386,7 +386,8 @@ TEST_CASE("an eager index list is a view of the same memory, of views and parts 
   const auto* const first = x.data<std::int64_t>().data();
   CHECK(x(1, tyto::ellipsis, 2, tyto::newaxis).shape() == Shape{3, 1});
   CHECK(numbers(x(1, tyto::ellipsis, 2, tyto::newaxis)) == Numbers{14, 18, 22});
-  CHECK(x[1][2].data<std::int64_t>().data() == first + 20);
+  const T row = x[1][2];
+  CHECK(row.data<std::int64_t>().data() == first + 20);
   CHECK(numbers(x.T()(slice({}, {}, -2), -1, 0)) == Numbers{11, 9});
   CHECK(x(slice(2, 1), 1).shape() == Shape{0, 4});
   const T z = tyto::complex(x, -2 * x)(all, slice({}, {}, 2), slice(3, 1, -1));

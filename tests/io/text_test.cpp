@@ -73,7 +73,8 @@ TEST_CASE("what is written as text is read back to the last bit") {
   CHECK(array_equal(read_text<T>(path, {.delimiter = ',', .dtype = DType::f64}), x));
   const T single = T{0.1, -1e-30, std::numeric_limits<double>::quiet_NaN()};
   write_text(path, single);
-  CHECK(read_text<T>(path).bytes()[0] == single.bytes()[0]);
+  const T read = read_text<T>(path);
+  CHECK(read.bytes()[0] == single.bytes()[0]);
   CHECK(std::isnan(read_text<T>(path).to_vector<double>()[2]));
   write_text(path, T{{1, -2}, {3, 4}});
   CHECK(array_equal(read_text<T>(path, {.dtype = DType::i64}), T{{1, -2}, {3, 4}}));

@@ -284,13 +284,13 @@ TEST_CASE("dot names states by their paths, packed or not, and arguments by thei
   using T = Tensor<Lazy>;
   const Net net;
   auto f = compile([&](const T& x) { return net(x); });
-  f(T::ones({64, 2})).data<float>();
+  f(T::ones({64, 2})).to_vector<float>();
   CHECK(contains(f.dot(), "encoder.linear5.weight"));
   CHECK(contains(f.dot(), "read\\nf32(2,)\\nencoder.linear5.bias\""));
   CHECK(contains(f.dot(), "read\\nf32(64,2)\\nargument 1\""));
   const nn::Linear wide({.in = 64, .out = 64});
   auto packed = compile([&](const T& x) { return wide(x); });
-  packed(T::ones({32, 64})).data<float>();
+  packed(T::ones({32, 64})).to_vector<float>();
   CHECK(contains(packed.dot(), "Linear.weight"));
   CHECK(!contains(packed.html(), "\"weight"));
 }
@@ -305,14 +305,14 @@ TEST_CASE("a state first read in a loop or branch has the path of the layer that
           sum(carried) > 0.0, [&] { return net.encoder(carried); }, [&] { return carried; });
     });
   });
-  repeated(T::ones({4, 2})).data<float>();
+  repeated(T::ones({4, 2})).to_vector<float>();
   CHECK(contains(repeated.dot(), "\\nouter/linear5.weight"));
   CHECK(contains(repeated.html(), "\"outer/linear5.bias\""));
   auto chosen = compile([&](const T& x) {
     return cond(
         sum(x) > 0.0, [&] { return x * 2.0; }, [&] { return net.encoder(x); });
   });
-  chosen(T::ones({4, 2})).data<float>();
+  chosen(T::ones({4, 2})).to_vector<float>();
   CHECK(contains(chosen.dot(), "\\nlinear5.weight"));
 }
 
@@ -337,7 +337,7 @@ TEST_CASE("paths in pictures hold scopes with spaces, signs and digits as they w
     descent.update(net.parameters(), gradients);
     return loss;
   });
-  f(T::ones({4, 2})).data<float>();
+  f(T::ones({4, 2})).to_vector<float>();
   for (const std::string& picture : {f.dot(), f.html()}) {
     CHECK(contains(picture, "my block/a-b/2/encoder.linear5.weight"));
     CHECK(contains(picture, "my block/a-b/2.own rate"));
@@ -359,7 +359,7 @@ TEST_CASE("two states that one region captures have the paths of the layers that
       return in("again", first, in("two", second, y));
     });
   });
-  f(T::ones({4, 2})).data<float>();
+  f(T::ones({4, 2})).to_vector<float>();
   const std::string picture = f.dot();
   for (const char* name : {"one/Linear.weight", "one/Linear.bias", "two/Linear.weight", "two/Linear.bias"}) {
     CHECK(contains(picture, name));

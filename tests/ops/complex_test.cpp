@@ -27,7 +27,7 @@ BOTH_MODES("complex numbers are written as std::complex and read as such") {
   const T z = some<T>();
   CHECK(z.dtype() == DType::c64);
   CHECK(z.template to_vector<C64>() == std::vector<C64>{{1, 2}, {3, -0.5f}, {-2, 0}});
-  CHECK(T::from(std::vector<C128>{1.5i}, {1}).template data<C128>()[0] == 1.5i);
+  CHECK(T::from(std::vector<C128>{1.5i}, {1}).template to_vector<C128>()[0] == 1.5i);
   CHECK(T(2.0 + 1.0i).template item<C64>() == C64(2, 1));
   CHECK(T::full({2}, 1.5i).template to_vector<C64>() == std::vector<C64>(2, C64(0, 1.5f)));
   CHECK(T::zeros({1}, DType::c128).template item<C128>() == 0.0);
@@ -71,8 +71,9 @@ BOTH_MODES("parts are views of the numbers, and numbers of their parts") {
   CHECK(tyto_test::numbers(imag(flip(z))) == tyto_test::Numbers{0, -0.5, 2});
   if constexpr (std::is_same_v<Mode, Eager>) {
     const void* const memory = z.template data<C64>().data();
-    CHECK(static_cast<const void*>(view_as_real(z).template data<float>().data()) == memory);
-    CHECK(static_cast<const void*>(view_as_complex(view_as_real(z)).template data<C64>().data()) == memory);
+    const T parts = view_as_real(z), again = view_as_complex(parts);
+    CHECK(static_cast<const void*>(parts.template data<float>().data()) == memory);
+    CHECK(static_cast<const void*>(again.template data<C64>().data()) == memory);
   }
   // Parts that do not lie beside each other are brought together.
   const T apart = transpose(T{{1.0, 2.0}, {3.0, 4.0}});

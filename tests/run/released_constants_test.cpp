@@ -378,7 +378,7 @@ TEST_CASE("threads compile and run functions of a constant while others read it"
   const std::vector<float> numbers = integers();
   const Lazily c = constant_of(numbers);
   auto shared = compile([&](Lazily y) { return matmul(y, c); });
-  shared(Lazily::ones({16, width})).data<float>();
+  shared(Lazily::ones({16, width})).to_vector<float>();
   std::vector<int> wrong(5, 0);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < wrong.size(); ++t) {

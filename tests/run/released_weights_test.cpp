@@ -138,7 +138,7 @@ TEST_CASE("weights stay where somebody else holds or reads them") {
     auto f = compile([&](Lazily input) { return matmul(input, w); });
     const Lazily held = w + 0.0;
     const std::span<const float> seen = w.data<float>();
-    f(x).data<float>();
+    f(x).to_vector<float>();
     CHECK(seen[5] == 1);
     CHECK(held.to_vector<float>()[7] == 1);
   }
@@ -154,7 +154,7 @@ TEST_CASE("weights stay where somebody else holds or reads them") {
       return sum(w);
     });
     for (int i = 1; i < 4; ++i) {
-      train(x).data<float>();
+      train(x).to_vector<float>();
       CHECK(use(x).to_vector<float>()[0] == static_cast<float>(64 * (i + 1)));
       CHECK(holds_contents(w));
     }
@@ -242,7 +242,7 @@ TEST_CASE("reading packed weights, again and again, leaves them packed alone") {
   const Lazily w = Lazily::variable(Lazily::from(contents, {64, 48})), x = Lazily::ones({32, 64});
   CHECK(same_bits(w.to_vector<float>(), contents));
   auto f = compile([&](Lazily input) { return matmul(input, w); });
-  f(x).data<float>();
+  f(x).to_vector<float>();
   const bool released = !holds_contents(w);
   for (int i = 0; i < 3; ++i) {
     CHECK(same_bits(w.to_vector<float>(), contents));
@@ -251,7 +251,7 @@ TEST_CASE("reading packed weights, again and again, leaves them packed alone") {
   // Who computes with them takes them back, until they are packed alone again.
   CHECK(Lazily(w * 1.0F).to_vector<float>().size() == contents.size());
   CHECK(holds_contents(w));
-  for (int i = 0; i < 4; ++i) f(x).data<float>();
+  for (int i = 0; i < 4; ++i) f(x).to_vector<float>();
   CHECK(holds_contents(w) != released);
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("files and other libraries are given weights that stay packed alone") 
   const std::vector<float> contents = numbers_of_all_kinds<float, std::uint32_t>({64, 48});
   const Lazily w = Lazily::variable(Lazily::from(contents, {64, 48})), x = Lazily::ones({32, 64});
   auto f = compile([&](Lazily input) { return matmul(input, w); });
-  f(x).data<float>();
+  f(x).to_vector<float>();
   const bool released = !holds_contents(w);
   const testing::TemporaryFolder folder;
   write_npy(folder / "w.npy", w);
@@ -280,23 +280,23 @@ TEST_CASE("files and other libraries are given weights that stay packed alone") 
 TEST_CASE("weights that a tensor held at the first run are packed alone once it is gone") {
   const Lazily w = Lazily::variable(Lazily::ones({64, 48})), x = Lazily::ones({32, 64});
   auto f = compile([&](Lazily input) { return matmul(input, w); });
-  f(x).data<float>();
+  f(x).to_vector<float>();
   const bool released = !holds_contents(w);
   {
     Lazily best = Lazily::full({64, 48}, 2.0F);
     best.data<float>();
     assign(w, best);
-    f(x).data<float>();
+    f(x).to_vector<float>();
     CHECK(best.to_vector<float>()[7] == 2);
   }
-  for (int run = 0; run < 100; ++run) f(x).data<float>();
+  for (int run = 0; run < 100; ++run) f(x).to_vector<float>();
   CHECK(holds_contents(w) != released);
   CHECK(f(x).to_vector<float>()[0] == 128);
 }
 
 TEST_CASE("weights that are held packed alone are not read while a function is recorded") {
   const Lazily w = Lazily::variable(Lazily::ones({64, 48})), x = Lazily::ones({32, 64});
-  compile([&](Lazily input) { return matmul(input, w); })(x).data<float>();
+  compile([&](Lazily input) { return matmul(input, w); })(x).to_vector<float>();
   auto reads = compile([&](Lazily input) { return input * w.to_vector<float>()[0]; });
   CHECK_THROWS_AS(reads(x), GraphError);
   auto reads_assigned = compile([&](Lazily input) {
@@ -452,7 +452,7 @@ TEST_CASE("a trace reads and assigns weights that were never drawn") {
     descent.update(model.parameters(), gradients);
     return loss;
   });
-  step(Lazily::ones({1, 8})).data<float>();
+  step(Lazily::ones({1, 8})).to_vector<float>();
   seed(3);
   const Tensor<Any> initial = nn::glorot_uniform({8, 4}, {8, 4}, DType::f32);
   const std::vector<float> before = initial.to_vector<float>(), after = model.weight.to_vector<float>();

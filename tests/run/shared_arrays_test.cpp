@@ -47,7 +47,7 @@ Tensor<Mode> rows(std::int64_t count) {
 /// Whether products of constants are packed on this machine, and nothing is kept to verify runs by.
 bool packs() {
   auto f = compile([w = weights<Lazy>()](const Lazily& x) { return matmul(x, w); });
-  f(rows<Lazy>(16)).data<float>();
+  f(rows<Lazy>(16)).to_vector<float>();
   return f.report().passes.fired("packed") != 0 && std::getenv("TYTO_VERIFY") == nullptr;
 }
 
