@@ -61,7 +61,7 @@ Tensor<M> counted_in_boxes(std::string_view function, const std::vector<Tensor<M
 namespace tyto TYTO_API {
 
 template <class M>
-Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> count_nonzero(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(count_nonzero, x, axes, keepdims);
   const Tensor<M> given = core::given("count_nonzero", x);
   return sum(given.dtype() == DType::boolean ? given : not_equal(given, 0), axes, keepdims);

@@ -57,7 +57,7 @@ Tensor<M> norm_of_matrices(std::string_view op, const Tensor<M>& x, const NormOr
 }  // namespace
 
 template <class M>
-Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepdims) {
+Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(vector_norm, x, p, axes, keepdims);
   const Tensor<M> y = core::as_floating(core::given("vector_norm", x));
   if (std::isnan(p)) throw ValueError("vector_norm: there is no norm of order NaN");
@@ -72,7 +72,7 @@ Tensor<M> vector_norm(const Tensor<M>& x, double p, const Axes& axes, bool keepd
 }
 
 template <class M>
-Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order, bool keepdims) {
+Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order, KeepDims keepdims) {
   TYTO_ONCE(matrix_norm, x, order, keepdims);
   const Tensor<M> y = core::as_floating(core::given("matrix_norm", x));
   if (y.ndim() < 2) {
@@ -83,7 +83,7 @@ Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order, bool keepdims)
 }
 
 template <class M>
-Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, bool keepdims) {
+Tensor<M> norm(const Tensor<M>& x, const NormOrder& order, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(norm, x, order, axes, keepdims);
   const Tensor<M> y = core::as_floating(core::given("norm", x));
   if (axes.all() && order.none()) return l2_norm(y, axes, keepdims);

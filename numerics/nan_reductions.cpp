@@ -60,17 +60,17 @@ T extreme_of_numbers(bool largest, const T& x, const Axes& axes, bool keepdims) 
 namespace tyto TYTO_API {
 
 template <class M>
-Tensor<M> nansum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> nansum(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nansum, x, axes, keepdims);
   return sum(core::with_nan_as(0, core::given("nansum", x)), axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> nanprod(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nanprod, x, axes, keepdims);
   return prod(core::with_nan_as(1, core::given("nanprod", x)), axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nanmean, x, axes, keepdims);
   if (const auto found = core::in_f32(&nanmean<M>, x, axes, keepdims)) return *found;
   const core::AnyTensor given = core::given("nanmean", x);
@@ -78,7 +78,7 @@ Tensor<M> nanmean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
   return core::mean_of_numbers(given, axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, KeepDims keepdims, std::int64_t ddof) {
   TYTO_ONCE(nanvar, x, axes, keepdims, ddof);
   if (const auto found = core::in_f32(&nanvar<M>, x, axes, keepdims, ddof)) return *found;
   const core::AnyTensor given = core::given("nanvar", x);
@@ -86,7 +86,7 @@ Tensor<M> nanvar(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64
   return core::variance_of_numbers(given, axes, keepdims, ddof).value();
 }
 template <class M>
-Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, KeepDims keepdims, std::int64_t ddof) {
   TYTO_ONCE(nanstd, x, axes, keepdims, ddof);
   if (const auto found = core::in_f32(&nanstd<M>, x, axes, keepdims, ddof)) return *found;
   const core::AnyTensor given = core::given("nanstd", x);
@@ -94,22 +94,22 @@ Tensor<M> nanstd(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64
   return sqrt(core::variance_of_numbers(given, axes, keepdims, ddof)).value();
 }
 template <class M>
-Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> nanmin(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nanmin, x, axes, keepdims);
   return core::extreme_of_numbers(false, core::ordered("nanmin", x), axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanmax(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> nanmax(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nanmax, x, axes, keepdims);
   return core::extreme_of_numbers(true, core::ordered("nanmax", x), axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+Tensor<M> nanargmin(const Tensor<M>& x, std::optional<std::int64_t> axis, KeepDims keepdims) {
   TYTO_ONCE(nanargmin, x, axis, keepdims);
   return argmin(core::with_nan_as(core::infinity, core::ordered("nanargmin", x)), axis, keepdims).value();
 }
 template <class M>
-Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis, KeepDims keepdims) {
   TYTO_ONCE(nanargmax, x, axis, keepdims);
   return argmax(core::with_nan_as(-core::infinity, core::ordered("nanargmax", x)), axis, keepdims).value();
 }

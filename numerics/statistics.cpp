@@ -105,26 +105,26 @@ T ordered_number(std::string_view op, const Value& given_value, double q, const 
 namespace tyto TYTO_API {
 
 template <class M>
-Tensor<M> median(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> median(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(median, x, axes, keepdims);
   core::require("median", x);
   return core::ordered_part("median", x, 0.5, axes, keepdims).value();
 }
 template <class M>
-Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
+Tensor<M> quantile(const Tensor<M>& x, double q, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(quantile, x, q, axes, keepdims);
   core::require("quantile", x);
   if (!(q >= 0 && q <= 1)) core::throw_error<ValueError>("quantile: q = ", q, " is outside [0, 1]");
   return core::ordered_part("quantile", x, q, axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> nanmedian(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nanmedian, x, axes, keepdims);
   core::require("nanmedian", x);
   return core::ordered_number("nanmedian", x, 0.5, axes, keepdims).value();
 }
 template <class M>
-Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepdims) {
+Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(nanquantile, x, q, axes, keepdims);
   core::require("nanquantile", x);
   if (!(q >= 0 && q <= 1)) core::throw_error<ValueError>("nanquantile: q = ", q, " is outside [0, 1]");
@@ -132,7 +132,8 @@ Tensor<M> nanquantile(const Tensor<M>& x, double q, const Axes& axes, bool keepd
 }
 
 template <class M>
-Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes, bool keepdims) {
+Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& weights, const Axes& axes,
+                  KeepDims keepdims) {
   TYTO_ONCE(average, x, weights, axes, keepdims);
   if (const auto found = core::in_f32(&average<M>, x, weights, axes, keepdims)) return *found;
   core::require("average", x, weights);
@@ -160,7 +161,7 @@ Tensor<M> average(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& wei
 }
 
 template <class M>
-Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> ptp(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(ptp, x, axes, keepdims);
   const Tensor<M> given = core::given("ptp", x);
   return max(given, axes, keepdims) - min(given, axes, keepdims);
@@ -207,9 +208,9 @@ Tensor<M> moving_sum(const Tensor<M>& x, std::int64_t before, std::int64_t after
 }
 
 TYTO_INSTANTIATE(median)
-template Tensor<Eager> quantile(const Tensor<Eager>&, double, const Axes&, bool);
-template Tensor<Lazy> quantile(const Tensor<Lazy>&, double, const Axes&, bool);
-template Tensor<Any> quantile(const Tensor<Any>&, double, const Axes&, bool);
+template Tensor<Eager> quantile(const Tensor<Eager>&, double, const Axes&, KeepDims);
+template Tensor<Lazy> quantile(const Tensor<Lazy>&, double, const Axes&, KeepDims);
+template Tensor<Any> quantile(const Tensor<Any>&, double, const Axes&, KeepDims);
 TYTO_INSTANTIATE(nanmedian)
 TYTO_INSTANTIATE(nanquantile)
 TYTO_INSTANTIATE(average)

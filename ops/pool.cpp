@@ -279,7 +279,7 @@ Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOpti
   return Value(core::pool(core::OpId::average_pool, core::resolve(x), window, options));
 }
 template <class M>
-Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims, Layout layout) {
+Tensor<M> global_average_pool(const Tensor<M>& x, KeepDims keepdims, Layout layout) {
   TYTO_ONCE(global_average_pool, x, keepdims, layout);
   core::require("global_average_pool", x);
   if (x.ndim() < 3) core::throw_error<ShapeError>("global_average_pool: no spatial axes in shape ", x.shape());

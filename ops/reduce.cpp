@@ -330,25 +330,25 @@ namespace tyto TYTO_API {
 using core::OpId;
 
 template <class M>
-Tensor<M> sum(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> sum(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("sum", x);
   return core::reduce(OpId::sum, x, axes, keepdims);
 }
 template <class M>
-Tensor<M> prod(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> prod(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("prod", x);
   if (is_complex(x.dtype())) return core::complex_product(core::resolve(x), axes, keepdims);
   return core::reduce(OpId::prod, x, axes, keepdims);
 }
 template <class M>
-Tensor<M> mean(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> mean(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("mean", x);
   const Value given = core::resolve(x);
   if (!is_inexact(given.dtype())) return core::mean_of_integers(given, axes, keepdims).value();
   return core::reduce(OpId::mean, given, axes, keepdims);
 }
 template <class M>
-Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+Tensor<M> var(const Tensor<M>& x, const Axes& axes, KeepDims keepdims, std::int64_t ddof) {
   TYTO_ONCE(var, x, axes, keepdims, ddof);
   core::require("var", x);
   if (is_complex(x.dtype())) return core::complex_variance(core::resolve(x), axes, keepdims, ddof);
@@ -361,7 +361,7 @@ Tensor<M> var(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t 
   return core::emit(OpId::var, attributes, {core::as_floating(x)});
 }
 template <class M>
-Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64_t ddof) {
+Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, KeepDims keepdims, std::int64_t ddof) {
   TYTO_ONCE(stddev, x, axes, keepdims, ddof);
   core::require("stddev", x);
   if (const auto found = core::in_f32(&core::deviation_by_sums, core::AnyTensor(x), axes, keepdims, ddof)) {
@@ -370,54 +370,54 @@ Tensor<M> stddev(const Tensor<M>& x, const Axes& axes, bool keepdims, std::int64
   return core::root(core::AnyTensor(var(x, axes, keepdims, ddof))).value();
 }
 template <class M>
-Tensor<M> min(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> min(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("min", x);
   return core::reduce(OpId::min, x, axes, keepdims);
 }
 template <class M>
-Tensor<M> max(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> max(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("max", x);
   return core::reduce(OpId::max, x, axes, keepdims);
 }
 template <class M>
-Tensor<M> argmin(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+Tensor<M> argmin(const Tensor<M>& x, std::optional<std::int64_t> axis, KeepDims keepdims) {
   core::require("argmin", x);
   return core::position(OpId::argmin, x, axis, keepdims);
 }
 template <class M>
-Tensor<M> argmax(const Tensor<M>& x, std::optional<std::int64_t> axis, bool keepdims) {
+Tensor<M> argmax(const Tensor<M>& x, std::optional<std::int64_t> axis, KeepDims keepdims) {
   core::require("argmax", x);
   return core::position(OpId::argmax, x, axis, keepdims);
 }
 template <class M>
-Tensor<M> any(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> any(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("any", x);
   return core::reduce(OpId::any, core::cast_to(x, DType::boolean), axes, keepdims);
 }
 template <class M>
-Tensor<M> All::operator()(const Tensor<M>& x, const Axes& axes, bool keepdims) const {
+Tensor<M> All::operator()(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) const {
   core::require("all", x);
   return core::reduce(OpId::all, core::cast_to(x, DType::boolean), axes, keepdims);
 }
 template <class M>
-Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("logsumexp", x);
   return core::reduce(OpId::logsumexp, core::as_floating(x), axes, keepdims);
 }
 template <class M>
-Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   core::require("l1_norm", x);
   return sum(abs(core::AnyTensor(core::as_floating(x))), axes, keepdims).value();
 }
 template <class M>
-Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(l2_norm_sqr, x, axes, keepdims);
   core::require("l2_norm_sqr", x);
   if (const auto found = core::in_f32(&l2_norm_sqr<M>, x, axes, keepdims)) return *found;
   return core::sum_of_squares(x, axes, keepdims).value();
 }
 template <class M>
-Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, bool keepdims) {
+Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes, KeepDims keepdims) {
   TYTO_ONCE(l2_norm, x, axes, keepdims);
   core::require("l2_norm", x);
   if (const auto found = core::in_f32(&l2_norm<M>, x, axes, keepdims)) return *found;
@@ -459,8 +459,8 @@ TYTO_INSTANTIATE(l2_norm)
 TYTO_INSTANTIATE(l2_norm_sqr)
 TYTO_INSTANTIATE(array_equal)
 TYTO_INSTANTIATE(allclose)
-template Tensor<Eager> All::operator()(const Tensor<Eager>&, const Axes&, bool) const;
-template Tensor<Lazy> All::operator()(const Tensor<Lazy>&, const Axes&, bool) const;
-template Tensor<Any> All::operator()(const Tensor<Any>&, const Axes&, bool) const;
+template Tensor<Eager> All::operator()(const Tensor<Eager>&, const Axes&, KeepDims) const;
+template Tensor<Lazy> All::operator()(const Tensor<Lazy>&, const Axes&, KeepDims) const;
+template Tensor<Any> All::operator()(const Tensor<Any>&, const Axes&, KeepDims) const;
 
 }  // namespace TYTO_API

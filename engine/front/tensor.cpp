@@ -456,47 +456,47 @@ Tensor<M> Tensor<M>::astype(DType dtype) const {
   return cast(*this, dtype);
 }
 template <class M>
-Tensor<M> Tensor<M>::sum(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::sum(const Axes& axes, KeepDims keepdims) const {
   return tyto::sum(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::mean(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::mean(const Axes& axes, KeepDims keepdims) const {
   return tyto::mean(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::min(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::min(const Axes& axes, KeepDims keepdims) const {
   return tyto::min(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::max(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::max(const Axes& axes, KeepDims keepdims) const {
   return tyto::max(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::prod(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::prod(const Axes& axes, KeepDims keepdims) const {
   return tyto::prod(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::var(const Axes& axes, bool keepdims, std::int64_t ddof) const {
+Tensor<M> Tensor<M>::var(const Axes& axes, KeepDims keepdims, std::int64_t ddof) const {
   return tyto::var(*this, axes, keepdims, ddof);
 }
 template <class M>
-Tensor<M> Tensor<M>::std(const Axes& axes, bool keepdims, std::int64_t ddof) const {
+Tensor<M> Tensor<M>::std(const Axes& axes, KeepDims keepdims, std::int64_t ddof) const {
   return tyto::stddev(*this, axes, keepdims, ddof);
 }
 template <class M>
-Tensor<M> Tensor<M>::any(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::any(const Axes& axes, KeepDims keepdims) const {
   return tyto::any(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::all(const Axes& axes, bool keepdims) const {
+Tensor<M> Tensor<M>::all(const Axes& axes, KeepDims keepdims) const {
   return tyto::all(*this, axes, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::argmin(std::optional<std::int64_t> axis, bool keepdims) const {
+Tensor<M> Tensor<M>::argmin(std::optional<std::int64_t> axis, KeepDims keepdims) const {
   return tyto::argmin(*this, axis, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::argmax(std::optional<std::int64_t> axis, bool keepdims) const {
+Tensor<M> Tensor<M>::argmax(std::optional<std::int64_t> axis, KeepDims keepdims) const {
   return tyto::argmax(*this, axis, keepdims);
 }
 template <class M>

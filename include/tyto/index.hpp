@@ -36,7 +36,7 @@ inline Slice slice(std::optional<std::int64_t> stop) { return {std::nullopt, sto
 struct All {
   /// True where every element along `axes` is non-zero.
   template <class M>
-  Tensor<M> operator()(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false) const;
+  Tensor<M> operator()(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false) const;
 };
 inline constexpr All all{};
 

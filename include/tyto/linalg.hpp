@@ -212,13 +212,13 @@ class NormOrder {
 /// NumPy's norm: of vectors along one axis, of matrices in two; of the whole without axes. Without an order and without
 /// axes, x may have any rank.
 template <class M>
-Tensor<M> norm(const Tensor<M>& x, const NormOrder& order = {}, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> norm(const Tensor<M>& x, const NormOrder& order = {}, const Axes& axes = {}, KeepDims keepdims = false);
 /// (sum |x|^p)^(1/p) over any axes, all without them; p = 0 counts what is not zero, infinities pick an extreme.
 template <class M>
-Tensor<M> vector_norm(const Tensor<M>& x, double p = 2, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> vector_norm(const Tensor<M>& x, double p = 2, const Axes& axes = {}, KeepDims keepdims = false);
 /// Norm of the matrices in the last two axes: frobenius, nuclear, 1, 2, infinity, or the negatives of those three.
 template <class M>
-Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order = MatrixNorm::frobenius, bool keepdims = false);
+Tensor<M> matrix_norm(const Tensor<M>& x, const NormOrder& order = MatrixNorm::frobenius, KeepDims keepdims = false);
 /// How much a solution amplifies errors: norm(a) * norm(inv(a)), the ratio of singular values without an order.
 template <class M>
 Tensor<M> cond(const Tensor<M>& a, const NormOrder& order = {});

@@ -9,46 +9,46 @@ namespace tyto TYTO_API {
 
 /// Sum; integers and bool add up in i64.
 template <class M>
-Tensor<M> sum(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> sum(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Product; integers and bool multiply in i64.
 template <class M>
-Tensor<M> prod(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> prod(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Arithmetic mean; integers give f32.
 template <class M>
-Tensor<M> mean(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> mean(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Variance; the sum of squares is divided by the count less `ddof`.
 template <class M>
-Tensor<M> var(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0);
+Tensor<M> var(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0);
 /// Standard deviation, the square root of var.
 template <class M>
-Tensor<M> stddev(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0);
+Tensor<M> stddev(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0);
 /// Smallest element; NaN if there is one.
 template <class M>
-Tensor<M> min(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> min(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Largest element; NaN if there is one.
 template <class M>
-Tensor<M> max(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> max(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Position of the (first) smallest element along `axis`, of the flattened tensor without one.
 template <class M>
-Tensor<M> argmin(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
+Tensor<M> argmin(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, KeepDims keepdims = false);
 /// Position of the (first) largest element along `axis`, of the flattened tensor without one.
 template <class M>
-Tensor<M> argmax(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool keepdims = false);
+Tensor<M> argmax(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, KeepDims keepdims = false);
 /// True where any element along `axes` is non-zero. (Its counterpart `all` is declared with the indices.)
 template <class M>
-Tensor<M> any(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> any(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// log(sum(exp(x))), without overflow.
 template <class M>
-Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> logsumexp(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Sum of absolute values.
 template <class M>
-Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> l1_norm(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Square root of the sum of squares.
 template <class M>
-Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> l2_norm(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 /// Sum of squares.
 template <class M>
-Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes = {}, bool keepdims = false);
+Tensor<M> l2_norm_sqr(const Tensor<M>& x, const Axes& axes = {}, KeepDims keepdims = false);
 
 /// How a scan runs: from the end with `reverse`; `exclusive` leaves the element itself out.
 struct ScanOptions {

@@ -136,8 +136,8 @@ TYTO_API std::ostream& operator<<(std::ostream& out, const IntList& list);
 class TYTO_API Axes {
  public:
   Axes() = default;
-  Axes(int axis) : all_(false), list_{axis} {}
-  Axes(std::int64_t axis) : all_(false), list_{axis} {}
+  template <std::integral T>
+  requires(!std::is_same_v<T, bool>) Axes(T axis) : all_(false), list_{static_cast<std::int64_t>(axis)} {}
   Axes(std::initializer_list<std::int64_t> axes) : all_(false), list_(axes) {}
   Axes(IntList axes) : all_(false), list_(std::move(axes)) {}
 
@@ -149,6 +149,20 @@ class TYTO_API Axes {
  private:
   bool all_ = true;
   IntList list_;
+};
+
+/// Whether a reduction leaves the axes that it reduces with length one: true or false. A number in its place would be a
+/// second axis, as in NumPy's `sum(x, (0, 1))`.
+class KeepDims {
+ public:
+  template <std::integral T>
+  KeepDims(T keep) : keep_(keep) {
+    static_assert(std::is_same_v<T, bool>, "keepdims is true or false; several axes are a list: sum(x, {0, 1})");
+  }
+  operator bool() const { return keep_; }
+
+ private:
+  bool keep_;
 };
 
 }  // namespace TYTO_API

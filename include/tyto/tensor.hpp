@@ -374,17 +374,17 @@ class Tensor : detail::BesideAny<Mode> {
   Tensor transpose(const IntList& order = {}) const;
   Tensor T() const { return transpose(); }
   Tensor astype(DType dtype) const;
-  Tensor sum(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor mean(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor min(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor max(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor prod(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor var(const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0) const;
-  Tensor std(const Axes& axes = {}, bool keepdims = false, std::int64_t ddof = 0) const;
-  Tensor any(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor all(const Axes& axes = {}, bool keepdims = false) const;
-  Tensor argmin(std::optional<std::int64_t> axis = {}, bool keepdims = false) const;
-  Tensor argmax(std::optional<std::int64_t> axis = {}, bool keepdims = false) const;
+  Tensor sum(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor mean(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor min(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor max(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor prod(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor var(const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0) const;
+  Tensor std(const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0) const;
+  Tensor any(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor all(const Axes& axes = {}, KeepDims keepdims = false) const;
+  Tensor argmin(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
+  Tensor argmax(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
   Tensor cumsum(std::int64_t axis) const;
   Tensor clip(const Tensor& low, const Tensor& high) const;
   Tensor round() const;

@@ -98,7 +98,7 @@ template <class M>
 Tensor<M> average_pool(const Tensor<M>& x, const PerAxis& window, const PoolOptions& options = {});
 /// Mean over all spatial axes, which stay with length one when `keepdims`.
 template <class M>
-Tensor<M> global_average_pool(const Tensor<M>& x, bool keepdims = false, Layout layout = nhwc);
+Tensor<M> global_average_pool(const Tensor<M>& x, KeepDims keepdims = false, Layout layout = nhwc);
 
 /// Mean over windows that share each spatial axis out between `size` results, overlapping where they do not divide it:
 /// result i covers [floor(i n / size), ceil((i + 1) n / size)).

@@ -70,10 +70,14 @@ void add_functions(Calls<M>& calls) {
 template <class M>
 void add_reductions(Calls<M>& calls) {
   using Inputs = const Tensors<M>&;
-  add(calls, "sum", [](const json& a, Inputs in) { return sum(in.at(0), axes(a.at("axes")), a.at("keepdims")); });
-  add(calls, "mean", [](const json& a, Inputs in) { return mean(in.at(0), axes(a.at("axes")), a.at("keepdims")); });
-  add(calls, "prod", [](const json& a, Inputs in) { return prod(in.at(0), axes(a.at("axes")), a.at("keepdims")); });
-  add(calls, "var", [](const json& a, Inputs in) { return var(in.at(0), axes(a.at("axes")), a.at("keepdims"), 1); });
+  add(calls, "sum",
+      [](const json& a, Inputs in) { return sum(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>()); });
+  add(calls, "mean",
+      [](const json& a, Inputs in) { return mean(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>()); });
+  add(calls, "prod",
+      [](const json& a, Inputs in) { return prod(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>()); });
+  add(calls, "var",
+      [](const json& a, Inputs in) { return var(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>(), 1); });
   add(calls, "cumsum", [](const json& a, Inputs in) { return cumsum(in.at(0), a.at("axis")); });
   add(calls, "norm", [](const json&, Inputs in) { return linalg::norm(in.at(0)); });
   add(calls, "vecdot", [](const json&, Inputs in) { return linalg::vecdot(in.at(0), in.at(1)); });

@@ -111,7 +111,7 @@ void add_numerics_calls(Calls<M>& calls) {
   using A = const json&;
   using T = Tensor<M>;
   using Inputs = const Tensors<M>&;
-  const auto reduction = [&](const char* name, T (*f)(const T&, const Axes&, bool)) {
+  const auto reduction = [&](const char* name, T (*f)(const T&, const Axes&, KeepDims)) {
     calls[name] = [f](A a, Inputs in) {
       return Tensors<M>{f(in.at(0), axes(a.at("axes")), a.value("keepdims", false))};
     };
@@ -124,8 +124,12 @@ void add_numerics_calls(Calls<M>& calls) {
   reduction("nanmedian", nanmedian<M>);
   reduction("median", median<M>);
   reduction("ptp", ptp<M>);
-  calls["nanvar"] = [](A a, Inputs in) { return Tensors<M>{nanvar(in.at(0), axes(a.at("axes")), a.at("keepdims"))}; };
-  calls["nanstd"] = [](A a, Inputs in) { return Tensors<M>{nanstd(in.at(0), axes(a.at("axes")), a.at("keepdims"))}; };
+  calls["nanvar"] = [](A a, Inputs in) {
+    return Tensors<M>{nanvar(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>())};
+  };
+  calls["nanstd"] = [](A a, Inputs in) {
+    return Tensors<M>{nanstd(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>())};
+  };
   calls["nanquantile"] = [](A a, Inputs in) {
     return Tensors<M>{nanquantile(in.at(0), a.at("q"), axes(a.at("axes")))};
   };

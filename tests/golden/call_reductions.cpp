@@ -11,11 +11,11 @@ namespace {
 using nlohmann::json;
 
 template <class M>
-using Reduction = Tensor<M> (*)(const Tensor<M>&, const Axes&, bool);
+using Reduction = Tensor<M> (*)(const Tensor<M>&, const Axes&, KeepDims);
 template <class M>
-using Variance = Tensor<M> (*)(const Tensor<M>&, const Axes&, bool, std::int64_t);
+using Variance = Tensor<M> (*)(const Tensor<M>&, const Axes&, KeepDims, std::int64_t);
 template <class M>
-using Place = Tensor<M> (*)(const Tensor<M>&, std::optional<std::int64_t>, bool);
+using Place = Tensor<M> (*)(const Tensor<M>&, std::optional<std::int64_t>, KeepDims);
 template <class M>
 using Scan = Tensor<M> (*)(const Tensor<M>&, std::int64_t, const ScanOptions&);
 template <class M>
@@ -24,19 +24,19 @@ using ExtremeScan = Tensor<M> (*)(const Tensor<M>&, std::int64_t, bool);
 template <class M>
 Call<M> call_of(Reduction<M> f) {
   return [f](const json& a, const Tensors<M>& in) {
-    return Tensors<M>{f(in.at(0), axes(a.at("axes")), a.at("keepdims"))};
+    return Tensors<M>{f(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>())};
   };
 }
 template <class M>
 Call<M> call_of(Variance<M> f) {
   return [f](const json& a, const Tensors<M>& in) {
-    return Tensors<M>{f(in.at(0), axes(a.at("axes")), a.at("keepdims"), a.at("ddof"))};
+    return Tensors<M>{f(in.at(0), axes(a.at("axes")), a.at("keepdims").get<bool>(), a.at("ddof"))};
   };
 }
 template <class M>
 Call<M> call_of(Place<M> f) {
   return [f](const json& a, const Tensors<M>& in) {
-    return Tensors<M>{f(in.at(0), optional_integer(a.at("axis")), a.at("keepdims"))};
+    return Tensors<M>{f(in.at(0), optional_integer(a.at("axis")), a.at("keepdims").get<bool>())};
   };
 }
 template <class M>
@@ -68,7 +68,7 @@ void add_reduction_calls(Calls<M>& calls) {
       {"l1_norm", l1_norm<M>},
       {"l2_norm", l2_norm<M>},
       {"l2_norm_sqr", l2_norm_sqr<M>},
-      {"all", [](const Tensor<M>& x, const Axes& over, bool keepdims) { return all(x, over, keepdims); }},
+      {"all", [](const Tensor<M>& x, const Axes& over, KeepDims keepdims) { return all(x, over, keepdims); }},
   };
   for (const auto& [name, f] : reductions) calls[name] = call_of<M>(f);
   calls["var"] = call_of<M>(Variance<M>(var<M>));

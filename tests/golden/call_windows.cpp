@@ -65,7 +65,7 @@ void add_window_calls(Calls<M>& calls) {
     return Tensors<M>{average_pool(in.at(0), integers(a.at("window")), pool_options(a))};
   };
   calls["global_average_pool"] = [](A a, Inputs in) {
-    return Tensors<M>{global_average_pool(in.at(0), a.at("keepdims"), layout(a))};
+    return Tensors<M>{global_average_pool(in.at(0), a.at("keepdims").get<bool>(), layout(a))};
   };
   calls["adaptive_average_pool"] = [](A a, Inputs in) {
     return Tensors<M>{adaptive_average_pool(in.at(0), integers(a.at("size")), layout(a))};

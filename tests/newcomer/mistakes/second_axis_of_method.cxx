@@ -1,0 +1,6 @@
+// The compiler must say: several axes are a list: sum(x, {0, 1})
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Eager>;
+
+Tensor f(const Tensor& x) { return x.max(0, -1); }
