@@ -9,6 +9,8 @@
 #include <sstream>
 #include <type_traits>
 #include <tyto/tyto.hpp>
+#include <utility>
+#include <vector>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
@@ -16,6 +18,17 @@
 using namespace tyto;
 using tyto_test::Numbers;
 using tyto_test::numbers;
+
+namespace {
+template <class T>
+concept ShowsElements = requires(T x) {
+  std::forward<T>(x).template data<float>()[0];
+};
+template <class T>
+concept ShowsBytes = requires(T x) {
+  std::forward<T>(x).bytes()[0];
+};
+}  // namespace
 
 BOTH_MODES("slice(3) is :3") {
   const Tensor<Mode> x = Tensor<Mode>::arange(6);
@@ -140,4 +153,49 @@ BOTH_MODES("if (x > 0) of several elements says that it is ambiguous") {
   CHECK_THROWS_WITH_AS(static_cast<void>(x > 0 ? 1 : 0),
                        "bool: the truth of a tensor of shape (2,) is ambiguous; use any() or all()", ValueError);
   CHECK((x(0) > 0 ? 1 : 0) == 1);
+}
+
+BOTH_MODES("data() and bytes() show the elements of a name, not of a temporary, which would be gone") {
+  using T = Tensor<Mode>;
+  CHECK(ShowsElements<T&>);
+  CHECK(ShowsElements<const T&>);
+  CHECK(!ShowsElements<T>);
+  CHECK(!ShowsElements<const T>);  // such as a part of a const name
+  CHECK(ShowsBytes<T&>);
+  CHECK(!ShowsBytes<T>);
+  const T a{1.5, 2.5}, next = a + 1;
+  double total = 0;
+  for (const float each : next.template data<float>()) total += static_cast<double>(each);
+  CHECK(total == 6);
+  CHECK((a + 1).template to_vector<float>()[1] == 3.5);
+}
+
+// x = np.array([-1, 0.5, 2]); (0 < x) & (x < 1)
+BOTH_MODES("0 < x < 1 is refused, and what it means is written with &") {
+  using T = Tensor<Mode>;
+  const T x{-1.0, 0.5, 2.0}, low{0.0, 0.0, 0.0}, high{1.0, 1.0, 1.0};
+  const char* told =
+      "a comparison of bool with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)";
+  const T positive = 0 < x;
+  CHECK_THROWS_WITH_AS(positive < 1, told, TypeError);
+  CHECK_THROWS_WITH_AS(positive <= 1.0, told, TypeError);
+  CHECK_THROWS_WITH_AS((low <= x) <= high, told, TypeError);
+  CHECK_THROWS_WITH_AS(2 > (x > 0), told, TypeError);
+  CHECK_THROWS_WITH_AS(x >= positive, told, TypeError);
+  CHECK(numbers((0 < x) & (x < 1)) == Numbers{0, 1, 0});
+  CHECK(numbers(less(positive, 1)) == Numbers{1, 0, 0});
+  CHECK(numbers(positive < T{true, true, false}) == Numbers{1, 0, 0});
+  CHECK(numbers(positive == 1) == Numbers{0, 1, 1});
+  CHECK(numbers(positive >= true) == Numbers{0, 1, 1});
+}
+
+BOTH_MODES("keepdims is a bool, several axes are a list") {
+  using T = Tensor<Mode>;
+  const T x{{1, 2}, {3, 4}};
+  CHECK(numbers(sum(x, {0, 1})) == Numbers{10});
+  CHECK(sum(x, {0, 1}, true).shape() == Shape{1, 1});
+  const std::vector<bool> answers{true};
+  CHECK(x.max(std::size_t{1}, bool(answers[0])).shape() == Shape{2, 1});
+  CHECK(std::is_constructible_v<Axes, std::size_t>);
+  CHECK(!std::is_constructible_v<Axes, bool>);
 }
