@@ -152,7 +152,7 @@ RReLU::RReLU(const RReLUOptions& given) : options(given) {
 
 Tensor<Any> RReLU::forward(const Tensor<Any>& x, Phase phase) const {
   check_floating("RReLU", x);
-  if (phase == inference) return leaky_relu(x, (options.low + options.high) / 2);
+  if (!is_training("RReLU", phase)) return leaky_relu(x, (options.low + options.high) / 2);
   return leaky_relu(x, Tensor<Any>::uniform(x.shape(), {.low = options.low, .high = options.high, .dtype = x.dtype()}));
 }
 

@@ -137,7 +137,7 @@ Tensor<Any> MultiheadAttention::attend(const Tensor<Any>& query, const Tensor<An
     check_sequence("key", key, options.key_features);
     check_sequence("value", value, options.value_features);
     masks.mask = for_all_heads(masks.mask);
-    masks.dropout = phase == training ? options.dropout : 0;
+    masks.dropout = options.dropout > 0 && is_training("MultiheadAttention", phase) ? options.dropout : 0;
     allow_extra(masks, query.shape()[1], key.shape()[1]);
     const Tensor<Any> keys = with_extra(projected(key, 1, k_proj_weight), bias_k);
     const Tensor<Any> values = with_extra(projected(value, 2, v_proj_weight), bias_v);

@@ -16,6 +16,7 @@
 #include "core/system/backtrace.hpp"
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
+#include "nn/layer_parts.hpp"
 #include "nn/running_call.hpp"
 #include "tyto/nn/calls.hpp"
 
@@ -59,6 +60,15 @@ CallsUnchecked::CallsUnchecked() : states_(std::exchange(listed_states, nullptr)
 CallsUnchecked::~CallsUnchecked() { listed_states = states_; }
 
 Phase current_phase() { return innermost_call == nullptr ? inference : innermost_call->phase(); }
+
+bool is_training(std::string_view layer, Phase phase) {
+  if (phase != training && innermost_call != nullptr && innermost_call->is_without_phase() && core::any_tape_open()) {
+    core::throw_error<ValueError>(layer,
+                                  ": a gradient is taken in a call without a phase; write model(x, nn::training), "
+                                  "or model(x, nn::inference) where it is not to train");
+  }
+  return phase == training;
+}
 
 std::string class_name(const Module& module) {
   const std::string whole = core::demangled(typeid(module).name());
@@ -111,11 +121,12 @@ std::optional<core::Label> Module::Paths::of(const Module& module) const {
 
 const LayerCall* LayerCall::innermost() { return innermost_call; }
 
-LayerCall::LayerCall(const Module& module, Phase phase)
+LayerCall::LayerCall(const Module& module, std::optional<Phase> phase)
     : module_(module),
-      phase_(phase),
+      phase_(phase.value_or(current_phase())),
       outer_(innermost_call),
-      outermost_(outer_ == nullptr ? this : outer_->outermost_) {
+      outermost_(outer_ == nullptr ? this : outer_->outermost_),
+      is_without_phase_(!phase) {
   if (listed_states != nullptr) require_listed(module, outer_->module_);
   if (outer_ == nullptr) {
     checks_ = core::any_tape_open() ? 2 : 1;
@@ -215,12 +226,12 @@ void LayerCall::rethrow() const {
   core::rethrow_with_label(label_of_error());
 }
 
-Tensor<Any> Layer::run(const Tensor<Any>& x, Phase phase) const {
+Tensor<Any> Layer::run(const Tensor<Any>& x, std::optional<Phase> phase) const {
   LayerCall call(*this, phase);
   call.check_reads(x);
   return call.run([&] {
-    return call_observer == nullptr ? forward(x, phase)
-                                    : call_observer->call(*this, x, [&] { return forward(x, phase); });
+    return call_observer == nullptr ? forward(x, call.phase())
+                                    : call_observer->call(*this, x, [&] { return forward(x, call.phase()); });
   });
 }
 

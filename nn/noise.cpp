@@ -26,7 +26,7 @@ constexpr double selu_floor = -1.7580993408473766;
 Dropout::Dropout(double probability) : rate(checked_rate("Dropout", probability)) {}
 
 Tensor<Any> Dropout::forward(const Tensor<Any>& x, Phase phase) const {
-  return phase == training && rate > 0 ? x * dropout_mask(x, rate) : x;
+  return rate > 0 && is_training("Dropout", phase) ? x * dropout_mask(x, rate) : x;
 }
 
 ChannelDropout::ChannelDropout(double probability) : rate(checked_rate("ChannelDropout", probability)) {}
@@ -34,7 +34,7 @@ ChannelDropout::ChannelDropout(double probability) : rate(checked_rate("ChannelD
 Tensor<Any> ChannelDropout::forward(const Tensor<Any>& x, Phase phase) const {
   if (x.ndim() < 3)
     core::throw_error<ShapeError>("ChannelDropout: x ", x.shape(), " must be (batch, spatial..., channels)");
-  if (phase != training || rate == 0) return x;
+  if (rate == 0 || !is_training("ChannelDropout", phase)) return x;
   Shape shape(static_cast<std::size_t>(x.ndim()), 1);
   shape[0] = x.shape()[0];
   shape[shape.size() - 1] = x.shape().back();
@@ -44,7 +44,7 @@ Tensor<Any> ChannelDropout::forward(const Tensor<Any>& x, Phase phase) const {
 AlphaDropout::AlphaDropout(double probability) : rate(checked_rate("AlphaDropout", probability)) {}
 
 Tensor<Any> AlphaDropout::forward(const Tensor<Any>& x, Phase phase) const {
-  if (phase != training || rate == 0) return x;
+  if (rate == 0 || !is_training("AlphaDropout", phase)) return x;
   const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * selu_floor * selu_floor));
   const Tensor<Any> kept = greater(dropout_mask(x, rate), 0);
   const auto stretched = [&](const Tensor<Any>& y) {
@@ -61,14 +61,14 @@ GaussianNoise::GaussianNoise(double deviation) : stddev(deviation) {
 }
 
 Tensor<Any> GaussianNoise::forward(const Tensor<Any>& x, Phase phase) const {
-  if (phase != training || stddev == 0) return x;
+  if (stddev == 0 || !is_training("GaussianNoise", phase)) return x;
   return x + Tensor<Any>::normal(x.shape(), {.stddev = stddev, .dtype = x.dtype()});
 }
 
 GaussianDropout::GaussianDropout(double probability) : rate(checked_rate("GaussianDropout", probability)) {}
 
 Tensor<Any> GaussianDropout::forward(const Tensor<Any>& x, Phase phase) const {
-  if (phase != training || rate == 0) return x;
+  if (rate == 0 || !is_training("GaussianDropout", phase)) return x;
   const double stddev = std::sqrt(rate / (1 - rate));
   return x * Tensor<Any>::normal(x.shape(), {.mean = 1, .stddev = stddev, .dtype = x.dtype()});
 }

@@ -170,14 +170,15 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
   }
   if (const auto found = forward_in_f32(*this, x, phase)) return *found;
   Tensor<Any> y;
-  if (phase == training || !options.track) {
+  const bool trains = options.track ? is_training(name, phase) : phase == training;
+  if (trains || !options.track) {
     const std::int64_t count = x.size() / options.channels;
-    if (phase == training && count < 2) {
+    if (trains && count < 2) {
       core::throw_error<ShapeError>(name, ": x ", x.shape(), " has one number a channel; training needs more");
     }
     IntList axes = spatial_axes_of(x);
     axes.push_back(0);
-    const bool sync = options.sync && phase == training;
+    const bool sync = options.sync && trains;
     const Moments of = moments(x, axes, [&](const Tensor<Any>& own) {
       if (!sync) return own;
       // Processes compare labels: parts of different sizes are refused.
@@ -185,7 +186,7 @@ Tensor<Any> BatchNorm::forward(const Tensor<Any>& x, Phase phase) const {
       return distributed::all_reduce(own, distributed::Reduce::mean);
     });
     y = scaled(normalised(of, options.epsilon), weight, bias);
-    if (phase == training && options.track && is_batch(x)) {
+    if (trains && options.track && is_batch(x)) {
       if (sync) track(of.mean, of.variance, unbiased_over_processes(count, of.variance.dtype()));
       else track(of.mean, of.variance, unbiased(count));
     }
@@ -202,7 +203,7 @@ InstanceNorm::InstanceNorm(const InstanceNormOptions& given) : options(given) { 
 Tensor<Any> InstanceNorm::forward(const Tensor<Any>& x, Phase phase) const {
   check_channels_of("InstanceNorm", x, options.channels);
   if (const auto found = forward_in_f32(*this, x, phase)) return *found;
-  if (phase == inference && options.track) {
+  if (options.track && !is_training("InstanceNorm", phase)) {
     return as_type(by_statistics(x, running_mean, running_var, options.epsilon, weight, bias), x.dtype());
   }
   const IntList space = spatial_axes_of(x);

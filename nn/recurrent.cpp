@@ -103,7 +103,7 @@ Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>&
   std::vector<Tensor<Any>> last_hidden, last_cell;
   Tensor<Any> y = swapaxes(x, 0, 1);  // (time, batch, features)
   for (std::size_t network = 0; network < weights_in.size(); network += directions) {
-    if (network > 0 && phase == training && options.dropout > 0) y = y * dropout_mask(y, options.dropout);
+    if (network > 0 && options.dropout > 0 && is_training(name_, phase)) y = y * dropout_mask(y, options.dropout);
     std::vector<Tensor<Any>> results;
     for (std::size_t direction = 0; direction < directions; ++direction) {
       const std::size_t number = network + direction;

@@ -41,13 +41,16 @@ class Module::Paths {
 /// listed in its members(), and in the latter variables that are read.
 class LayerCall {
  public:
-  LayerCall(const Module& module, Phase phase);
+  /// Without a phase it has that of the call around it, or is inference.
+  LayerCall(const Module& module, std::optional<Phase> phase);
   ~LayerCall();
   LayerCall(const LayerCall&) = delete;
   LayerCall& operator=(const LayerCall&) = delete;
 
   const Module& module() const { return module_; }
   Phase phase() const { return phase_; }
+  /// Whether the outermost call was given none.
+  bool is_without_phase() const { return outermost_->is_without_phase_; }
   /// The innermost call of this thread; null outside of any.
   static const LayerCall* innermost();
   /// In a first call while a gradient is taken, variables that are read from now on, `input` excepted, must be listed
@@ -75,6 +78,7 @@ class LayerCall {
   Phase phase_;
   const LayerCall* outer_;
   const LayerCall* outermost_;
+  bool is_without_phase_;
   core::Label path_;     // from the outermost module
   core::Label outside_;  // in force around the outermost module's call
   core::Label label_;    // in force during this call

@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
+#include <utility>
 
 #include "tests/support/both_modes.hpp"
 #include "tests/support/numbers.hpp"
@@ -297,4 +299,44 @@ TEST_CASE("clone refuses what it cannot copy") {
       "clone: the module 'held' is held by a pointer, which the copy shares; hold it by value or as an "
       "nn::Step",
       ValueError);
+}
+
+BOTH_MODES("a gradient through a layer that differs in training is refused where no phase was given") {
+  using T = Tensor<Mode>;
+  const T x = T::ones({2, 4, 3}) * T::arange(4).reshape({1, 4, 1}).astype(DType::f32);
+  const std::pair<const char*, nn::Step> layers[] = {
+      {"Dropout", nn::Dropout(0.5)},
+      {"ChannelDropout", nn::ChannelDropout(0.5)},
+      {"AlphaDropout", nn::AlphaDropout(0.5)},
+      {"GaussianNoise", nn::GaussianNoise(0.5)},
+      {"GaussianDropout", nn::GaussianDropout(0.5)},
+      {"RReLU", nn::RReLU()},
+      {"BatchNorm1d", nn::BatchNorm1d({.channels = 3})},
+      {"InstanceNorm", nn::InstanceNorm({.channels = 3, .track = true})},
+      {"MultiheadAttention", nn::TransformerEncoderLayer({.features = 3, .heads = 1, .dropout = 0.5})},
+      {"GRU", nn::GRU({.in = 3, .hidden = 3, .layers = 2, .dropout = 0.5})}};
+  for (const auto& [name, layer] : layers) {
+    CAPTURE(name);
+    const nn::Sequential model{nn::Linear({.in = 3, .out = 3}), layer};
+    const auto gradient = [&](auto... phase) {
+      auto step = compile([&](T in) {
+        return value_and_grad([&](T each) { return sum(model(each, phase...)); }, model.parameters())(in).first;
+      });
+      return step(x);
+    };
+    const std::string told = name + std::string(
+                                        ": a gradient is taken in a call without a phase; write model(x, "
+                                        "nn::training), or model(x, nn::inference) where it is not to train");
+    CHECK_THROWS_WITH_AS(gradient(), doctest::Contains(told.c_str()), ValueError);
+    CHECK_NOTHROW(gradient(nn::training));
+    CHECK_NOTHROW(gradient(nn::inference));
+    CHECK(model(x).shape() == x.shape());  // no gradient: inference
+  }
+  // What does nothing in training either, and what the outer call's phase settles.
+  const nn::Sequential plain{nn::Linear({.in = 3, .out = 3}), nn::Dropout(0), nn::LayerNorm({.shape = 3})};
+  CHECK_NOTHROW(value_and_grad([&](T each) { return sum(plain(each)); }, plain.parameters())(x));
+  const Dropping inner;
+  const T flat = T::ones({4, 6});
+  CHECK_NOTHROW(value_and_grad([&](T each) { return sum(inner(each, nn::training)); }, inner.parameters())(flat));
+  CHECK_THROWS_AS(value_and_grad([&](T each) { return sum(inner(each)); }, inner.parameters())(flat), ValueError);
 }

@@ -25,7 +25,7 @@ std::vector<double> numbers_of(const T& x) {
 template <class M>
 Named<Tensor<M>> element_wise() {
   using T = Tensor<M>;
-  const auto layer = [](auto made) { return [made](const T& x) { return made(x); }; };
+  const auto layer = [](auto made) { return [made](const T& x) { return made(x, inference); }; };
   return {{"relu6", [](const T& x) { return relu6(x); }},
           {"selu", [](const T& x) { return selu(x); }},
           {"celu", [](const T& x) { return celu(x, 0.7); }},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 
 #include "tyto/nn/modes.hpp"
 #include "tyto/nn/module.hpp"
@@ -24,8 +25,10 @@ class TYTO_API Layer : public Module {
   /// Computes the layer's result; callers use the parentheses.
   virtual Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const = 0;
 
+  /// Without a phase the call has that of the call around it. An outermost one is inference; it throws ValueError where
+  /// a gradient is taken through a layer that would differ in training.
   template <class M>
-  Tensor<M> operator()(const Tensor<M>& x, Phase phase = current_phase()) const {
+  Tensor<M> operator()(const Tensor<M>& x, std::optional<Phase> phase = {}) const {
     return detail::with_mode<M>(run(detail::modeless(x), phase));
   }
   template <class M, std::same_as<bool> B>
@@ -35,7 +38,7 @@ class TYTO_API Layer : public Module {
   }
 
  private:
-  Tensor<Any> run(const Tensor<Any>& x, Phase phase) const;
+  Tensor<Any> run(const Tensor<Any>& x, std::optional<Phase> phase) const;
 };
 
 namespace detail {
