@@ -2,6 +2,8 @@
 // The tree of modules and the lists of states that are read off it.
 #include "tyto/nn/module.hpp"
 
+#include "core/graph/tape.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 
@@ -60,6 +62,7 @@ Members Module::members() const { return {}; }
 void Module::copy_pointed_to() {}
 
 NamedList<Tensor<Any>> Module::named_parameters() const {
+  core::parameters_were_listed = true;
   DistinctStates passed_over;
   visit_states([&](const std::string&, const Module& owner, const Member& state) {
     if (owner.is_frozen(state.name())) passed_over.add(state.state());
@@ -113,8 +116,11 @@ void Module::set_frozen(const char* function, std::string_view part, bool frozen
   }
   visit_states([&](const std::string&, const Module& owner, const Member& state) {
     if (!meant.contains(state.state())) return;
-    if (frozen) owner.common_->frozen.insert(state.name());
-    else owner.common_->frozen.erase(state.name());
+    std::set<std::string>& names_of_owner = owner.common_->frozen;
+    const bool changes = frozen ? names_of_owner.insert(state.name()).second : names_of_owner.erase(state.name()) != 0;
+    if (!changes) return;
+    const auto module = reinterpret_cast<std::uintptr_t>(owner.common_.get());
+    core::frozen_parameters ^= core::mixed_hash(module, std::hash<std::string>()(state.name()));
   });
 }
 

@@ -3,7 +3,6 @@
 #include "core/graph/tape.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 namespace tyto::core {
@@ -40,6 +39,9 @@ bool is_recording(TapeId tape) {
   const OpenTape* const open = find_open(tape);
   return open != nullptr && open->pauses == 0;
 }
+
+std::atomic<std::uint64_t> frozen_parameters{0};
+constinit thread_local bool parameters_were_listed = false;
 
 bool any_tape_open() { return !open_tapes.empty(); }
 

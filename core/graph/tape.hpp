@@ -2,6 +2,7 @@
 // Gradient tapes open on this thread; eager nodes keep their inputs while a tape may differentiate them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tyto::core {
@@ -17,6 +18,11 @@ bool is_recording(TapeId tape);
 
 /// True while any gradient is being taken on this thread.
 bool any_tape_open();
+
+/// Stands for the set of parameters that are frozen, which models leave out where they list theirs.
+extern std::atomic<std::uint64_t> frozen_parameters;
+/// Set when a model lists its parameters on this thread: what follows is for this set.
+extern constinit thread_local bool parameters_were_listed;
 
 /// Pauses the tape while alive: it has no use for the operations that its own gradients are made of.
 class TapePause {

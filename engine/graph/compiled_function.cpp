@@ -7,6 +7,7 @@
 #include "core/graph/builder.hpp"
 #include "core/graph/label.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/tape.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/function_scope.hpp"
 #include "engine/graph/sharing.hpp"
@@ -108,7 +109,8 @@ void CompiledFunction::share() {
 
 bool CompiledFunction::fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout) {
   if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
-  if (signature.layout != layout) return false;
+  if (signature.layout != layout || signature.frozen.value_or(core::frozen_parameters) != core::frozen_parameters)
+    return false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!(signature.arguments[i] == argument_type(arguments[i]))) return false;
   }
@@ -138,7 +140,9 @@ CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value>
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (signature.arguments[i].weak) inputs[i] = scalar_operand(inputs[i], signature.arguments[i]);
     }
+    core::parameters_were_listed = false;
     const detail::Results results = function(inputs);
+    if (core::parameters_were_listed) signature.frozen = core::frozen_parameters;
     for (const Value& result : results.values) {
       if (!result) throw GraphError("compile: a result of the function is an undefined tensor");
     }

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -23,6 +24,7 @@ struct Signature {
   std::vector<core::TensorType> arguments;
   std::string layout;  // see detail::lay_out
   core::Device* device;
+  std::optional<std::uint64_t> frozen = {};  // see core::frozen_parameters; any where the function asks for none
 };
 
 /// The part of a trace that all sessions share.

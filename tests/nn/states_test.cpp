@@ -341,7 +341,6 @@ TEST_CASE_TEMPLATE("a part that is unfrozen joins the training, which a checkpoi
   run.losses(3);
   CHECK(run.model.stem.weight.template to_vector<float>() == before);
   run.model.unfreeze();
-  run.step = Compiled<std::function<T(T, T)>>{[&run](T x, T t) { return run.advance(x, t); }, {}};
   run.losses(2);
   CHECK(run.model.stem.weight.template to_vector<float>() != before);
   const NamedList<Tensor<Any>> states = run.descent.state(run.model.named_parameters());

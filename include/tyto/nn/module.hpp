@@ -103,8 +103,8 @@ class TYTO_API Module {
   std::vector<Tensor<Any>> parameters() const;
 
   /// Leaves parameters out of parameters() from now on: all, the one of this name, or all of the member of this name,
-  /// wherever else in this module they are. Steps compiled before go on as they are, and so do running statistics and
-  /// dropout: a frozen teacher inside of a training call is called by `teacher(x, nn::inference)`.
+  /// wherever else in this module they are. Compiled functions are recorded anew in their next call. Running statistics
+  /// and dropout go on: a frozen teacher inside of a training call is called by `teacher(x, nn::inference)`.
   /// Throws ValueError when there is none.
   ///
   ///     model.freeze("encoder");
