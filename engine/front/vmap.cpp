@@ -13,6 +13,7 @@
 #include "core/value/shape.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
+#include "engine/graph/trace.hpp"
 #include "engine/regions/record/region_record.hpp"
 #include "ops/define.hpp"
 #include "tyto/products.hpp"
@@ -221,7 +222,10 @@ class Batch::States {
     Value version;
   };
 
-  States() { observation_.emplace(*this); }
+  States() {
+    observation_.emplace(*this);
+    ++run::open_vmaps;
+  }
   ~States() { restore(); }
   States(const States&) = delete;
   States& operator=(const States&) = delete;
@@ -256,6 +260,7 @@ class Batch::States {
     if (!observation_) return;
     observation_.reset();
     barred_.reset();
+    --run::open_vmaps;
     for (Used& each : used_) each.state->end_stand_in(std::move(each.before));
   }
 

@@ -176,7 +176,7 @@ class CompiledCore::Session : public run::CompiledSession {
   using CompiledSession::CompiledSession;
 };
 
-bool inlined() { return run::trace_in_progress() || core::any_tape_open(); }
+bool inlined() { return run::trace_in_progress() || core::any_tape_open() || run::open_vmaps != 0; }
 
 namespace {
 thread_local int plain_calls = 0;

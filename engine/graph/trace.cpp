@@ -312,6 +312,7 @@ namespace {
 thread_local constinit TraceInProgress* innermost_trace = nullptr;
 }
 
+constinit thread_local int open_vmaps = 0;
 bool trace_in_progress() { return innermost_trace != nullptr; }
 TraceInProgress::TraceInProgress(Of traced, void* scope)
     : traced_(traced), scope_(scope), outer_(std::exchange(innermost_trace, this)) {}

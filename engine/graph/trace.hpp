@@ -55,6 +55,8 @@ std::vector<Value> captures_of(std::span<const Value> roots, std::uint64_t since
 
 /// True while a function, or the region of a loop or branch, is being traced on this thread.
 bool trace_in_progress();
+/// The functions that vmap records on this thread.
+extern constinit thread_local int open_vmaps;
 
 /// Marks this thread as tracing while alive.
 class TraceInProgress {

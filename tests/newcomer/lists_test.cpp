@@ -44,6 +44,19 @@ BOTH_MODES("vmap takes one axis for all arguments") {
   CHECK(numbers(vmap(product, 0)(x, y)) == Numbers{6, 12});
 }
 
+BOTH_MODES("vmap takes a compiled function, within another and beside a gradient too") {
+  using T = Tensor<Mode>;
+  const T x{{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}};
+  auto f = compile([](T row, T scale) { return sum(square(row)) * scale; });
+  CHECK(numbers(f(x[0], T(2.0))) == Numbers{10});  // traced before, and on its own
+  CHECK(numbers(vmap(f, {0, std::nullopt})(x, T(2.0))) == Numbers{10, 50, 122});
+  CHECK(numbers(compile([&](T all) { return vmap(f, {0, std::nullopt})(all, T(1.0)); })(x)) == Numbers{5, 25, 61});
+  CHECK(numbers(vmap(grad([&](T row) { return f(row, T(1.0)); }))(x)) == Numbers{2, 4, 6, 8, 10, 12});
+  CHECK(numbers(f(x[1], T(1.0))) == Numbers{25});  // and is called as ever afterwards
+  CHECK_THROWS_AS(vmap(f)(x, T(2.0)), ShapeError);
+  CHECK(numbers(f(x[2], T(1.0))) == Numbers{61});
+}
+
 BOTH_MODES("several percentiles lie along a first axis") {
   using T = Tensor<Mode>;
   const T x{{1.0, 2.0}, {3.0, 5.0}};
