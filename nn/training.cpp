@@ -98,8 +98,9 @@ TrainingCourse::TrainingCourse(const TrainingOptions& options, std::int64_t step
   state_->report.loss = std::numeric_limits<double>::quiet_NaN();
   if (options.progress) state_->line = std::make_unique<ProgressLine>(0, steps_to_come);
   if (options.progress && steps_to_come == 0 && options.steps > 0) {
-    std::printf("train: the batches are through %lld epochs already, so no step is made; .epochs counts all of them\n",
-                static_cast<long long>(options.epochs));
+    std::printf(
+        "train: no step is made: .epochs = %lld counts all epochs of the batches, which are through them already\n",
+        static_cast<long long>(options.epochs));
   }
 }
 TrainingCourse::~TrainingCourse() = default;

@@ -106,8 +106,8 @@ class CompiledSession {
   const Run& last() const {
     if (runs_.empty())
       throw GraphError(
-          "compile: there is no plan: the function was not called in lazy mode yet (eager calls are computed line by "
-          "line)");
+          "compile: plans, reports and pictures are of calls in lazy mode, and there was none yet (eager calls are "
+          "computed line by line)");
     return runs_.front();
   }
 

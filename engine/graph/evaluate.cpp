@@ -317,7 +317,8 @@ void evaluate(std::span<const Value> values) {
             "a value is read while the body of a loop or branch is recorded, which happens once; choose by cond() or "
             "where()");
       }
-      if (is_kept(*inputs[i].state) && !trace_in_progress()) refuse_leaked();
+      const bool is_argument = inputs[i].name.starts_with("argument ");  // see name_of_argument
+      if ((is_kept(*inputs[i].state) || is_argument) && !trace_in_progress()) refuse_leaked();
       core::throw_error<GraphError>("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
                                     trace_in_progress()
                                         ? " is read while a compiled function is recorded, which happens once for all "

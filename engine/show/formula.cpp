@@ -214,8 +214,17 @@ class Formula {
     }
     const std::string name = free_name("c");
     const std::string attributes = core::to_string(graph_.attributes(node));  // "array=f32(2,) {1, 2}"
-    constants_.push_back(latex_ ? core::text(name, R"( &\in \text{)", name_of(type.dtype), "}^{", type.shape, "}")
-                                : "where " + name + " is a constant " + attributes.substr(attributes.find('=') + 1));
+    if (!latex_) {
+      constants_.push_back("where " + name + " is a constant " + attributes.substr(attributes.find('=') + 1));
+      return {name};
+    }
+    std::string numbers;
+    if (attributes.ends_with('}')) {
+      const std::size_t first = attributes.find('{');
+      numbers = R"(= \)" + attributes.substr(first, attributes.size() - first - 1) + R"(\} )";
+    }
+    constants_.push_back(name + " &" + numbers +
+                         core::text(R"(\in \text{)", name_of(type.dtype), "}^{", type.shape, "}"));
     return {name};
   }
 

@@ -66,6 +66,8 @@ TEST_CASE("given data are constants with a name and their first numbers, single 
   CHECK(formula(a + LazyTensor{1.0, 2.0}) == "y = a + c1\nwhere c1 is a constant f32(2,) {1, 2}\n");
   const std::string large = formula(a + LazyTensor::constant(LazyTensor::ones({2000, 2})));
   CHECK(large == "y = a + c1\nwhere c1 is a constant f32(2000,2) {1, 1, 1, 1, ...}\n");
+  CHECK(formula(a + LazyTensor{1.0, 2.5}, FormulaStyle::latex) ==
+        "\\begin{aligned}\ny &= a + c_{1} \\\\\nc_{1} &= \\{1, 2.5\\} \\in \\text{f32}^{(2,)} \\\\\n\\end{aligned}\n");
   CHECK(formula(LazyTensor(2.5)) == "y = 2.5\n");
 }
 

@@ -54,7 +54,7 @@ BOTH_MODES("a second call of train with .epochs = 1 says that no step is left, a
   CHECK(report.steps == 2);
   CHECK(report.loss == 4);  // of w = 2, after 0
   CHECK(once({.epochs = 1}) ==
-        "train: the batches are through 1 epochs already, so no step is made; .epochs counts all of them\n");
+        "train: no step is made: .epochs = 1 counts all epochs of the batches, which are through them already\n");
   CHECK(report.steps == 0);
   CHECK(std::isnan(report.loss));
   CHECK(once({.epochs = 1, .progress = false}).empty());

@@ -94,7 +94,8 @@ TEST_CASE("plan() and report() of a function that was called in eager mode only 
   auto f = compile([](Tensor<Eager> x) { return x * 2.0; });
   for (int i = 0; i < 3; ++i) f(Tensor<Eager>(1.0));
   const char* told =
-      "compile: there is no plan: the function was not called in lazy mode yet (eager calls are computed line by line)";
+      "compile: plans, reports and pictures are of calls in lazy mode, and there was none yet (eager calls are "
+      "computed line by line)";
   CHECK_THROWS_WITH_AS(f.plan(), told, GraphError);
   CHECK_THROWS_WITH_AS(f.report(), told, GraphError);
 }
@@ -119,4 +120,51 @@ BOTH_MODES("an operator of one's own takes what layers yield under an Autocast")
   CHECK(loss.template item<double>() == 27);
   CHECK(numbers(g[0]) == Numbers{27, 54});
   CHECK(cube(x.astype(DType::f16)).dtype() == DType::f16);
+}
+
+// Each gradient is 1 by both weight and bias, each update takes 0.5 of it.
+BOTH_MODES("freeze and unfreeze count from the next call of a compiled step on") {
+  using T = Tensor<Mode>;
+  const nn::Linear model({.in = 1, .out = 1, .initial = nn::constant_weights(1)});
+  assign(model.bias, Tensor<Any>::zeros(1));
+  nn::Descent descent = nn::sgd({.rate = 0.5});
+  int recorded = 0;
+  auto step = compile([&](T x) {
+    ++recorded;
+    auto [loss, g] = value_and_grad([&](T in) { return sum(model(in)); }, model.parameters())(x);
+    descent.update(model.parameters(), g);
+    return loss;
+  });
+  const T x = T::ones({1, 1});
+  CHECK(step(x).template item<float>() == 1);
+  model.freeze("weight");
+  CHECK(step(x).template item<float>() == 0);
+  CHECK(step(x).template item<float>() == -0.5);
+  CHECK(numbers(model.weight) == Numbers{0.5});
+  CHECK(numbers(model.bias) == Numbers{-1.5});
+  model.unfreeze();
+  CHECK(step(x).template item<float>() == -1);
+  CHECK(numbers(model.weight) == Numbers{0});
+  CHECK(recorded == (std::is_same_v<Mode, Lazy> ? 2 : 4));  // what was recorded before is found again
+}
+
+BOTH_MODES("an argument that a compiled function leaves in a list is told to be returned, in lazy mode") {
+  using T = Tensor<Mode>;
+  std::vector<T> kept;
+  auto f = compile([&](T x) {
+    kept.push_back(x);
+    kept.push_back(x + 1);
+    return x * 2;
+  });
+  CHECK(numbers(f(T::ones(2))) == Numbers{2, 2});
+  if (std::is_same_v<Mode, Eager>) {
+    CHECK(numbers(kept[0] + kept[1]) == Numbers{3, 3});
+    return;
+  }
+  for (const T& each : {kept[0], kept[1], kept[0] + 1}) {
+    CHECK_THROWS_WITH_AS(each.to_string(),
+                         "a tensor made while a function or the body of a loop or branch was recorded is used outside "
+                         "of it; return it",
+                         GraphError);
+  }
 }
