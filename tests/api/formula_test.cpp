@@ -34,7 +34,7 @@ TEST_CASE("operators stand between their operands, with the brackets that are ne
   CHECK(formula(a * (b / c)) == "y = a * (b / c)\n");
   CHECK(formula(a * b / c) == "y = a * b / c\n");
   CHECK(formula(a * (b * c)) == "y = a * b * c\n");
-  CHECK(formula((a < b) < c) == "y = cast(a < b; dtype=f32) < c\n");
+  CHECK(formula(less(a < b, c)) == "y = cast(a < b; dtype=f32) < c\n");
 }
 
 TEST_CASE("products, transposes and sums are those of matrices") {

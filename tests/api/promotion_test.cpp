@@ -59,7 +59,7 @@ BOTH_MODES("two tensors meet in PyTorch's type") {
       CHECK(std::string(tyto::name_of(tyto::promote(types[i], types[j]))) == tensors[i][j]);
       CHECK(numbers(product) == Numbers{1});
       CHECK(std::string(tyto::name_of(where(T{true}, ones<T>(types[i]), ones<T>(types[j])).dtype())) == tensors[i][j]);
-      CHECK((ones<T>(types[i]) < ones<T>(types[j])).dtype() == DType::boolean);
+      CHECK(less(ones<T>(types[i]), ones<T>(types[j])).dtype() == DType::boolean);
     }
   }
 }

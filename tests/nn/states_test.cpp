@@ -331,7 +331,6 @@ TEST_CASE_TEMPLATE("a frozen layer keeps its weights while the rest is trained",
 
 TEST_CASE_TEMPLATE("a part that is unfrozen joins the training, which a checkpoint resumes bit for bit", M, Eager,
                    Lazy) {
-  using T = Tensor<M>;
   const testing::TemporaryFolder folder;
   ResNetRun<M> run, resumed;
   run.descent = adam({.rate = 0.01});
