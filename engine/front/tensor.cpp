@@ -434,12 +434,12 @@ const Value& Tensor<M>::checked() const {
   return value_;
 }
 
-// The left operand of an ordering. In `0 < x < 1` the second one would compare truths with a number.
+// In `0 < x < 1` the left operand of the second comparison holds the truths of the first, which nobody else holds.
 template <class M>
 const Tensor<M>& Tensor<M>::in_order(const Tensor& a, const Tensor& b) {
-  if (a.defined() && b.defined() && (a.dtype() == DType::boolean) != (b.dtype() == DType::boolean)) {
+  if (a.defined() && a.dtype() == DType::boolean && b.defined() && b.dtype() != DType::boolean) {
     throw TypeError(
-        "a comparison of bool with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)");
+        "a comparison of truths with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)");
   }
   return a;
 }

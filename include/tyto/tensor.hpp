@@ -482,10 +482,14 @@ class Tensor : detail::BesideAny<Mode> {
   friend Tensor operator-(const Tensor& a) { return negate(a); }
   friend Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
   friend Tensor operator!=(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
-  friend Tensor operator<(const Tensor& a, const Tensor& b) { return less(in_order(a, b), b); }
-  friend Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(in_order(a, b), b); }
-  friend Tensor operator>(const Tensor& a, const Tensor& b) { return greater(in_order(a, b), b); }
-  friend Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equal(in_order(a, b), b); }
+  friend Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
+  friend Tensor operator<(Tensor&& a, const Tensor& b) { return less(in_order(a, b), b); }
+  friend Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
+  friend Tensor operator<=(Tensor&& a, const Tensor& b) { return less_equal(in_order(a, b), b); }
+  friend Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
+  friend Tensor operator>(Tensor&& a, const Tensor& b) { return greater(in_order(a, b), b); }
+  friend Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equal(a, b); }
+  friend Tensor operator>=(Tensor&& a, const Tensor& b) { return greater_equal(in_order(a, b), b); }
   friend Tensor operator&&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
   friend Tensor operator||(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
   friend Tensor operator!(const Tensor& a) { return logical_not(a); }

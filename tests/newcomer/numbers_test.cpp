@@ -175,13 +175,15 @@ BOTH_MODES("0 < x < 1 is refused, and what it means is written with &") {
   using T = Tensor<Mode>;
   const T x{-1.0, 0.5, 2.0}, low{0.0, 0.0, 0.0}, high{1.0, 1.0, 1.0};
   const char* told =
-      "a comparison of bool with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)";
-  const T positive = 0 < x;
-  CHECK_THROWS_WITH_AS(positive < 1, told, TypeError);
-  CHECK_THROWS_WITH_AS(positive <= 1.0, told, TypeError);
+      "a comparison of truths with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)";
+  CHECK_THROWS_WITH_AS((0 < x) < 1, told, TypeError);
+  CHECK_THROWS_WITH_AS((0 <= x) <= 1.0, told, TypeError);
   CHECK_THROWS_WITH_AS((low <= x) <= high, told, TypeError);
-  CHECK_THROWS_WITH_AS(2 > (x > 0), told, TypeError);
-  CHECK_THROWS_WITH_AS(x >= positive, told, TypeError);
+  CHECK_THROWS_WITH_AS((2 > x) > 0, told, TypeError);
+  CHECK_THROWS_WITH_AS((2 >= x) >= 0, told, TypeError);
+  const T positive = 0 < x;
+  CHECK(numbers(positive > 0) == Numbers{0, 1, 1});
+  CHECK(numbers(positive < 0.5) == Numbers{1, 0, 0});
   CHECK(numbers((0 < x) & (x < 1)) == Numbers{0, 1, 0});
   CHECK(numbers(less(positive, 1)) == Numbers{1, 0, 0});
   CHECK(numbers(positive < T{true, true, false}) == Numbers{1, 0, 0});
