@@ -28,13 +28,12 @@ class PeakAnalysis {
   /// The graph that keeps `keep` and, of the other idle values, the `count` most expensive for their bytes.
   core::Graph with_kept(const std::vector<bool>& keep, std::size_t count) const;
 
-  /// What values to keep at the ends of segments that make about `bytes` idle bytes each; none when 0.
+  /// The values to keep at the ends of segments that make about `bytes` idle bytes each; none when 0.
   std::vector<bool> ends_of_segments(std::int64_t bytes) const;
 
-  /// What comes up to the worst step as a chain, cut where fewest bytes cross; level l keeps of a segment's idle values
+  /// All up to the worst step as a chain, cut where fewest bytes cross; level l keeps of a segment's idle values
   /// those among the l quarters that are the most expensive per byte.
   RecomputeChain chain() const;
-  std::size_t links() const { return ends_.size(); }
   /// The values that segments of that chain keep.
   std::vector<bool> kept_by(const std::vector<Cut>& cuts) const;
 

@@ -82,7 +82,6 @@ std::int64_t fill(const PeakAnalysis& round, const std::vector<bool>& ends, std:
 void cut_chain(const PeakAnalysis& round, std::int64_t limit, std::optional<Candidate>& best) {
   constexpr int attempts = 4;
   constexpr int generous = 8;
-  fill(round, round.kept_by(even_cuts(round.links())), limit, best);
   const RecomputeChain chain = round.chain();
   std::int64_t budget = limit;
   for (int i = 0, tried = 0; i < generous && tried < attempts && budget > 0; ++i) {

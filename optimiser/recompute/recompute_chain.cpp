@@ -3,7 +3,6 @@
 #include "optimiser/recompute/recompute_chain.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace tyto::recompute {
@@ -63,13 +62,6 @@ std::vector<Cut> cheapest_cuts(const RecomputeChain& chain, std::int64_t limit, 
     last = &best[end][last->from_class];
   }
   std::ranges::reverse(cuts);
-  return cuts;
-}
-
-std::vector<Cut> even_cuts(std::size_t links) {
-  const auto segments = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(links))));
-  std::vector<Cut> cuts;
-  for (std::size_t i = 1; i <= segments; ++i) cuts.push_back({links * i / segments, 0});
   return cuts;
 }
 

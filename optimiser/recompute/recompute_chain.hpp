@@ -52,8 +52,4 @@ struct Cut {
 /// class may be missed.
 std::vector<Cut> cheapest_cuts(const RecomputeChain& chain, std::int64_t limit, std::int64_t rest);
 
-/// As many segments as links each, or nearly, all at level 0: with n links the square root of n of them are kept, and
-/// one segment of that length at a time is there again (Chen et al. 2016).
-std::vector<Cut> even_cuts(std::size_t links);
-
 }  // namespace tyto::recompute

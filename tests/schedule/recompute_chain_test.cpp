@@ -136,18 +136,3 @@ TEST_CASE("bytes beyond any table still make cuts that fit") {
   CHECK(cost >= 20);
   CHECK(cost <= 22);
 }
-
-TEST_CASE("even cuts make about as many segments as links in each") {
-  for (const std::size_t links : {1, 2, 3, 9, 10, 90, 100}) {
-    const std::vector<Cut> cuts = even_cuts(links);
-    REQUIRE(!cuts.empty());
-    CHECK(cuts.back().end == links);
-    std::size_t begin = 0;
-    for (const Cut& cut : cuts) {
-      CHECK(cut.end > begin);
-      CHECK((cut.end - begin) <= cuts.size() + 2);
-      begin = cut.end;
-    }
-    CHECK(cuts.size() * cuts.size() <= 2 * links);
-  }
-}
