@@ -159,7 +159,7 @@ class KeepDims {
   KeepDims(T keep) : keep_(keep) {
     static_assert(std::is_same_v<T, bool>, "keepdims is true or false; several axes are a list: sum(x, {0, 1})");
   }
-  operator bool() const { return keep_; }
+  operator bool() const { return keep_; }  ///< what was given
 
  private:
   bool keep_;
