@@ -124,7 +124,8 @@ std::vector<Case> layers() {
       of(
           "BatchNorm1d", {any({6, 3})},
           [](const auto& x) { return nn::BatchNorm1d({.channels = 3, .track = false})(x[0]); }, of_statistics),
-      of("BatchNorm1d", {any({6, 3})}, [](const auto& x) { return nn::BatchNorm1d({.channels = 3})(x[0]); }),
+      of("BatchNorm1d", {any({6, 3})},
+         [](const auto& x) { return nn::BatchNorm1d({.channels = 3})(x[0], nn::inference); }),
       of(
           "BatchNorm2d", {any({2, 2, 2, 3})},
           [](const auto& x) { return nn::BatchNorm2d({.channels = 3, .track = false})(x[0]); }, of_statistics),
