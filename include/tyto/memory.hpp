@@ -142,6 +142,30 @@ TYTO_API std::int64_t memory_bound(std::span<const Block> blocks, const PlanOpti
 TYTO_API std::vector<std::string> check_memory_plan(std::span<const Block> blocks, const MemoryPlan& plan,
                                                     const PlanOptions& options = {});
 
+/// A plan kept as an order: for blocks alive together, which lies below which. Offsets follow from it for any sizes, by
+/// one pass without search, and are always valid; at the planned sizes no block lies higher than in the plan.
+///
+///     tyto::MemoryOrder order(blocks_of_batch(32), tyto::plan_memory(blocks_of_batch(32)));
+///     auto plan = order.apply(blocks_of_batch(7));
+class TYTO_API MemoryOrder {
+ public:
+  MemoryOrder(std::span<const Block> blocks, const MemoryPlan& plan, const PlanOptions& options = {});
+
+  /// The plan of the same blocks with other sizes. Throws ValueError when lifetimes or alignments differ, or when a
+  /// fixed block cannot stay where it is.
+  MemoryPlan apply(std::span<const Block> blocks) const;
+
+ private:
+  PlanOptions options_;
+  std::vector<Block> planned_;            // hulls, alignments and fixed offsets; labels and spans are not kept here
+  std::vector<std::vector<Span>> spans_;  // by block; empty where no lifetime has holes
+  std::vector<std::int32_t> arenas_;
+  std::int32_t arena_count_;
+  std::vector<std::int32_t> sequence_;     // bottom up
+  std::vector<std::int64_t> below_begin_;  // by block
+  std::vector<std::int32_t> below_;        // blocks that carry it
+};
+
 /// A picture of the plan: time to the right, addresses upwards, one rectangle a block, hover for its name.
 TYTO_API std::string memory_map_svg(std::span<const Block> blocks, const MemoryPlan& plan);
 

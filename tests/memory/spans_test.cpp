@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks whose lifetimes have holes: plans against brute force, the checker, pictures, and
-// running programs.
+// Blocks whose lifetimes have holes: plans against brute force, the checker, stored orders, pictures, and running
+// programs.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -229,6 +229,24 @@ TEST_CASE("spans that make no sense are refused") {
   refused({{0, 5}, {4, 10}},
           "plan_memory: block 0 has the span [4, 10) after [0, 5); spans are ascending and disjoint");
   refused({{1, 5}, {6, 10}}, "plan_memory: block 0 lives from 0 to 10, but its spans from 1 to 10; both are the same");
+}
+
+TEST_CASE("a stored order keeps holes for other sizes") {
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Block> blocks = memory_tests::random_blocks(random, {.alignments = true, .empty = true});
+    const auto lifetimes = memory_tests::make_holes(random, blocks);
+    const MemoryOrder order(blocks, plan_memory(blocks, {.strategy = "greedy_by_size"}));
+    for (Block& block : blocks) block.size = static_cast<std::int64_t>(random() % 50);
+    const std::vector<std::string> faults = check_memory_plan(blocks, order.apply(blocks));
+    CHECK_MESSAGE(faults.empty(), "round ", round, ": ", faults.empty() ? "" : faults.front());
+  }
+  std::vector<Block> blocks = one_in_the_hole();
+  const MemoryOrder order(blocks, plan_memory(blocks));
+  for (Block& block : blocks) block.size *= 5;
+  CHECK(order.apply(blocks).height == 40);
+  blocks[0].spans = {};
+  CHECK_THROWS_WITH_AS(order.apply(blocks), doctest::Contains("has another lifetime"), ValueError);
 }
 
 TEST_CASE("several arenas take blocks with holes") {
