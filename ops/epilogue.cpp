@@ -15,6 +15,11 @@ Attributes attributes_of_product(OpId product, const ProductAttributes& epilogue
   return NoAttributes{};
 }
 
+/// A product that only the optimiser makes: bytes, u8 or i8 by i8, with sums of i32.
+bool is_of_bytes(OpId product, DType left) {
+  return product == OpId::matmul && (left == DType::u8 || left == DType::i8);
+}
+
 /// Operands: the left one, the weights, then scale, bias and residual where there are any.
 template <OpId product>
 std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<const TensorType> inputs) {
@@ -24,6 +29,7 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
   const std::size_t operands = 2 + by_channel + std::size_t{epilogue.residual};
   if (inputs.size() != operands)
     throw_error<GraphError>(op, ": it takes ", operands, " operands, given ", inputs.size());
+  const bool of_bytes = is_of_bytes(product, inputs[0].dtype);
   std::vector<TensorType> multiplied(inputs.begin(), inputs.begin() + 2);
   if (epilogue.packed) {
     if (inputs[0].shape != epilogue.left) {
@@ -33,8 +39,12 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
       throw_error<GraphError>(op, ": packed weights are ", epilogue.bytes, " bytes, given ", inputs[1].dtype,
                               inputs[1].shape);
     }
-    multiplied[1] = {inputs[0].dtype, epilogue.weights};
+    multiplied[1] = {of_bytes ? DType::i8 : inputs[0].dtype, epilogue.weights};
   }
+  if (of_bytes && multiplied[1].dtype != DType::i8) {
+    throw_error<GraphError>(op, ": bytes are multiplied by i8, not by ", multiplied[1].dtype);
+  }
+  if (of_bytes) multiplied[0].dtype = multiplied[1].dtype = DType::i32;
   const TensorType result = definition(product).infer(attributes_of_product(product, epilogue), multiplied)[0];
   for (const TensorType& each : inputs.subspan(2, by_channel)) {
     const std::int64_t channels = result.shape.back();
@@ -58,7 +68,11 @@ std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const 
   const auto& epilogue = get<ProductAttributes>(attributes);
   if (epilogue.packed)
     throw_error<GraphError>(definition(product).name, ": packed weights are for the kernel that they were packed for");
-  Value y = emit(product, attributes_of_product(product, epilogue), inputs.first(2));
+  std::vector<Value> multiplied(inputs.begin(), inputs.begin() + 2);
+  if (is_of_bytes(product, inputs[0].dtype())) {
+    for (Value& each : multiplied) each = cast_to(each, DType::i32);
+  }
+  Value y = emit(product, attributes_of_product(product, epilogue), multiplied);
   if (epilogue.scale) y = emit(OpId::multiply, NoAttributes{}, {y, inputs[2]});
   for (const Value& summand : inputs.subspan(epilogue.scale ? 3 : 2)) y = emit(OpId::add, NoAttributes{}, {y, summand});
   if (!epilogue.is_limited()) return {y};
@@ -113,7 +127,7 @@ std::span<const OpDef> epilogue_operators() {
                         {samples::picture(t), samples::T::ones({3, 3, 2, 2}, t)});
           }),
       {.id = OpId::pack_weights,
-       .doc = "Weights of a product in f32 or f64 laid out as its kernel reads them, made by the optimiser.",
+       .doc = "Weights of a product in f32, f64 or i8 laid out as its kernel reads them, made by the optimiser.",
        .infer = infer_packed,
        .sample = [](DType t) -> Value {
          if (size_of(t) < 4 || !is_floating(t)) throw TypeError("pack_weights: kernels read packed f32 and f64 only");

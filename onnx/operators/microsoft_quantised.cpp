@@ -85,20 +85,23 @@ Outputs quantised_choice(const OperatorCall& call) {
 
 // The input is quantised on the way, by its own range, and the product is a floating-point number again.
 Outputs product_quantised_on_the_way(const OperatorCall& call) {
-  const Array y = matmul(rounded_by_range(call[0]), dequantised(call[1], call[2], call.optional(3)));
+  const QuantisedByRange x = quantised_by_range(call[0]);
+  const Array sums = integer_product(x.bytes, byte_weights(call, 1), x.zero_point, call.optional(3));
+  const Array y = cast(sums, DType::f32) * (x.scale * call[2]);
   return {call.has(4) ? y + call[4] : y};
 }
 Outputs product_to_float(const OperatorCall& call) {
-  const Array y =
-      matmul(dequantised(call[0], call[2], call.optional(4)), dequantised(call[1], call[3], call.optional(5)));
+  if (call[2].size() != 1) call.refuse("scales of shape ", call[2].shape(), " of the left operand; one is expected");
+  const Array sums = integer_product(call[0], byte_weights(call, 1), call.optional(4), call.optional(5));
+  const Array y = cast(sums, call[2].dtype()) * (reshape(call[2], {}) * call[3]);
   return {call.has(6) ? y + call[6] : y};
 }
 
 // The bias is an integer in steps of the product; without a scale of its own the result is a floating-point number.
 Outputs quantised_general_product(const OperatorCall& call) {
   const bool transpose_a = call.integer("transA", 0) != 0, transpose_b = call.integer("transB", 0) != 0;
-  const Array a = transpose_a ? matrix_transpose(call[0]) : call[0],
-              b = transpose_b ? matrix_transpose(call[3]) : call[3];
+  const Array a = transpose_a ? matrix_transpose(call[0]) : call[0], weights = byte_weights(call, 3),
+              b = transpose_b ? matrix_transpose(weights) : weights;
   if (a.ndim() != 2 || b.ndim() != 2) call.refuse("factors of shapes ", a.shape(), " and ", b.shape());
   Array total = cast(integer_product(a, b, call.optional(2), call.optional(5)), DType::i32);
   if (call.has(6)) total = total + call[6];

@@ -38,6 +38,7 @@ Range range_of_type(DType dtype, int bits) {
 
 // A product of two numbers of 8 bits less their zero points takes 16 bits at most, and f32 holds integers of 24.
 constexpr std::int64_t most_f32_terms = 256;
+constexpr std::int64_t middle_of_bytes = 128;
 
 Array less_zero(const Array& x, const Array& zero_point, DType type) {
   const Array number = cast(x, type);
@@ -89,10 +90,44 @@ Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::i
   return reshape(numbers, shape);
 }
 
+// Bytes of `type`, which processors multiply, and their zero points in 32 bits; both are moved by 128 where the bytes
+// are of the other type.
+struct Bytes {
+  Array numbers;
+  Array zero;
+};
+Bytes bytes_of(const Array& x, const Array& zero_point, DType type) {
+  Bytes bytes{x, zero_point.defined() ? cast(zero_point, DType::i32) : Array::full({}, 0, DType::i32)};
+  if (x.dtype() == type) return bytes;
+  bytes.numbers = cast(bitwise_xor(x, Array::full({}, type == DType::i8 ? 128 : -128, x.dtype())), type);
+  bytes.zero = bytes.zero + (type == DType::i8 ? -middle_of_bytes : middle_of_bytes);
+  return bytes;
+}
+
 Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero) {
-  const bool few = axis_length(a, static_cast<std::size_t>(a.ndim() - 1)) <= most_f32_terms;
-  const DType type = few ? DType::f32 : DType::i32;
-  return matmul(less_zero(a, of_rows(a_zero, a), type), less_zero(b, b_zero, type));
+  const auto is_byte = [](const Array& x) { return x.dtype() == DType::u8 || x.dtype() == DType::i8; };
+  const std::int64_t terms = axis_length(a, static_cast<std::size_t>(a.ndim() - 1));
+  const std::int64_t last = b.ndim() - 1;
+  if (!is_byte(a) || !is_byte(b)) {
+    const DType type = terms <= most_f32_terms ? DType::f32 : DType::i32;
+    return matmul(less_zero(a, of_rows(a_zero, a), type), less_zero(b, b_zero, type));
+  }
+  if (a.ndim() == 1) return squeeze(integer_product(expand_dims(a, 0), b, a_zero, b_zero), b.ndim() == 1 ? 0 : -2);
+  if (b.ndim() == 1) return squeeze(integer_product(a, expand_dims(b, 1), a_zero, b_zero), -1);
+  const Bytes left = bytes_of(a, of_rows(a_zero, a), DType::u8), right = bytes_of(b, b_zero, DType::i8);
+  const Array rows = cast(left.numbers, DType::i32), columns = cast(right.numbers, DType::i32);
+  const Array products = matmul(rows, columns);
+  if (products.size() == 0) return products;
+  // (a - z) (b - w) = a b - z (sums of columns of b - terms w) - w (sums of rows of a), though sums wrap round. The
+  // sums of columns are a product, which reads weights as bytes.
+  const Array ones = cast(matrix_transpose(ones_like(part_of(right.numbers, last, 0, 1))), DType::i32);
+  return products - left.zero * (matmul(ones, columns) - right.zero * terms) - right.zero * sum(rows, -1, true);
+}
+
+Array byte_weights(const OperatorCall& call, std::size_t i) {
+  const Array w = call[i];
+  if (!call.lazy() || !call.known(i) || call.known(0)) return w;
+  return Array(Tensor<Lazy>::borrow_bytes(w.bytes().data(), w.shape(), w.dtype(), [kept = w] {}).value());
 }
 
 QuantisedByRange quantised_by_range(const Array& x) {
@@ -148,11 +183,11 @@ Outputs quantise_by_range(const OperatorCall& call) {
 }
 
 Outputs product_of_integers(const OperatorCall& call) {
-  return {cast(integer_product(call[0], call[1], call.optional(2), call.optional(3)), DType::i32)};
+  return {cast(integer_product(call[0], byte_weights(call, 1), call.optional(2), call.optional(3)), DType::i32)};
 }
 
 Outputs quantised_product(const OperatorCall& call) {
-  const Array total = integer_product(call[0], call[3], call[2], call[5]);
+  const Array total = integer_product(call[0], byte_weights(call, 3), call[2], call[5]);
   const Array a_scale = call[3].ndim() == 1 ? call[1] : of_rows(call[1], call[0]);
   const Array scale = a_scale * call[4] / call[6];
   const Array y = cast(total, DType::f32) * cast(scale, DType::f32);

@@ -102,10 +102,12 @@ class Packer {
     }
     const auto inputs = editor_.inputs(index);
     std::vector<Port> operands(inputs.begin(), inputs.end());
-    if (!stays(operands[1])) return;
+    // Integers as they are recorded are multiplied in their own type; only passes make products of bytes.
+    const DType dtype = editor_.dtype(operands[0]);
+    if (!stays(operands[1]) || (op == OpId::matmul && !is_floating(dtype))) return;
     product.left = editor_.shape(operands[0]);
     product.weights = editor_.shape(operands[1]);
-    product.bytes = context_.options.packed_bytes(packed, product, editor_.dtype(operands[1]));
+    product.bytes = context_.options.packed_bytes(packed, product, dtype);
     if (product.bytes == 0) {
       if (packed == OpId::convolution_epilogue) make_dense(index, operands[1]);
       return;

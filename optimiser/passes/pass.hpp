@@ -64,6 +64,7 @@ inline bool depends_on_operands_only(const core::GraphNode& node) {
 // Passes that are no tables of rules, each in the file of its name.
 void remove_dead_code(PassContext& context);
 void merge_common_subexpressions(PassContext& context);
+void multiply_bytes(PassContext& context);
 void fold_constants(PassContext& context);
 void simplify_regions(PassContext& context);
 void hoist_invariants(PassContext& context);

@@ -15,6 +15,7 @@ std::span<const Pass> pass_table() {
        apply_rules<transpose_rules>},
       {"reshapes", "Lets reshapes sink through element-wise operators, where they join or part operators.",
        apply_rules<reshape_rules>},
+      {"bytes", "Multiplies integers of 8 bits as they are, and adds them up in 32.", multiply_bytes},
       {"constants", "Computes what depends on constants only.", fold_constants},
       {"stability", "Replaces compositions that lose digits or overflow.", apply_rules<stability_rules>},
       {"algebra", "Applies identities that hold bit for bit, and others under fast_math.", apply_rules<algebra_rules>},

@@ -152,6 +152,56 @@ BOTH_MODES("MatMulInteger adds integers exactly, whatever types, zero points and
   CHECK(square(40000) == Numbers{2600999491.0 - 4294967296.0});
 }
 
+BOTH_MODES("MatMulInteger by constant weights of either sign adds extreme bytes exactly, in batches and for one row") {
+  for (const DType left : {DType::u8, DType::i8}) {
+    for (const DType right : {DType::u8, DType::i8}) {
+      for (const std::int64_t rows : {0, 1, 2, 40}) {
+        constexpr std::int64_t terms = 200, columns = 48;
+        const std::int64_t from = left == DType::i8 ? -128 : 0, to = from + 255;
+        const std::int64_t least = right == DType::i8 ? -128 : 0, most = least + 255;
+        std::vector<std::uint8_t> weights;
+        for (std::int64_t i = 0; i < terms * columns; ++i) {
+          weights.push_back(static_cast<std::uint8_t>(i % 3 == 0 ? least : most));
+        }
+        Numbers a, expected;
+        for (std::int64_t i = 0; i < rows * terms; ++i) a.push_back(static_cast<double>(i % 5 < 2 ? from : to));
+        for (std::int64_t i = 0; i < rows * columns; ++i) {
+          std::int64_t sum = 0;
+          for (std::int64_t l = 0; l < terms; ++l) {
+            const std::int64_t weight = (l * columns + i % columns) % 3 == 0 ? least : most;
+            sum += (static_cast<std::int64_t>(a[static_cast<std::size_t>(i / columns * terms + l)]) - (from + 7)) *
+                   (weight - (most - 1));
+          }
+          expected.push_back(static_cast<double>(sum));
+        }
+        const bool one = rows == 1;
+        const Shape shape = one ? Shape{1, terms} : Shape{2, rows / 2, terms};
+        const auto found = given_by<Mode>(
+            {node("MatMulInteger", {"a", "b", "az", "bz"}, {"y"})},
+            {{"a", integers(a, shape, left)}, {"az", integers({static_cast<double>(from + 7)}, {}, left)}},
+            {right == DType::i8 ? raw_tensor<std::int8_t>("b", {terms, columns}, {weights.begin(), weights.end()})
+                                : raw_tensor<std::uint8_t>("b", {terms, columns}, weights),
+             right == DType::i8 ? raw_tensor<std::int8_t>("bz", {}, {static_cast<std::int8_t>(most - 1)})
+                                : raw_tensor<std::uint8_t>("bz", {}, {static_cast<std::uint8_t>(most - 1)})},
+            {one ? value("y", {"n", "m"}, DType::i32) : value("y", {"k", "n", "m"}, DType::i32)});
+        CAPTURE(rows);
+        CHECK(numbers(found["y"]) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("MatMulIntegerToFloat takes one scale of its left operand") {
+  const Message product = node("MatMulIntegerToFloat", {"a", "b", "as", "bs"}, {"y"}, {}, "com.microsoft");
+  CHECK_THROWS_WITH_AS(given_by<Eager>({product},
+                                       {{"a", E::ones({2, 3}, DType::u8)},
+                                        {"b", E::ones({3, 2}, DType::i8)},
+                                        {"as", E{1.0, 2.0, 3.0}},
+                                        {"bs", E::ones({})}},
+                                       {}, {value("y", {"n", "m"})}),
+                       doctest::Contains("scales of shape (3,) of the left operand; one is expected"), Error);
+}
+
 BOTH_MODES("QLinearMatMul of rows with their own scales by a vector is a vector") {
   for (const std::int64_t terms : {2, 300}) {
     const Numbers b(static_cast<std::size_t>(terms), -3);

@@ -101,6 +101,14 @@ TEST_CASE("sorting lowers to reading in the order that sorts") {
   check_lowering(OpId::order_statistics, core::ListAttributes{{}}, {x});
 }
 
+TEST_CASE("a product of bytes lowers to one in 32 bits") {
+  const Value a = Tensor<Eager>{{255, 0, 128}, {1, 254, 255}}, b = Tensor<Eager>{{-128, 127}, {1, -1}, {-128, -128}};
+  for (const DType left : {DType::u8, DType::i8}) {
+    const Value bytes = cast(Tensor<Eager>(a) - (left == DType::i8 ? 128 : 0), left);
+    check_lowering(OpId::matmul_epilogue, core::ProductAttributes{}, {bytes, cast(Tensor<Eager>(b), DType::i8)});
+  }
+}
+
 TEST_CASE("a product with weights of few bits lowers to one with the numbers that they stand for") {
   // Products and sums of these are exact.
   for (const std::int64_t bits : {2, 4, 8}) {

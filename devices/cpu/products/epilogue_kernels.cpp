@@ -22,18 +22,20 @@ using core::OpId;
 using core::ProductAttributes;
 using core::View;
 
-// One row reads the weights at the speed of memory, however they lie.
+// One row reads the weights at the speed of memory, however they lie, but for bytes, which are multiplied in fours.
 constexpr std::int64_t rows_worth_packing = 2;
 // So small a matrix, however it lies, is taken by code for small products or packed in no time.
 constexpr std::int64_t few_weights = 512;
 
 const ProductAttributes& attributes_of(const core::Step& step) { return std::get<ProductAttributes>(*step.attributes); }
 
-MatmulProblem matmul_problem(const ProductAttributes& product, DType dtype, const View& a, const View& b,
+/// Only bytes have results of another type than their own.
+MatmulProblem matmul_problem(const ProductAttributes& product, DType left, DType dtype, const View& a, const View& b,
                              const View& c) {
   const std::size_t rank = c.shape.size();
   MatmulProblem problem;
   problem.dtype = dtype;
+  if (dtype != left) problem.bytes = left;
   problem.m = c.shape[rank - 2];
   problem.n = c.shape[rank - 1];
   problem.k = a.shape[rank - 1];
@@ -67,13 +69,15 @@ ConvolutionProblem convolution_problem(const ProductAttributes& product, DType d
   return problem;
 }
 
+/// Weights of bytes are packed for left operands of u8.
 Matmul packed_matmul(const ProductAttributes& product, DType dtype) {
   Shape result = product.left;
   result[result.size() - 1] = product.weights.back();
   ProductAttributes packed = product;
   packed.packed = true;
-  return prepare_matmul(
-      matmul_problem(packed, dtype, View::dense(product.left), View::dense(product.weights), View::dense(result)));
+  const bool bytes = size_of(dtype) == 1;
+  return prepare_matmul(matmul_problem(packed, bytes ? DType::u8 : dtype, bytes ? DType::i32 : dtype,
+                                       View::dense(product.left), View::dense(product.weights), View::dense(result)));
 }
 
 Convolution packed_convolution(const ProductAttributes& product, DType dtype) {
@@ -110,7 +114,7 @@ KernelRef prepare_matmul_epilogue(const core::Step& step) {
   const View& c = step.outputs[0].view;
   const DType dtype = step.outputs[0].dtype;
   const View b = product.packed ? View::dense(product.weights) : step.inputs[1].view;
-  const Matmul matmul = prepare_matmul(matmul_problem(product, dtype, step.inputs[0].view, b, c));
+  const Matmul matmul = prepare_matmul(matmul_problem(product, step.inputs[0].dtype, dtype, step.inputs[0].view, b, c));
   if (product.packed) check_packed(matmul, product);
   const std::size_t bytes = static_cast<std::size_t>(c.count()) * size_of(dtype);
   return make_product_kernel(
@@ -183,18 +187,20 @@ bool convolution_writes(const core::Step& step) {
 
 std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype) {
   // Types through f32 copies pack their weights as part of the copying; loops read them as they are.
-  if (dtype != DType::f32 && dtype != DType::f64) return 0;
+  const bool bytes = op == OpId::matmul_epilogue && dtype == DType::u8;
+  if (dtype != DType::f32 && dtype != DType::f64 && !bytes) return 0;
   if (element_count(product.left) == 0 || element_count(product.weights) == 0) return 0;
   if (op == OpId::convolution_epilogue) {
     const bool depthwise = product.window.groups > 1 && product.window.groups == product.left.back();
     if (depthwise) return 0;
     return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
   }
-  if (product.weights.size() != 2 || product.left[0] < rows_worth_packing) return 0;
+  if (product.weights.size() != 2 || (product.left[0] < rows_worth_packing && !bytes)) return 0;
   // The product with a column is that of a row with the transposed matrix, whose weights are not packed.
   if (element_count(product.weights) <= few_weights || product.weights.back() == 1) return 0;
   const std::int64_t rows = element_count(product.left) / product.left.back();
-  if (rows <= machine::few_rows && rows * element_count(product.weights) < machine::few_multiply_adds) return 0;
+  if (!bytes && rows <= machine::few_rows && rows * element_count(product.weights) < machine::few_multiply_adds)
+    return 0;
   return static_cast<std::int64_t>(packed_matmul(product, dtype).packed_bytes());
 }
 

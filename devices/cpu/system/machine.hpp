@@ -40,9 +40,11 @@ double nanoseconds_to_move(double bytes) noexcept;
 inline constexpr double clock_rate = 3;
 
 /// Operations of one thread in a nanosecond, a multiplication and its addition being two: of a register tile in single
-/// precision, of oneDNN in single precision and in bf16, of vectors that come from caches, and of elements one by one.
+/// precision, of oneDNN in single precision, in bf16 and of bytes, of vectors that come from caches, and of elements
+/// one by one.
 inline constexpr double tile_operations = 40;
 inline constexpr double onednn_operations = 1.5 * tile_operations, bf16_operations = 2.5 * tile_operations;
+inline constexpr double byte_operations = 2 * bf16_operations;
 inline constexpr double vector_operations = 10;
 inline constexpr double scalar_operations = 2;
 

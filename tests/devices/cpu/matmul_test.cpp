@@ -199,9 +199,10 @@ TEST_CASE("malformed products are refused with what was wrong") {
                        "matmul: packed_b needs one b for the whole batch, but b varies along batch axis 0", ValueError);
   problem = dense_matmul(DType::i32, 2, 2, 2);
   problem.limits = relu_limits;
-  CHECK_THROWS_WITH_AS(prepare_matmul(problem),
-                       "matmul: packed_b is for f32 and f64, bias, accumulate and limits for floating types, not i32",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(
+      prepare_matmul(problem),
+      "matmul: packed_b is for bytes, f32 and f64, bias, accumulate and limits for floating types, not i32",
+      ValueError);
 }
 
 }  // namespace tyto::cpu

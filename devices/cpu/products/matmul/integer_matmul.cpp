@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Matrix products of integers (wrapping round in their own type) and booleans (any of and) by the loops of unpacked
 // products. They read blocks of a right matrix whose rows are not contiguous, or do not fit into the cache together,
-// from a copy, and few rows by a transposed one as dot products. Of fewer than 32 bits all blocks are copies, in 32.
+// from a copy, and few rows by a transposed one as dot products. Of fewer than 32 bits all blocks are copies, in 32,
+// and so they are of bytes whose sums have 32.
 #include <algorithm>
 
 #include "devices/cpu/arithmetic/independent_loop.hpp"
@@ -15,13 +16,13 @@ namespace tyto::cpu {
 
 namespace {
 
-template <class T>
+template <class T, class A = T, class B = T>
 class IntegerMatmul final : public MatmulRoutine {
  public:
-  using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;  // read so, a truth is a number
   static constexpr std::int64_t rows_together = 256;  // that are converted at a time, and read each block of b
   using Arithmetic = WrappingArithmetic<T>;
   using Unsigned = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // in which products are added
+  static constexpr bool is_narrow = sizeof(B) < sizeof(Unsigned);
 
   IntegerMatmul(const MatmulProblem& problem, const KernelChoice& choice)
       : problem_(problem),
@@ -41,9 +42,9 @@ class IntegerMatmul final : public MatmulRoutine {
                                        : !are_dots || saved(machine::integer_dot - machine::integer_block) >=
                                                           machine::integer_copy_across;
     in_dots_ = b_column_ != 1 && !copies;
-    converts_ = sizeof(T) < sizeof(Unsigned) || problem.c.column_stride != 1;
+    converts_ = is_narrow || problem.c.column_stride != 1;
     copies_b_ = copies || converts_;
-    in_rows_ = sizeof(T) < sizeof(Unsigned) && b_column_ == 1 && problem.c.column_stride == 1 &&
+    in_rows_ = is_narrow && b_column_ == 1 && problem.c.column_stride == 1 &&
                saved(machine::integer_row - machine::integer_block) < machine::integer_copy_along;
     if (in_rows_) return;
     depth_ = is_crowded ? std::max(lines / 2, std::int64_t{unpacked_rows}) : std::max(problem.k, std::int64_t{1});
@@ -68,7 +69,7 @@ class IntegerMatmul final : public MatmulRoutine {
         const std::int64_t point = row / problem_.m, first = row % problem_.m;
         const std::int64_t last = std::min(problem_.m, first + mine.end - row);
         const BatchOffsets offsets = batch_offsets(problem_, point);
-        multiply(static_cast<const T*>(arguments.a) + offsets.a, static_cast<const T*>(arguments.b) + offsets.b,
+        multiply(static_cast<const A*>(arguments.a) + offsets.a, static_cast<const B*>(arguments.b) + offsets.b,
                  static_cast<T*>(arguments.c) + offsets.c, {first, last},
                  at<Unsigned>(arguments.workspace, copies_ + static_cast<std::size_t>(team.member) * copies_stride_));
         row += last - first;
@@ -80,9 +81,9 @@ class IntegerMatmul final : public MatmulRoutine {
 
  private:
   // Multiplies by blocks of b that stay in cache while rows of a pass over them.
-  void multiply(const T* a, const T* b, T* c, Range rows, Unsigned* b_copy) const {
+  void multiply(const A* a, const B* b, T* c, Range rows, Unsigned* b_copy) const {
     const MatmulProblem& p = problem_;
-    const auto as_unsigned = [](const T* from) { return reinterpret_cast<const Unsigned*>(from); };
+    const auto as_unsigned = [](const auto* from) { return reinterpret_cast<const Unsigned*>(from); };
     if (converts_ || p.k == 0) {
       change(c + rows.begin * p.c.row_stride, rows.size(), p.n,
              [](const T&, std::int64_t, std::int64_t) { return T(0); });
@@ -95,11 +96,11 @@ class IntegerMatmul final : public MatmulRoutine {
       Unsigned* const c_copy = converts_ ? a_copy + m * depth_ : nullptr;
       for (std::int64_t row = 0; row < p.k; row += depth_) {
         const std::int64_t k = std::min(depth_, p.k - row);
-        const T* const a_block = a + first * p.a.row_stride + row * p.a.column_stride;
+        const A* const a_block = a + first * p.a.row_stride + row * p.a.column_stride;
         if (converts_) copy_block(a_block, p.a.row_stride, p.a.column_stride, m, k, a_copy, depth_);
         for (std::int64_t column = 0; column < p.n; column += width_) {
           const std::int64_t n = std::min(width_, p.n - column);
-          const T* const b_block = b + row * b_row_ + column * b_column_;
+          const B* const b_block = b + row * b_row_ + column * b_column_;
           if (copies_b_ && in_dots_) copy_block(b_block, b_column_, b_row_, n, k, b_copy, depth_);
           if (copies_b_ && !in_dots_) copy_block(b_block, b_row_, b_column_, k, n, b_copy, width_);
           UnpackedProduct<Unsigned> block{.m = m,
@@ -145,16 +146,20 @@ class IntegerMatmul final : public MatmulRoutine {
     }
   }
   // A few rows take less time than a copy of b.
-  void add_rows(const T* a, const T* b, T* c, Range rows) const noexcept {
+  void add_rows(const A* a, const B* b, T* c, Range rows) const noexcept {
     const MatmulProblem& p = problem_;
     const std::int64_t n = p.n;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       T* const to = c + i * p.c.row_stride;
       for (std::int64_t l = 0; l < p.k; ++l) {
-        const T x = a[i * p.a.row_stride + l * p.a.column_stride];
-        const T* const from = b + l * b_row_;
-        TYTO_INDEPENDENT
-        for (std::int64_t j = 0; j < n; ++j) to[j] = Arithmetic::plus_product(to[j], x, from[j]);
+        const A x = a[i * p.a.row_stride + l * p.a.column_stride];
+        const B* const from = b + l * b_row_;
+        if constexpr (std::is_same_v<T, B>) {
+          TYTO_INDEPENDENT
+          for (std::int64_t j = 0; j < n; ++j) to[j] = Arithmetic::plus_product(to[j], x, from[j]);
+        } else {
+          loops_.add_bytes(reinterpret_cast<Unsigned*>(to), x, from, n);
+        }
       }
     }
   }
@@ -162,15 +167,16 @@ class IntegerMatmul final : public MatmulRoutine {
   // How many rows of b the second-level cache holds: fewer the larger the power of two that divides their distance,
   // as they meet in so many fewer of its sets.
   std::int64_t cached_lines() const noexcept {
-    const auto distance = static_cast<std::uint64_t>(b_row_) * sizeof(T);
+    const auto distance = static_cast<std::uint64_t>(b_row_) * sizeof(B);
     const auto power = static_cast<std::int64_t>(distance & (0 - distance));
     return machine::second_level_cache / std::clamp(power, machine::cache_line, machine::second_level_cache);
   }
 
   // Along the memory that is read, whichever way it runs.
-  template <class To>
-  static void copy_block(const T* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
+  template <class From, class To>
+  static void copy_block(const From* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
                          std::int64_t columns, To* to, std::int64_t pitch) noexcept {
+    using Stored = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;  // read so, a truth is a number
     const bool by_columns = row_stride == 1 && column_stride != 1;
     for (std::int64_t i = 0; i < (by_columns ? columns : rows); ++i) {
       const auto* const line = reinterpret_cast<const Stored*>(from) + i * (by_columns ? column_stride : row_stride);
@@ -196,6 +202,10 @@ class IntegerMatmul final : public MatmulRoutine {
 }  // namespace
 
 std::unique_ptr<MatmulRoutine> prepare_integer_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
+  if (problem.bytes == DType::u8) {
+    return std::make_unique<IntegerMatmul<std::int32_t, std::uint8_t, std::int8_t>>(problem, choice);
+  }
+  if (problem.bytes) return std::make_unique<IntegerMatmul<std::int32_t, std::int8_t, std::int8_t>>(problem, choice);
   return with_integer_type(problem.dtype, [&]<class T>() -> std::unique_ptr<MatmulRoutine> {
     return std::make_unique<IntegerMatmul<T>>(problem, choice);
   });

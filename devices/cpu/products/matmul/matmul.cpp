@@ -13,6 +13,7 @@
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
+#include "devices/cpu/system/layout_threads.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
 
@@ -28,11 +29,11 @@ void check(const MatmulProblem& problem) {
   for (const std::int64_t extent : problem.batch) {
     if (extent < 0) core::throw_error<ValueError>("matmul: batch extents must not be negative, got ", extent);
   }
-  const bool is_wide = problem.dtype == DType::f32 || problem.dtype == DType::f64;
+  const bool is_wide = problem.dtype == DType::f32 || problem.dtype == DType::f64 || problem.bytes;
   const bool ends = problem.bias || problem.accumulate || problem.limits.any();
   if ((problem.packed_b && !is_wide) || (ends && !is_floating(problem.dtype))) {
     core::throw_error<ValueError>(
-        "matmul: packed_b is for f32 and f64, bias, accumulate and limits for floating types, not ",
+        "matmul: packed_b is for bytes, f32 and f64, bias, accumulate and limits for floating types, not ",
         name_of(problem.dtype));
   }
   for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {
@@ -112,7 +113,9 @@ MatmulProblem simplified(MatmulProblem problem) {
 }
 
 // A product with a column is one of a row with the transposed matrix, and there are kernels for few rows.
-bool is_column(const MatmulProblem& problem) { return problem.n == 1 && problem.m > 1 && !problem.packed_b; }
+bool is_column(const MatmulProblem& problem) {
+  return problem.n == 1 && problem.m > 1 && !problem.packed_b && !problem.bytes;
+}
 
 MatmulProblem transposed(MatmulProblem problem) {
   std::swap(problem.m, problem.n);
@@ -130,8 +133,8 @@ double operations_of(const MatmulProblem& problem) noexcept {
 
 // With few rows the time is that of reading b, whose cache level depends on the bytes of a whole network's matrices.
 double nanoseconds_of(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
-  double bytes =
-      static_cast<double>(problem.k) * static_cast<double>(problem.n) * static_cast<double>(size_of(problem.dtype));
+  double bytes = static_cast<double>(problem.k) * static_cast<double>(problem.n) *
+                 static_cast<double>(problem.bytes ? 1 : size_of(problem.dtype));
   for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
     if (problem.b.batch_strides[axis] != 0) bytes *= static_cast<double>(problem.batch[axis]);
   }
@@ -236,6 +239,10 @@ int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice,
                    double operations_per_nanosecond) noexcept {
   if (choice.threads > 0) return granted_threads(choice.threads);
   return threads_for(nanoseconds_of(problem, operations_per_nanosecond));
+}
+
+int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept {
+  return layout_threads_for(nanoseconds_of(problem, operations_per_nanosecond));
 }
 
 Matmul prepare_matmul(const MatmulProblem& problem, const KernelChoice& choice) {

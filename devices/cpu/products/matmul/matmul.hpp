@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <tyto/dtype.hpp>
@@ -22,16 +23,19 @@ struct MatrixLayout {
   std::vector<std::int64_t> batch_strides = {};  ///< one a batch axis; 0 repeats the matrix
 };
 
-/// c[m x n] = a[m x k] b[k x n] for each point of the batch, all of one type.
+/// c[m x n] = a[m x k] b[k x n] for each point of the batch, all of one type or bytes with sums of i32.
 ///
 /// f16 and bf16 accumulate in f32, and are rounded after the sum and after each thing added to it; integers wrap round;
 /// for booleans the product is `any(a and b)`.
 struct MatmulProblem {
   DType dtype = DType::f32;
+  std::optional<DType> bytes = {};  ///< u8 or i8, of a, where b is i8 and dtype i32
   std::int64_t m = 0, n = 0, k = 0;
   std::vector<std::int64_t> batch = {};
   MatrixLayout a, b, c;
-  bool packed_b = false;       ///< run() receives b as pack() left it; b must be one matrix for the whole batch
+  /// run() receives b as pack() left it; b must be one matrix for the whole batch. Bytes that oneDNN does not multiply
+  /// stay as they are, and packed_bytes() is 0.
+  bool packed_b = false;
   bool bias = false;           ///< add n values to each row
   bool accumulate = false;     ///< add to what c holds
   Limits<double> limits = {};  ///< last

@@ -23,6 +23,8 @@ BatchOffsets batch_offsets(const MatmulProblem& problem, std::int64_t point) noe
 
 /// Threads for the whole problem at a pessimistic speed of one thread, or what the choice demands.
 int matmul_threads(const MatmulProblem& problem, const KernelChoice& choice, double operations_per_nanosecond) noexcept;
+/// Threads by which weights are laid out that outlive the kernel.
+int matmul_layout_threads(const MatmulProblem& problem, double operations_per_nanosecond) noexcept;
 
 /// Whether dot products would do it.
 bool is_dot_matmul(const MatmulProblem& problem) noexcept;
@@ -44,7 +46,7 @@ MatmulProblem without_epilogue(const MatmulProblem& problem);
 /// The product made for without_epilogue(problem), followed by the epilogue.
 std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
                                                  std::unique_ptr<MatmulRoutine> product);
-/// bf16 by oneDNN; null where it cannot take the problem.
+/// bf16 and bytes by oneDNN; null where it cannot take the problem.
 std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 
 }  // namespace tyto::cpu

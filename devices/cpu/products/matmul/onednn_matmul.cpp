@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Matrix products in bf16 by oneDNN where the processor multiplies it.
+// Matrix products in bf16, and of bytes with sums of i32, by oneDNN where the processor multiplies them.
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 
 #if defined(TYTO_HAVE_ONEDNN)
 
 #include <optional>
+#include <string_view>
 
 #include "devices/cpu/products/onednn/primitive.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using Description = dnnl::memory::desc;
 
-constexpr auto type = dnnl::memory::data_type::bf16;
+using Type = dnnl::memory::data_type;
 
 // oneDNN takes matrices of which one axis is contiguous and the other steps over whole runs of it.
 bool plain(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns, bool row_major_only) {
@@ -33,13 +34,14 @@ bool vectors_are_dense(const MatmulProblem& p) {
 }
 
 bool takes(const MatmulProblem& p, const KernelChoice& choice) {
-  return p.dtype == DType::bf16 && has_bf16_products() && !choice.instructions.has_value() && p.m > 0 && p.n > 0 &&
-         p.k > 0 && batch_count(p) > 0 && p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) &&
+  return (p.bytes || (p.dtype == DType::bf16 && has_bf16_products())) && !choice.instructions.has_value() && p.m > 0 &&
+         p.n > 0 && p.k > 0 && batch_count(p) > 0 && p.batch.size() <= 8 && plain(p.a, p.m, p.k, false) &&
          plain(p.b, p.k, p.n, false) && plain(p.c, p.m, p.n, true) && vectors_are_dense(p);
 }
 
 // A broadcast axis has extent 1 in its operand's description.
-Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns) {
+Description describe(const MatmulProblem& p, Type type, const MatrixLayout& layout, std::int64_t rows,
+                     std::int64_t columns, bool any_layout = false) {
   dnnl::memory::dims extents, strides;
   for (std::size_t axis = 0; axis < p.batch.size(); ++axis) {
     const bool broadcast = layout.batch_strides[axis] == 0;
@@ -48,23 +50,48 @@ Description describe(const MatmulProblem& p, const MatrixLayout& layout, std::in
   }
   extents.insert(extents.end(), {rows, columns});
   strides.insert(strides.end(), {layout.row_stride, layout.column_stride});
+  if (any_layout) return Description(extents, type, dnnl::memory::format_tag::any);
   return Description(extents, type, strides);
+}
+
+// Instructions for sums of four products of bytes do not saturate; the code for other processors adds two in 16 bits.
+bool is_exact(const dnnl::matmul::primitive_desc& description) {
+  const std::string_view code = description.impl_info_str();
+  return code.find("vnni") != code.npos || code.find("amx") != code.npos;
 }
 
 class OnednnMatmul final : public MatmulRoutine {
  public:
   OnednnMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : threads_(matmul_threads(problem, choice, machine::bf16_operations)) {
-    const Description a = describe(problem, problem.a, problem.m, problem.k);
-    const Description b = describe(problem, problem.b, problem.k, problem.n);
-    const Description c = describe(problem, problem.c, problem.m, problem.n);
+      : threads_(matmul_threads(problem, choice, speed_of(problem))) {
+    const Type left = !problem.bytes ? Type::bf16 : problem.bytes == DType::u8 ? Type::u8 : Type::s8;
+    const Type right = problem.bytes ? Type::s8 : left, sums = problem.bytes ? Type::s32 : left;
+    const Description a = describe(problem, left, problem.a, problem.m, problem.k);
+    const Description b = describe(problem, right, problem.b, problem.k, problem.n);
+    const Description any = describe(problem, right, problem.b, problem.k, problem.n, true);
+    const Description c = describe(problem, sums, problem.c, problem.m, problem.n);
+    const auto describe_by = [&](const Description& weights, int threads) {
+      const onednn::ThreadCount guard(threads);
+      return std::vector{onednn::describe<dnnl::matmul>(onednn::attributes_with_scratchpad(), a, weights, c)};
+    };
+    const int layout_threads = matmul_layout_threads(problem, speed_of(problem));
+    const auto description = (problem.packed_b ? onednn::describe_packed(describe_by, any, layout_threads, threads_)
+                                               : describe_by(b, threads_))
+                                 .front();
+    is_right_ = !problem.bytes || is_exact(description);
+    const Description weights = description.weights_desc();
     const onednn::ThreadCount guard(threads_);
-    const auto description = onednn::describe<dnnl::matmul>(onednn::attributes_with_scratchpad(), a, b, c);
     product_.emplace(
         dnnl::matmul(description), description.scratchpad_desc(),
-        std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}}, threads_);
+        std::initializer_list<onednn::Binding>{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, c}},
+        threads_);
     space_.reserve(product_->scratchpad_bytes());
+    if (problem.packed_b) packing_.emplace(b, weights, threads_, layout_threads, packed_space_);
   }
+
+  bool is_right() const noexcept { return is_right_; }
+
+  void pack(const void* b, void* packed) const override { packing_->run(b, packed); }
 
   void run(const MatmulArguments& arguments) const override {
     // oneDNN's interface has no const addresses; it does not write to sources.
@@ -75,8 +102,14 @@ class OnednnMatmul final : public MatmulRoutine {
   const char* name() const noexcept override { return "onednn"; }
 
  private:
+  static double speed_of(const MatmulProblem& problem) noexcept {
+    return problem.bytes ? machine::byte_operations : machine::bf16_operations;
+  }
+
   int threads_;
+  bool is_right_ = true;
   std::optional<onednn::Primitive> product_;
+  std::optional<onednn::Packing> packing_;
 };
 
 }  // namespace
@@ -85,6 +118,7 @@ std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& proble
   if (!takes(problem, choice)) return nullptr;
   try {
     auto product = std::make_unique<OnednnMatmul>(without_epilogue(problem), choice);
+    if (!product->is_right()) return nullptr;
     // oneDNN would round once where separate operators round after each.
     if (!problem.bias && !problem.accumulate && !problem.limits.any()) return product;
     return add_half_epilogue(problem, choice, std::move(product));

@@ -37,6 +37,8 @@ struct UnpackedProducts {
   /// sums have no order.
   void (*dots)(const UnpackedProduct<T>&) = nullptr;
   int lanes = 0;  ///< elements of a vector
+  /// to[j] += x * from[j] for a byte x. Of sums of 32 bits alone.
+  void (*add_bytes)(std::uint32_t* to, int x, const std::int8_t* from, std::int64_t count) = nullptr;
 };
 
 /// Rows and vectors of columns whose sums are in registers together.

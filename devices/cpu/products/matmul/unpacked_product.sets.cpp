@@ -5,6 +5,7 @@
 // be shared by name between sets, and the linker could keep the wrong one. Nor is it noexcept: intrinsics count as
 // calls that may throw, and the handler would be such a name.
 #include "devices/cpu/products/matmul/unpacked_product.hpp"
+#include "devices/cpu/arithmetic/independent_loop.hpp"
 #include "devices/cpu/arithmetic/simd.hpp"
 
 #if defined(__AVX2__)
@@ -283,12 +284,18 @@ void dots(const UnpackedProduct<T>& p) {
   }
 }
 
+// Products of bytes fit in 16 bits, of which vectors multiply more at a time.
+void add_bytes(std::uint32_t* to, int x, const std::int8_t* from, std::int64_t count) {
+  TYTO_INDEPENDENT
+  for (std::int64_t j = 0; j < count; ++j) to[j] += static_cast<std::uint32_t>(static_cast<std::int16_t>(x * from[j]));
+}
+
 }  // namespace
 
 template <class T>
 UnpackedProducts<T> unpacked_products() noexcept {
-  if constexpr (std::is_floating_point_v<T>) return {multiply<T>, nullptr, Vectors<T>::lanes};
-  else return {multiply<T>, dots<T>, Vectors<T>::lanes};
+  if constexpr (std::is_floating_point_v<T>) return {multiply<T>, nullptr, Vectors<T>::lanes, nullptr};
+  else return {multiply<T>, dots<T>, Vectors<T>::lanes, sizeof(T) == 4 ? add_bytes : nullptr};
 }
 template UnpackedProducts<float> unpacked_products() noexcept;
 template UnpackedProducts<double> unpacked_products() noexcept;
