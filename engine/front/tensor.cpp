@@ -439,7 +439,8 @@ template <class M>
 const Tensor<M>& Tensor<M>::in_order(const Tensor& a, const Tensor& b) {
   if (a.defined() && a.dtype() == DType::boolean && b.defined() && b.dtype() != DType::boolean) {
     throw TypeError(
-        "a comparison of truths with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)");
+        "a comparison of truths with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, "
+        "b)");
   }
   return a;
 }

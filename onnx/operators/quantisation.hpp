@@ -18,8 +18,8 @@ Array along_axis(const Array& numbers, const Array& x, std::int64_t axis, std::i
 /// of a and column of b), in i32, which wraps round; of other types in f32 where that holds every sum.
 Array integer_product(const Array& a, const Array& b, const Array& a_zero, const Array& b_zero);
 
-/// Input i of a product whose left operand is input 0. Weights that are known are recorded as they are: what is computed
-/// of them beforehand would be of 32 bits.
+/// Input i of a product whose left operand is input 0. Weights that are known are recorded as they are: what is
+/// computed of them beforehand would be of 32 bits.
 Array byte_weights(const OperatorCall& call, std::size_t i);
 
 /// Numbers as bytes, by their own range.
