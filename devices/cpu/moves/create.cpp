@@ -19,17 +19,8 @@ using core::OpId;
 
 constexpr std::int64_t numbers_at_once = 256;
 
-std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
-
-/// The loop that stores elements computed in `from` as `to`.
-TileLoop conversion(DType from, DType to) {
-  return tile_loops(instruction_set()).convert[index_of(from)][index_of(to)];
-}
-
 StridedLoop filler(DType type) {
-  std::size_t width = 0;
-  while ((std::size_t{1} << width) < size_of(type)) ++width;
-  return tile_loops(instruction_set()).gather[width];
+  return tile_loops(instruction_set()).gather[width_index(type)];
 }
 
 std::byte* start_of(const core::Operand& operand, const Address& address) {
@@ -90,7 +81,7 @@ KernelRef prepare_fill(const core::Step& step) {
 /// Terms are computed each from its index, in i64 or f64, so that no error accumulates and any split is the same.
 template <class T>
 KernelRef arange_kernel(const core::Operand& result, T start, T step) {
-  const TileLoop store = conversion(dtype_of<T>, result.dtype);
+  const TileLoop store = conversion(tile_loops(instruction_set()), dtype_of<T>, result.dtype);
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const std::int64_t count = result.view.count();
   const int wanted = threads_for(static_cast<double>(count) * machine::filled_element);
@@ -159,7 +150,7 @@ KernelRef prepare_one_hot(const core::Step& step) {
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const auto index_width = static_cast<std::int64_t>(size_of(indices.dtype));
   const Element one = element_of(1, result.dtype);
-  const TileLoop load = conversion(indices.dtype, DType::i64);
+  const TileLoop load = conversion(tile_loops(instruction_set()), indices.dtype, DType::i64);
   const int wanted = threads_to_write(rows * depth * width);
   return make_clearing_kernel([=](Addresses inputs, Addresses outputs, bool holds_zeros) {
     const std::byte* in = start_of(indices, inputs[0]);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/graph/op_ids.hpp"
-#include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/random/random.hpp"
 #include "devices/cpu/random/random_loops.hpp"
@@ -123,9 +123,7 @@ KernelRef prepare_random(const core::Step& step, const KernelChoice& choice) {
   const core::Operand key = step.inputs[0], result = step.outputs[0];
   const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
   const Distribution distribution = distribution_of(step.op, result.dtype, loops);
-  const TileLoop store =
-      tile_loops(choice.set())
-          .convert[static_cast<std::size_t>(distribution.makes)][static_cast<std::size_t>(result.dtype)];
+  const TileLoop store = conversion(tile_loops(choice.set()), distribution.makes, result.dtype);
   const std::int64_t count = result.view.count();
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   const double nanoseconds = distribution.operations * static_cast<double>(count) / machine::vector_operations;

@@ -25,7 +25,7 @@ TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type) {
 std::uint64_t element_bits(const TileLoops& loops, const Scalar& number, DType type) {
   std::uint64_t bits = 0;
   const auto converted = [&](DType from, auto value) {
-    loops.convert[static_cast<std::size_t>(from)][static_cast<std::size_t>(type)](&bits, &value, nullptr, nullptr, 1);
+    conversion(loops, from, type)(&bits, &value, nullptr, nullptr, 1);
   };
   if (number.is_floating()) converted(DType::f64, number.as_double());
   else if (number.is_large()) converted(DType::u64, number.as_unsigned());

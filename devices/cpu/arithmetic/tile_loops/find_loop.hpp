@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the compiled loop of an operator on an operand type, and converts single numbers by the loops of conversions.
+// Finds the compiled loop of an operator or of a conversion, and converts single numbers.
 #pragma once
 
 #include <bit>
@@ -11,6 +11,11 @@ namespace tyto::cpu {
 
 /// The place of a type in tables by width.
 inline std::size_t width_index(DType type) { return static_cast<std::size_t>(std::countr_zero(size_of(type))); }
+
+/// The loop that converts elements of one type to another.
+inline TileLoop conversion(const TileLoops& loops, DType from, DType to) {
+  return loops.convert[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+}
 
 /// `type`: boolean, i32, i64, u64, f32 or f64. Throws DeviceError where the operator is not defined on it.
 TileLoop find_loop(const TileLoops& loops, core::OpId op, DType type);

@@ -18,8 +18,6 @@ namespace {
 /// Tiles of programs of one loop, of several, and the shortest.
 constexpr std::int64_t longest_tile = 1024, usual_tile = 256, shortest_tile = 16;
 
-std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
-
 using Value = core::LoopValue;
 
 /// A program with explicit casts in the order of execution on a tile: inputs are loaded first, in every type that they
@@ -196,7 +194,7 @@ class Binding {
       load.width = static_cast<std::uint32_t>(size_of(stored));
       load.gather = loops_.gather[width_index(stored)];
       load.transpose = loops_.transpose[width_index(stored)];
-      if (stored != type) load.convert = loops_.convert[index_of(stored)][index_of(type)];
+      if (stored != type) load.convert = conversion(loops_, stored, type);
       if (is_read_in_place(input)) {
         load.form = Load::Form::direct;
       } else if (!result_.geometry.contiguous(layout, width_of(stored))) {
@@ -218,7 +216,7 @@ class Binding {
   TileLoop loop_of(Value value) const {
     const core::OpId op = loop_.instruction_of(value).op;
     const DType type = type_of(loop_.operands_of(value).back());
-    if (op == core::OpId::cast) return loops_.convert[index_of(type)][index_of(type_of(value))];
+    if (op == core::OpId::cast) return conversion(loops_, type, type_of(value));
     return find_loop(loops_, op, type);
   }
 
@@ -252,7 +250,7 @@ class Binding {
       store.operand = static_cast<std::uint16_t>(i);
       store.width = static_cast<std::uint32_t>(size_of(stored));
       store.scatter = loops_.scatter[width_index(stored)];
-      store.convert = loops_.convert[index_of(type)][index_of(stored)];
+      store.convert = conversion(loops_, type, stored);
       if (direct_output_[i]) {
         store.form = Store::Form::direct;
         store.read_later = *direct_output_[i];

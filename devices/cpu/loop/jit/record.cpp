@@ -140,7 +140,6 @@ class ProgramRecorder {
     const Value whole = code_.apply(Op::convert, lane, value);
     return is_narrow(to) ? wrapped(whole, to) : whole;
   }
-  static std::uint64_t index_of(DType type) { return static_cast<std::uint64_t>(type); }
 
   Value wrapped(Value value, DType to) {
     if (is_unsigned(to)) {
@@ -178,7 +177,7 @@ class ProgramRecorder {
   }
 
   Value called(Value value, DType from, DType to) {
-    Call call{loops_.convert[index_of(from)][index_of(to)], to, 1, {}, {no_value, no_value, no_value}};
+    Call call{conversion(loops_, from, to), to, 1, {}, {no_value, no_value, no_value}};
     call.types[0] = from;
     call.operands[0] = value;
     return code_.call(call, lane_of(to));
