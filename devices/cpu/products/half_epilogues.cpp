@@ -20,10 +20,15 @@ struct Tile {
 
   void round() const noexcept { narrow(sums, dtype, rounded, 1, count); }
 
-  void add(const void* from, std::int64_t first, std::int64_t stride) const noexcept {
+  /// The elements from `first` on, of `columns` that repeat.
+  void add(const void* from, std::int64_t first, std::int64_t stride, std::int64_t columns) const noexcept {
     float summand[tile];
     widen(dtype, rounded, 1, sums, count);
-    widen(dtype, static_cast<const std::uint16_t*>(from) + first * stride, stride, summand, count);
+    for (std::int64_t i = 0, run = 0; i < count; i += run) {
+      const std::int64_t column = (first + i) % columns;
+      run = std::min(columns - column, count - i);
+      widen(dtype, static_cast<const std::uint16_t*>(from) + column * stride, stride, summand + i, run);
+    }
     for (std::int64_t i = 0; i < count; ++i) sums[i] += summand[i];
     round();
   }
@@ -38,14 +43,15 @@ struct Tile {
 }  // namespace
 
 void apply_half_epilogue(const HalfEpilogue& epilogue, float* sums, void* result, std::int64_t stride,
-                         std::int64_t count) noexcept {
+                         std::int64_t rows, std::int64_t columns) noexcept {
+  const std::int64_t count = rows * columns;
   auto* const to = static_cast<std::uint16_t*>(result);
   for (std::int64_t first = 0; first < count; first += tile) {
     std::uint16_t rounded[tile];
     const Tile part{epilogue.dtype, sums + first, rounded, std::min(tile, count - first)};
     part.round();
-    if (epilogue.bias != nullptr) part.add(epilogue.bias, first, 1);
-    if (epilogue.residual != nullptr) part.add(epilogue.residual, first, epilogue.residual_stride);
+    if (epilogue.bias != nullptr) part.add(epilogue.bias, first, 1, columns);
+    if (epilogue.residual != nullptr) part.add(epilogue.residual, first, epilogue.residual_stride, count);
     if (epilogue.limits.any()) part.limit(epilogue.limits);
     for (std::int64_t i = 0; i < part.count; ++i) to[(first + i) * stride] = rounded[i];
   }

@@ -11,7 +11,7 @@
 
 namespace tyto::cpu {
 
-/// One row of a product, and the bias and residual that are added to it; null for none.
+/// What is added to rows of a product, null for none, and the limits of the result.
 struct HalfEpilogue {
   DType dtype = DType::f16;
   const void* bias = nullptr;      ///< one element a column
@@ -20,8 +20,9 @@ struct HalfEpilogue {
   Limits<float> limits = {};
 };
 
-/// Rounds `count` sums, then adds and rounds again what the epilogue says, and stores them. The sums are overwritten.
+/// Rounds the sums of rows that lie one behind the other, then adds and rounds again what the epilogue says, and stores
+/// them, elements `stride` apart. The sums are overwritten.
 void apply_half_epilogue(const HalfEpilogue& epilogue, float* sums, void* result, std::int64_t stride,
-                         std::int64_t count) noexcept;
+                         std::int64_t rows, std::int64_t columns) noexcept;
 
 }  // namespace tyto::cpu

@@ -41,13 +41,13 @@ class HalfConvolution final : public HalfRoutine<ConvolutionArguments> {
     if (!problem_.bias && !problem_.residual && !problem_.limits.any()) return HalfRoutine::store(arguments, team);
     const std::int64_t channels = problem_.out_channels;
     const Range pixels = share(channels == 0 ? 0 : result_.elements / channels, team.member, team.size);
-    HalfEpilogue epilogue{dtype_, problem_.bias ? arguments.bias : nullptr, nullptr, 1, problem_.limits.as<float>()};
-    for (std::int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel) {
-      const std::int64_t first = pixel * channels;
-      if (problem_.residual) epilogue.residual = static_cast<const std::uint16_t*>(arguments.residual) + first;
-      apply_half_epilogue(epilogue, result_.in(arguments.workspace) + first,
-                          static_cast<std::uint16_t*>(arguments.result) + first, 1, channels);
-    }
+    const std::int64_t first = pixels.begin * channels;
+    const HalfEpilogue epilogue{
+        dtype_, problem_.bias ? arguments.bias : nullptr,
+        problem_.residual ? static_cast<const std::uint16_t*>(arguments.residual) + first : nullptr, 1,
+        problem_.limits.as<float>()};
+    apply_half_epilogue(epilogue, result_.in(arguments.workspace) + first,
+                        static_cast<std::uint16_t*>(arguments.result) + first, 1, pixels.size(), channels);
   }
 
   ConvolutionProblem problem_;

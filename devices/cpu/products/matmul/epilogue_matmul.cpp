@@ -53,7 +53,7 @@ class EpilogueMatmul final : public MatmulRoutine {
       widen(problem_.dtype, sums + first, 1, wide, count);
       const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? bias + first : nullptr,
                                   problem_.accumulate ? out + first : nullptr, 1, problem_.limits.as<float>()};
-      apply_half_epilogue(epilogue, wide, out + first, 1, count);
+      apply_half_epilogue(epilogue, wide, out + first, 1, 1, count);
     }
   }
 

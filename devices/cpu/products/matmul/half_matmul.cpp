@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end, and the
 // epilogue rounds as separate operators do.
-#include <cstdlib>
-
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/products/half_epilogues.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
@@ -94,7 +92,7 @@ class HalfMatmul final : public MatmulRoutine {
         const std::int64_t stride = c_.strides.back();
         const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr,
                                     problem_.accumulate ? row : nullptr, stride, problem_.limits.as<float>()};
-        apply_half_epilogue(epilogue, c + dense, row, stride, problem_.n);
+        apply_half_epilogue(epilogue, c + dense, row, stride, 1, problem_.n);
       });
     });
   }
