@@ -19,9 +19,7 @@ using core::OpId;
 
 constexpr std::int64_t numbers_at_once = 256;
 
-StridedLoop filler(DType type) {
-  return tile_loops(instruction_set()).gather[width_index(type)];
-}
+StridedLoop filler(DType type) { return tile_loops(instruction_set()).gather[width_index(type)]; }
 
 std::byte* start_of(const core::Operand& operand, const Address& address) {
   return address.pointer() + operand.view.offset * static_cast<std::int64_t>(size_of(operand.dtype));
