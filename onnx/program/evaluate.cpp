@@ -22,11 +22,13 @@ std::string without_label(std::string message, const std::string& label) {
   return message;
 }
 
-/// Runs `f`; what it throws, of whatever type, names the place.
+std::string label_of(const NodeMessage& node) { return node.name.empty() ? described(node) : std::string(node.name); }
+
+/// Runs `f`; what it throws, of whatever type, names the call's place, a text that only errors make.
 template <class F>
-auto naming(const std::string& place, const std::string& label, const Limits& limits, const F& f) {
+auto naming(const OperatorCall& call, const NodeMessage& node, const Limits& limits, const F& f) {
   const auto told = [&](const Error& error) {
-    const std::string message = without_label(error.what(), label);
+    const std::string message = without_label(error.what(), label_of(node)), place = call.where();
     return message.starts_with(place) ? message : core::text(place, ": ", message);
   };
   try {
@@ -44,11 +46,11 @@ auto naming(const std::string& place, const std::string& label, const Limits& li
   } catch (const GraphError& error) {
     throw GraphError(told(error));
   } catch (const core::AllocationRefused& refused) {
-    limits.refuse(place, refused);
+    limits.refuse(call.where(), refused);
   } catch (const std::bad_alloc&) {
-    core::throw_error<DeviceError>(place, ": there is no memory for what it makes");
+    core::throw_error<DeviceError>(call.where(), ": there is no memory for what it makes");
   } catch (const std::length_error&) {
-    core::throw_error<DeviceError>(place, ": what it makes is larger than memory can be");
+    core::throw_error<DeviceError>(call.where(), ": what it makes is larger than memory can be");
   }
 }
 
@@ -84,11 +86,9 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
   const OperatorCall call(*step.node, step.row->function, step.version, std::move(inputs), lazy, weights_,
                           *scope_.limits, step.prepared,
                           [&](const GraphMessage& graph) { return body_of(step, graph, slots, lazy); });
-  const std::string place = call.where();
-  const std::string label = step.node->name.empty() ? described(*step.node) : std::string(step.node->name);
   std::optional<NameScope> scope;  // of what is recorded, for errors when it runs
-  if (lazy) scope.emplace(label);
-  return naming(place, label, *scope_.limits, [&] {
+  if (lazy) scope.emplace(label_of(*step.node));
+  return naming(call, *step.node, *scope_.limits, [&] {
     check_element_types(call, *step.row);
     Outputs outputs = step.row->apply(call);
     call.check_attributes();
@@ -104,7 +104,9 @@ Outputs Program::apply_row(const Step& step, const Slots& slots, std::vector<Ope
     }
     for (Operand& output : outputs) {
       keep_element_type(call, output);
-      if (output.tensor.defined()) scope_.limits->check_result(place, output.tensor);
+      if (scope_.limits->bounds_bytes() && output.tensor.defined()) {
+        scope_.limits->check_result(call.where(), output.tensor);
+      }
     }
     return outputs;
   });
@@ -184,6 +186,7 @@ Operand Program::settled_output(std::size_t output, Slots slots) const {
 
 Outputs Program::apply(const Step& step, const Slots& slots, bool lazy) const {
   std::vector<Operand> inputs;
+  inputs.reserve(step.inputs.size());
   for (const std::int32_t slot : step.inputs) {
     inputs.push_back(slot == none ? Operand()
                                   : weights_.loaded(slots[static_cast<std::size_t>(slot)], !lazy && !folding_));

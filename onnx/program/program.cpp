@@ -198,6 +198,7 @@ void Program::add_function(Step& step, const FunctionMessage& function) {
 
 std::vector<std::int32_t> Program::slots_read(const Step& step) const {
   std::vector<std::int32_t> slots;
+  slots.reserve(step.inputs.size());
   for (const std::int32_t slot : step.inputs) {
     if (slot != none) slots.push_back(slot);
   }

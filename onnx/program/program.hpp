@@ -71,6 +71,8 @@ class Program {
   /// Slots that steps [begin, end) read, or `end` is the last and the results of the program are, and that are not made
   /// by them.
   std::vector<std::int32_t> read_by(std::size_t begin, std::size_t end) const;
+  /// Slots that one step reads; one that several of its inputs name comes as often.
+  std::vector<std::int32_t> slots_read(const Step& step) const;
 
  private:
   Program(const FunctionMessage& function, const NodeMessage& call, OperatorScope scope, Weights& weights);
@@ -82,7 +84,6 @@ class Program {
   std::int32_t define(std::string_view name);
   std::int32_t slot_of(std::string_view name);
   void find_last_uses();
-  std::vector<std::int32_t> slots_read(const Step& step) const;
   Outputs apply(const Step& step, const Slots& slots, bool lazy) const;
   Outputs apply_row(const Step& step, const Slots& slots, std::vector<Operand> inputs, bool lazy) const;
   Outputs run_all(Slots slots, bool lazy) const;

@@ -2,6 +2,8 @@
 // Cuts a program where a shape depends on elements, which recording it finds out.
 #include "onnx/program/segments.hpp"
 
+#include <functional>
+
 namespace tyto::onnx {
 
 namespace {
@@ -94,6 +96,7 @@ void SegmentSession::run(Slots& slots) {
 
 void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segment& segment) {
   std::vector<Operand> arguments;
+  arguments.reserve(segment.arguments.size());
   for (const std::int32_t slot : segment.arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
   const Layout layout = layout_of(arguments);
   const std::shared_ptr<const detail::CompiledCore> function = shared_.function_of(segment, layout);
@@ -124,7 +127,7 @@ void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segm
     return detail::Results{values_of(results),
                            std::make_shared<Recorded>(layout_of(results), limits.iterations() - before)};
   };
-  own->second.call(values_of(arguments), {}, record, [&](detail::Results& computed) {
+  const auto take = [&](detail::Results& computed) {
     const Recorded& known = *std::static_pointer_cast<const Recorded>(computed.structure);
     if (limits.counts()) limits.set_iterations(iterations + known.iterations);
     std::vector<Operand> results = operands_from(known.layout, computed.values, false);
@@ -132,27 +135,38 @@ void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segm
     for (std::size_t i = 0; i < results.size(); ++i) {
       slots[static_cast<std::size_t>(segment.results[i])] = std::move(results[i]);
     }
-  });
+  };
+  own->second.call(values_of(arguments), {}, std::cref(record), std::cref(take));  // references are not allocated
 }
 
 void SegmentSession::run_at_once(Slots& slots, std::size_t step) {
   const std::lock_guard lock(shared_.recording_);
   const Program& program = shared_.program_;
-  Slots own = slots;
-  for (const std::int32_t slot : program.read_by(step, step + 1)) {
-    Operand& operand = own[static_cast<std::size_t>(slot)];
-    operand = with_tensors(operand, [](const Operand& element) {
+  // While the step runs, what it reads has elements; then the slots hold again what later segments are compiled for.
+  struct Exchanged {
+    ~Exchanged() {
+      for (auto& [operand, computed] : operands) *operand = std::move(computed);
+    }
+    std::vector<std::pair<Operand*, Operand>> operands = {};
+  } exchanged;
+  const std::vector<std::int32_t> read = program.slots_read(program.steps()[step]);
+  exchanged.operands.reserve(read.size());
+  for (const std::int32_t slot : read) {
+    Operand& operand = slots[static_cast<std::size_t>(slot)];
+    if (operand.known) continue;
+    Operand with_elements = with_tensors(operand, [](const Operand& element) {
       if (element.known) return element;
-      const Tensor<Lazy> computed(element.tensor.value());
-      return element.with_tensor(
-          Array::from_bytes(computed.bytes().data(), computed.size(), computed.shape(), computed.dtype()), true);
+      const Tensor<Lazy> x(element.tensor.value());
+      return element.with_tensor(Array::borrow_bytes(x.bytes().data(), x.shape(), x.dtype(), [x] {}), true);
     });
+    exchanged.operands.emplace_back(&operand, std::exchange(operand, std::move(with_elements)));
   }
-  program.run(own, step, step + 1, false);
+  program.run(slots, step, step + 1, false);
   for (const std::int32_t slot : program.steps()[step].outputs) {
     if (slot == Program::none) continue;
     // The next segment is recorded for the shape, not for these elements. Arguments of compiled segments are lazy.
-    slots[static_cast<std::size_t>(slot)] = with_tensors(own[static_cast<std::size_t>(slot)], [](const Operand& made) {
+    Operand& output = slots[static_cast<std::size_t>(slot)];
+    output = with_tensors(output, [](const Operand& made) {
       const Array& x = made.tensor;
       return made.with_tensor(Array(Tensor<Lazy>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()),
                               false);

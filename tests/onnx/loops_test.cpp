@@ -144,6 +144,39 @@ TEST_CASE("what a graph cannot hold is computed at its place, and refused by nam
   CHECK(run(4) == Shape{15});
 }
 
+BOTH_MODES("a step that reads elements leaves what it reads to later steps, also when it throws") {
+  using T = Tensor<Mode>;
+  // From element `from` on up to `to`, every `from`th.
+  OnnxModel<T> f = read<T>(model(
+      {.nodes = {node("Add", {"x", "x"}, {"twice"}), node("Slice", {"twice", "from", "to", "axis", "from"}, {"part"}),
+                 node("Reshape", {"part", "dims"}, {"block"}), node("Add", {"twice", "x"}, {"thrice"}),
+                 node("Neg", {"block"}, {"y"})},
+       .inputs = {value("x", {"6"}), value("from", {"1"}, DType::i64), value("to", {"1"}, DType::i64),
+                  value("dims", {"n"}, DType::i64)},
+       .outputs = {value("y", {"?"}), value("thrice", {"6"}), value("part", {"?"})},
+       .initialisers = {raw_tensor<std::int64_t>("axis", {1}, {0})}}));
+  using Integers = std::vector<std::int64_t>;
+  using Floats = std::vector<float>;
+  const T x = T::from(Floats{1, 2, 3, 4, 5, 6}, {6});
+  const auto called = [&](std::int64_t from, std::int64_t to, const Integers& dims) {
+    return f({{"x", x}, {"from", T(Integers{from})}, {"to", T(Integers{to})}, {"dims", T(dims)}});
+  };
+  for (int round = 0; round < 2; ++round) {
+    const NamedList<T> block = called(1, 5, {2, 2});
+    CHECK(block["y"].shape() == Shape{2, 2});
+    CHECK(block["y"].template to_vector<float>() == Floats{-4, -6, -8, -10});
+    CHECK(block["thrice"].template to_vector<float>() == Floats{3, 6, 9, 12, 15, 18});
+    CHECK(block["part"].template to_vector<float>() == Floats{4, 6, 8, 10});
+    const std::string refused = message_of([&] { called(1, 5, {3, 3}); });
+    CHECK(refused.starts_with("m.onnx: node 'block' (Reshape): "));
+    CHECK(refused.find("node", 10) == std::string::npos);
+    const NamedList<T> row = called(2, 6, {2});
+    CHECK(row["y"].template to_vector<float>() == Floats{-6, -10});
+    CHECK(row["thrice"].template to_vector<float>() == Floats{3, 6, 9, 12, 15, 18});
+    CHECK(row["part"].template to_vector<float>() == Floats{6, 10});
+  }
+}
+
 TEST_CASE("loops and scans that contradict themselves are refused") {
   using E = Tensor<Eager>;
   const auto refusal = [](const std::string& bytes) {
