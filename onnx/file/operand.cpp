@@ -65,6 +65,7 @@ Array at_position(const Array& x, std::int64_t axis, std::int64_t i) { return in
 
 Layout layout_of(std::span<const Operand> operands) {
   Layout layout;
+  layout.reserve(operands.size());
   for (const Operand& operand : operands) {
     if (operand.sequence != nullptr) layout.push_back(static_cast<std::int64_t>(operand.sequence->size()));
     else layout.push_back(operand.tensor.defined() ? a_tensor - operand.element_type : no_tensor);
@@ -74,6 +75,7 @@ Layout layout_of(std::span<const Operand> operands) {
 
 std::vector<Value> values_of(std::span<const Operand> operands) {
   std::vector<Value> values;
+  values.reserve(operands.size());
   for (const Operand& operand : operands) {
     with_tensors(operand, [&](const Operand& element) {
       values.push_back(element.tensor.value());
@@ -85,6 +87,7 @@ std::vector<Value> values_of(std::span<const Operand> operands) {
 
 std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known) {
   std::vector<Operand> operands;
+  operands.reserve(layout.size());
   auto next = values.begin();
   for (const std::int64_t part : layout) {
     if (part <= a_tensor) {

@@ -333,21 +333,25 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
 
   /// Slots that hold what is known from the start, with these inputs.
   Slots started(Slots slots, const NamedList<Value>& given, bool known) const {
-    std::vector<std::map<std::size_t, Operand>> tensors(inputs_.size());
+    std::map<std::size_t, std::map<std::size_t, Operand>> sequences;  // of inputs that are one, by element
     for (const Named<Value>& each : given) {
       const auto [input, element] = place_of(each.name);
       Operand operand = taken(inputs_[input], types_[input], Array(each.value), known);
-      if (!tensors[input].try_emplace(element, std::move(operand)).second) {
+      Operand& tensor = slots[static_cast<std::size_t>(slots_[input])];
+      const bool is_sequence = inputs_[input].sequence;
+      if (is_sequence ? !sequences[input].try_emplace(element, std::move(operand)).second : tensor.there()) {
         core::throw_error<GraphError>(weights_.file(), ": input '", each.name, "' is given twice");
       }
+      if (!is_sequence) tensor = std::move(operand);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       Operand& operand = slots[static_cast<std::size_t>(slots_[i])];
-      if (tensors[i].empty() && inputs_[i].optional) {
+      if (operand.there()) continue;
+      if (inputs_[i].optional && !sequences.contains(i)) {
         operand = Operand::of_nothing();
       } else if (inputs_[i].sequence) {
         std::vector<Operand> elements;
-        for (auto& [number, element] : tensors[i]) {
+        for (auto& [number, element] : sequences[i]) {
           if (number != elements.size()) {
             core::throw_error<GraphError>(weights_.file(), ": input '", name_of_element(inputs_[i].name, number),
                                           "' is given without '", name_of_element(inputs_[i].name, elements.size()),
@@ -356,10 +360,8 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
           elements.push_back(std::move(element));
         }
         operand = Operand::of_sequence(std::move(elements));
-      } else if (tensors[i].empty()) {
-        core::throw_error<GraphError>(weights_.file(), ": no value is given for ", inputs_[i]);
       } else {
-        operand = tensors[i].begin()->second;
+        core::throw_error<GraphError>(weights_.file(), ": no value is given for ", inputs_[i]);
       }
     }
     return slots;
