@@ -75,7 +75,7 @@ void BoundSession::bind_state(std::uint32_t input) {
 void BoundSession::read_beside_others() { read_ = computed_version; }
 
 void BoundSession::release_packed() {
-  for (const PackedInput& each : session_.executable().packed_inputs()) each.weights->release();
+  for (const PackedInput& each : session_.executable().packed_inputs()) each.weights->release(this);
 }
 
 void BoundSession::run() {
@@ -101,7 +101,8 @@ void BoundSession::run() {
     }
   }
   // After the states, so that who reads one of them in plain too keeps that.
-  for (const PackedInput& each : executable.packed_inputs()) session_.bind(each.input, each.weights->current(read_));
+  for (const PackedInput& each : executable.packed_inputs())
+    session_.bind(each.input, each.weights->current(read_, this));
   // Written in place: values computed from these states must be invalidated, also after a run that threw, which may
   // have written some.
   const auto note_writes = [&] {

@@ -9,6 +9,7 @@
 #include "core/graph/held_constant.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/value/text.hpp"
+#include "devices/cpu/device/device.hpp"
 #include "engine/run/arrays.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/shared_arrays.hpp"
@@ -45,10 +46,15 @@ bool same_attributes(const std::shared_ptr<const core::Attributes>& a,
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
-bool same_path(const PackingPath& a, const PackingPath& b) {
-  return a.type == b.type && std::ranges::equal(a.operators, b.operators, [](const auto& one, const auto& other) {
+bool same_views(const PackingPath& a, const PackingPath& b) {
+  const auto views = [](const PackingPath& path) { return std::span(path.operators).first(path.operators.size() - 1); };
+  return a.type == b.type && std::ranges::equal(views(a), views(b), [](const auto& one, const auto& other) {
            return one.first == other.first && same_attributes(one.second, other.second);
          });
+}
+
+const core::ProductAttributes& product_of(const PackingPath& path) {
+  return std::get<core::ProductAttributes>(*path.operators.back().second);
 }
 
 }  // namespace
@@ -61,6 +67,7 @@ struct PackedWeights::Contents {
 PackedWeights::PackedWeights(std::shared_ptr<core::State> weights, PackingPath path, core::TensorType type)
     : weights_(std::move(weights)),
       path_(std::move(path)),
+      layout_(cpu::packed_layout(product_of(path_), path_.type.dtype)),
       input_(core::State::Kind::persistent, core::shown_name(*weights_) + ", packed", std::move(type)) {}
 
 PackedWeights::~PackedWeights() {
@@ -75,18 +82,24 @@ PackedWeights::~PackedWeights() {
 std::shared_ptr<PackedWeights> PackedWeights::of(const std::shared_ptr<core::State>& weights, const PackingPath& path,
                                                  const core::TensorType& type) {
   for (const std::shared_ptr<PackedWeights>& known : all_of(weights.get())) {
-    if (known->weights_ == weights && same_path(known->path_, path)) return known;
+    if (same_views(known->path_, path) && product_of(known->path_) == product_of(path)) return known;
   }
   const auto made = std::make_shared<PackedWeights>(weights, path, type);
+  const auto packs_alike = [&](const PackedWeights& other) {
+    const core::ProductAttributes &one = product_of(path), &two = product_of(other.path_);
+    const bool alike = !made->layout_.empty() && made->layout_ == other.layout_ && one.weights == two.weights &&
+                       one.bytes == two.bytes && one.window.groups == two.window.groups;
+    return same_views(path, other.path_) && (alike || one == two);
+  };
   std::vector<std::shared_ptr<PackedWeights>> others;  // freed after the lock, as `made` is
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  // Another thread may have been faster.
+  // What other sizes read, or another thread was faster to make.
   const auto [first, last] = all.of_state.equal_range(weights.get());
   for (auto each = first; each != last; ++each) {
     others.push_back(each->second.lock());
     if (others.back() == nullptr) continue;
-    if (same_path(others.back()->path_, path)) return others.back();
+    if (packs_alike(*others.back())) return others.back();
     made->unpacked_ = others.back()->unpacked_;
   }
   all.of_state.emplace(weights.get(), made);
@@ -105,8 +118,9 @@ std::shared_ptr<core::State> PackedWeights::input_state(const std::shared_ptr<Pa
   return {packed, &packed->input_};
 }
 
-core::Array PackedWeights::current(ReadContents read) {
+core::Array PackedWeights::current(ReadContents read, const void* reader) {
   const std::lock_guard lock(mutex_);
+  last_reader_ = reader;
   const std::uint64_t revision = weights_->revision();
   if (contents_ == nullptr || revision_ != revision) {
     pack(revision, read);
@@ -138,7 +152,7 @@ void PackedWeights::pack(std::uint64_t revision, ReadContents read) {
   for (const auto& [op, attributes] : path_.operators) {
     value = core::emit(core::Mode::eager, op, attributes ? *attributes : core::Attributes(), {value});
   }
-  // Kernels for other sizes may read the same layout; then these numbers lie in it in the same way.
+  // Equal weights of other states may lie in the same way, and this layout where nothing says which it is.
   contents_ = std::make_shared<Contents>(Contents{path_, shared_array(core::result_of(value).array)});
   revision_ = revision;
   *unpacked_ = true;  // also of contents that somebody else holds until a later run
@@ -177,8 +191,9 @@ core::Array PackedWeights::unpacked_contents(const core::State& weights) {
   return {};
 }
 
-void PackedWeights::release() {
+void PackedWeights::release(const void* reader) {
   const std::lock_guard lock(mutex_);
+  if (reader != last_reader_) return;
   if (contents_.use_count() == 1 && contents_->array.buffer.use_count() == 1) contents_ = nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "engine/run/unpacking.hpp"
 
@@ -20,7 +21,7 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  /// The one of this state and path; `type` is that of the packed weights.
+  /// The one of this state whose layout the path makes; `type` is that of the packed weights.
   static std::shared_ptr<PackedWeights> of(const std::shared_ptr<core::State>& weights, const PackingPath& path,
                                            const core::TensorType& type);
   /// The one whose weights an input of a graph is; null for other inputs.
@@ -30,10 +31,11 @@ class PackedWeights {
   /// The state's contents as they are now, packed: anew when they have changed. The state releases its plain contents
   /// where nobody else holds them. `read` gets the contents of the value that was assigned to it.
   using ReadContents = core::Array (*)(const Value&);
-  core::Array current(ReadContents read);
-  /// Releases packed weights that nobody else holds: they are packed anew at their next use. A buffer that another
-  /// layout or state shares stays: the memory would not be freed, and sizes in turn would pack at each call.
-  void release();
+  core::Array current(ReadContents read, const void* reader);
+  /// Releases packed weights that nobody else holds and nobody has read since `reader` did: they are packed anew at
+  /// their next use. A buffer that another layout or state shares stays: the memory would not be freed, and sizes in
+  /// turn would pack at each call.
+  void release(const void* reader);
 
   const core::State& weights() const { return *weights_; }
   bool keeps_plain() const { return !path_.reversible; }
@@ -50,6 +52,7 @@ class PackedWeights {
 
   std::shared_ptr<core::State> weights_;
   PackingPath path_;
+  std::string layout_;  // see cpu::packed_layout
   core::State input_;
   std::mutex mutex_;
   std::shared_ptr<Contents> contents_;
@@ -57,6 +60,7 @@ class PackedWeights {
   /// held them when they were to be released. All layouts of one state share the flag.
   std::shared_ptr<std::atomic<bool>> unpacked_ = std::make_shared<std::atomic<bool>>(true);
   std::uint64_t revision_ = 0;  // of the state, when it was packed
+  const void* last_reader_ = nullptr;
   std::uint32_t runs_ = 0;      // since the plain contents were read again
   std::uint32_t patience_ = 1;  // as many of them until they are released
 };

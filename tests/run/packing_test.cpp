@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/graph/evaluate.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/executable.hpp"
+#include "engine/run/packed_weights.hpp"
 #include "tyto/nn.hpp"
 #include "tyto/tyto.hpp"
 
@@ -185,6 +189,95 @@ TEST_CASE("a function of many shapes keeps its weights packed for two of them, a
   }
   CHECK(product.report().kept_bytes >= weights);
   CHECK(run::cpu_device().allocated() < after_two + weights);
+}
+
+TEST_CASE("sizes whose kernels read one layout share packed weights, and paths to other layouts do not") {
+  const ThreadsRestored restored;
+  const Lazily w = Lazily::variable(counted({48, 48}, 0.02)), v = Lazily::variable(counted({48, 48}, 0.02));
+  const auto weights_of = [](const Lazily& result) {
+    const std::vector<Value> outputs{result};
+    run::Traced traced = run::trace({.outputs = outputs, .updates = {}, .inputs = {}});
+    const run::Executable executable(std::move(traced.graph), run::cpu_device(), CompileOptions());
+    REQUIRE(executable.packed_inputs().size() == 1);
+    return executable.packed_inputs()[0].weights;
+  };
+  threads(1);
+  const auto of_32 = weights_of(matmul(Lazily::placeholder({32, 48}), w));
+  threads(4);
+  CHECK(weights_of(matmul(Lazily::placeholder({2, 300, 48}), w)) == of_32);
+  CHECK(weights_of(relu(matmul(Lazily::placeholder({33, 48}), w) + 1.0)) == of_32);
+  CHECK(weights_of(matmul(Lazily::placeholder({32, 48}), transpose(w))) != of_32);
+  CHECK(weights_of(matmul(Lazily::placeholder({32, 48}), v)) != of_32);
+  const Lazily kernel = Lazily::variable(counted({3, 3, 8, 32}, 0.02));
+  const auto of_one = weights_of(conv2d(Lazily::placeholder({1, 9, 9, 8}), kernel));
+  CHECK(weights_of(conv2d(Lazily::placeholder({1, 9, 9, 16}), kernel, {.groups = 2})) != of_one);
+
+  // They are released by who read them last, where the plain ones are held.
+  const core::Array plain = run::contents(w.value());
+  const int one = 1, two = 2;
+  const std::weak_ptr<core::Buffer> buffer = of_32->current(run::contents, &one).buffer;
+  CHECK(of_32->current(run::contents, &two).buffer == buffer.lock());
+  of_32->release(&one);
+  CHECK_FALSE(buffer.expired());
+  of_32->release(&two);
+  CHECK(buffer.expired());
+}
+
+TEST_CASE("products of many sizes read the weights that were assigned between them") {
+  constexpr std::int64_t inner = 40, columns = 72;
+  const Lazily w = Lazily::variable(Lazily::zeros({inner, columns}));
+  auto product = compile([&](Lazily x) { return matmul(x, w); });
+  std::int64_t factor = 1;
+  for (const std::int64_t rows : {2, 16, 3, 90, 16, 700, 2, 8, 33}) {
+    const std::vector<float> left = integers({rows, inner}, 3), right = integers({inner, columns}, ++factor);
+    assign(w, Lazily::from(right, {inner, columns}));
+    const std::vector<float> expected =
+        product_by_definition(left, right, static_cast<std::size_t>(rows), inner, columns);
+    for (int call = 0; call < 2; ++call) {
+      CHECK(product(Lazily::from(left, {rows, inner})).to_vector<float>() == expected);
+    }
+    CHECK(w.to_vector<float>() == right);
+  }
+}
+
+TEST_CASE("convolutions of many sizes read the weights that were assigned between them") {
+  struct Kernel {
+    std::int64_t height, width, in, out, groups;
+  };
+  for (const Kernel& k : {Kernel{3, 3, 3, 20, 1},
+                          {3, 1, 3, 20, 1},
+                          {3, 3, 16, 64, 1},
+                          {1, 1, 16, 64, 1},
+                          {3, 3, 16, 64, 2},
+                          {1, 3, 1, 1, 1}}) {
+    const Shape shape{k.height, k.width, k.in / k.groups, k.out};
+    const Lazily w = Lazily::variable(Lazily::zeros(shape));
+    auto convolve = compile([&](Lazily x) { return relu(conv2d(x, w, {.padding = same, .groups = k.groups}) + 4.0); });
+    std::int64_t factor = 1;
+    for (const auto& [height, width] : {std::pair{9, 9}, {9, 4}, {9, 1}, {33, 60}, {9, 4}, {14, 14}, {9, 1}}) {
+      CAPTURE(height);
+      const std::vector<float> weights = integers(shape, ++factor);
+      assign(w, Lazily::from(weights, shape));
+      // Only pixel (4, 0) of one channel is 1: around it each tap shows once.
+      const std::int64_t channel = k.in - 1;
+      std::vector<float> pixels(static_cast<std::size_t>(height * width * k.in));
+      pixels[static_cast<std::size_t>(4 * width * k.in + channel)] = 1;
+      std::vector<float> expected(static_cast<std::size_t>(height * width * k.out), 4);
+      for (std::int64_t y = 0; y < k.height; ++y) {
+        for (std::int64_t x = 0; x < k.width; ++x) {
+          const std::int64_t row = 4 + k.height / 2 - y, column = k.width / 2 - x;
+          if (column < 0 || column >= width) continue;
+          for (std::int64_t out = 0; out < k.out; ++out) {
+            if (out / (k.out / k.groups) != channel / (k.in / k.groups)) continue;
+            expected[static_cast<std::size_t>((row * width + column) * k.out + out)] +=
+                weights[static_cast<std::size_t>(
+                    ((y * k.width + x) * k.in / k.groups + channel % (k.in / k.groups)) * k.out + out)];
+          }
+        }
+      }
+      CHECK(convolve(Lazily::from(pixels, {1, height, width, k.in})).to_vector<float>() == expected);
+    }
+  }
 }
 
 TEST_CASE("a graph run in parts reads weights that were assigned in between") {

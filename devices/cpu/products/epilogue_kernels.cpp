@@ -7,6 +7,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/value/text.hpp"
+#include "devices/cpu/device/device.hpp"
 #include "devices/cpu/loop/product_kernel.hpp"
 #include "devices/cpu/moves/strided_copy.hpp"
 #include "devices/cpu/products/convolution/convolution.hpp"
@@ -202,6 +203,11 @@ std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype
   if (!bytes && rows <= machine::few_rows && rows * element_count(product.weights) < machine::few_multiply_adds)
     return 0;
   return static_cast<std::int64_t>(packed_matmul(product, dtype).packed_bytes());
+}
+
+std::string packed_layout(const ProductAttributes& product, DType dtype) {
+  if (product.window.window.empty()) return packed_matmul(product, dtype).packed_layout();
+  return packed_convolution(product, dtype).packed_layout();
 }
 
 std::span<const KernelEntry> epilogue_kernels() {

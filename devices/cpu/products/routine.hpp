@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "devices/cpu/device/workspace.hpp"
@@ -24,6 +25,7 @@ class Routine {
   const WorkspaceLayout& workspace() const noexcept { return space_; }
   const WorkspaceLayout& packed() const noexcept { return packed_space_; }
   virtual void pack(const void* /*weights*/, void* /*packed*/) const {}
+  virtual std::string packed_layout() const { return name(); }
   virtual void run(const Arguments& arguments) const = 0;
   virtual bool takes_loop() const noexcept { return false; }
   virtual const char* name() const noexcept { return "own"; }
@@ -47,6 +49,8 @@ class Prepared {
   const WorkspaceLayout& packed() const noexcept { return routine_->packed(); }
   /// Brings weights, laid out as the problem says, into packed form (64-byte aligned).
   void pack(const void* weights, void* packed) const { routine_->pack(weights, packed); }
+  /// Routines of the same text lay weights of the same shape, type and groups out alike; empty where nothing says so.
+  std::string packed_layout() const { return routine_->packed_layout(); }
   void run(const Arguments& arguments) const { routine_->run(arguments); }
   /// Whether run() can take a loop over its dense result along.
   bool takes_loop() const noexcept { return routine_->takes_loop(); }

@@ -12,6 +12,7 @@ namespace tyto::cpu {
 class DirectConvolution : public ConvolutionRoutine {
  public:
   void pack(const void* kernel, void* packed) const override { std::memcpy(packed, kernel, kernel_bytes()); }
+  std::string packed_layout() const override { return "dense"; }
 
  protected:
   explicit DirectConvolution(const ConvolutionProblem& problem)

@@ -217,6 +217,7 @@ class OnednnConvolution final : public ConvolutionRoutine {
   bool is_reference_code() const noexcept { return reference_; }
 
   void pack(const void* kernel, void* packed) const override { packing_->run(kernel, packed); }
+  std::string packed_layout() const override { return packing_->layout(); }
 
   void run(const ConvolutionArguments& arguments) const override {
     // oneDNN's interface has no const addresses; it does not write to sources.

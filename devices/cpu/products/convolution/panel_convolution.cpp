@@ -7,6 +7,7 @@
 // that reach it.
 #include <algorithm>
 
+#include "core/value/text.hpp"
 #include "devices/cpu/device/workspace.hpp"
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 #include "devices/cpu/products/tile/panel_product.hpp"
@@ -84,6 +85,8 @@ class PanelConvolution final : public ConvolutionRoutine {
   void pack(const void* kernel, void* packed) const override {
     run_team(threads_, [&](Team team) { pack_share(static_cast<const T*>(kernel), static_cast<T*>(packed), team); });
   }
+
+  std::string packed_layout() const override { return core::text(name(), " by ", run_length()); }
 
   void run(const ConvolutionArguments& arguments) const override {
     if (batch_and_target() == 0) return;

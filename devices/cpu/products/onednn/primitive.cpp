@@ -46,6 +46,17 @@ dnnl_status_t bind_address(dnnl_memory_t memory, void* address) { return dnnl_me
 void append(dnnl::post_ops& epilogue, dnnl::algorithm function, float alpha, float beta) {
   epilogue.append_eltwise(function, alpha, beta);
 }
+
+std::string text_of(const dnnl::memory::desc& layout) {
+  if (layout.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
+  std::string numbers;
+  for (const auto& list :
+       {layout.get_padded_dims(), layout.get_strides(), layout.get_inner_blks(), layout.get_inner_idxs()}) {
+    for (const auto number : list) numbers += std::to_string(number) + ' ';
+    numbers += ';';
+  }
+  return numbers;
+}
 #else
 const dnnl_memory_desc_t* c_layout(const dnnl::memory::desc& layout) { return &layout.data; }
 
@@ -56,6 +67,10 @@ dnnl_status_t bind_address(dnnl_memory_t memory, void* address) {
 
 void append(dnnl::post_ops& epilogue, dnnl::algorithm function, float alpha, float beta) {
   epilogue.append_eltwise(1.0f, function, alpha, beta);
+}
+
+std::string text_of(const dnnl::memory::desc& layout) {
+  return {reinterpret_cast<const char*>(&layout.data), sizeof layout.data};
 }
 #endif
 
@@ -215,7 +230,9 @@ Primitive packing_reorder(const dnnl::memory::desc& from, const dnnl::memory::de
 
 Packing::Packing(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads, int layout_threads,
                  WorkspaceLayout& packed)
-    : reorder_(packing_reorder(from, to, threads, layout_threads)), weights_bytes_(to.get_size()) {
+    : reorder_(packing_reorder(from, to, threads, layout_threads)),
+      layout_(text_of(to)),
+      weights_bytes_(to.get_size()) {
   packed.reserve(whole_lines(weights_bytes_));
   scratchpad_ = packed.reserve(reorder_.scratchpad_bytes());
 }

@@ -96,9 +96,12 @@ class Packing {
   Packing(const dnnl::memory::desc& from, const dnnl::memory::desc& to, int threads, int layout_threads,
           WorkspaceLayout& packed);
   void run(const void* weights, void* packed) const;
+  /// See Prepared::packed_layout.
+  const std::string& layout() const noexcept { return layout_; }
 
  private:
   Primitive reorder_;
+  std::string layout_;
   std::size_t weights_bytes_, scratchpad_;
 };
 
