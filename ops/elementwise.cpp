@@ -119,11 +119,6 @@ Value as_floating(const Value& value) {
   return is_inexact(type) && !is_number(value) ? value : cast_to(value, is_inexact(type) ? type : DType::f32);
 }
 
-Value sum_over(const Value& value, const AxesAttributes& axes) {
-  if (is_complex(value.dtype())) return of_parts(emit(OpId::sum, axes, {as_parts(value)}));
-  return emit(OpId::sum, axes, {value});
-}
-
 Value sum_to(const Value& value, const Shape& shape) {
   if (value.shape() == shape) return value;
   const std::size_t extra = value.shape().size() - shape.size();

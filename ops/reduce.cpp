@@ -208,19 +208,29 @@ std::span<const OpDef> reduce_operators() {
 
 namespace {
 
-Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
-  const AxesAttributes over{normalise_axes(definition(id).name, axes, x.ndim()), keepdims};
-  const bool in_parts = is_complex(x.dtype()) && (id == OpId::sum || id == OpId::mean);
+Value reduce_over(OpId id, const Value& x, const AxesAttributes& over) {
+  const bool adds = id == OpId::sum || id == OpId::mean, in_parts = adds && is_complex(x.dtype());
+  const auto is_single = [&](std::int64_t axis) { return x.shape()[static_cast<std::size_t>(axis)] == 1; };
+  if ((adds || !is_complex(x.dtype())) && id != OpId::logsumexp && std::ranges::all_of(over.axes, is_single)) {
+    const DType type = id == OpId::sum || id == OpId::prod ? accumulation_type(x.dtype()) : x.dtype();
+    const T each = reshape(T(cast_to(x, type)), reduced_shape(x.shape(), over.axes, over.keepdims));
+    return adds && is_inexact(type) ? each + 0 : each;  // a sum begins with 0, so that of -0 it is 0
+  }
   return in_parts ? of_parts(emit(id, over, {as_parts(resolve(x))})) : emit(id, over, {x});
+}
+
+Value reduce(OpId id, const Value& x, const Axes& axes, bool keepdims) {
+  return reduce_over(id, x, {normalise_axes(definition(id).name, axes, x.ndim()), keepdims});
 }
 
 // The sum is exact: that of 64 bits is two sums, of the upper and of the lower half of each number.
 T mean_of_integers(const T& x, const Axes& axes, bool keepdims) {
+  const auto count = static_cast<double>(count_over(x.shape(), normalise_axes("mean", axes, x.ndim())));
+  if (count == 1) return cast(sum(x, axes, keepdims), DType::f32);
   const auto total = [&](const T& part) { return cast(sum(part, axes, keepdims), DType::f64); };
   const bool wide = size_of(x.dtype()) == 8;
   const T upper = wide ? right_shift(x, 32) : x;
   const T whole = wide ? total(upper) * 0x1p32 + total(x - left_shift(upper, 32)) : total(x);
-  const auto count = static_cast<double>(count_over(x.shape(), normalise_axes("mean", axes, x.ndim())));
   return cast(whole / count, DType::f32);
 }
 
@@ -322,6 +332,8 @@ Value position(OpId id, const Value& x, std::optional<std::int64_t> axis, bool k
 }
 
 }  // namespace
+
+Value sum_over(const Value& value, const AxesAttributes& axes) { return reduce_over(OpId::sum, value, axes); }
 
 }  // namespace tyto::core
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions: of equal elements without adding them up, over axes of one element by reshaping, of reductions at once;
-// products of vectors as sums.
+// Reductions: of equal elements without adding them up, of reductions at once; products of vectors as sums.
 #include <algorithm>
 
 #include "core/graph/op_ids.hpp"
@@ -21,34 +20,18 @@ const Shape& shape_of_node(const Match& m, std::size_t node) {
   return m.editor.shape(m.editor.node(m.node(node)).first_result);
 }
 
-// The result of one element is that element.
-bool keeps_one(const OpDef& def) {
-  switch (def.id) {
-    case OpId::prod:
-    case OpId::min:
-    case OpId::max:
-    case OpId::any:
-    case OpId::all: return true;
-    default: return false;
-  }
-}
 // A sum begins with 0, so that of -0 it is 0.
-bool begins_with_zero(const OpDef& def) { return def.id == OpId::sum || def.id == OpId::mean; }
 Port plus_zero(Match& m, Port x) {
   if (!is_floating(m.dtype())) return x;
   return m.editor.add(m.root, OpId::add, {}, {x, m.editor.add_scalar(m.root, 0.0, m.dtype())});
 }
-Port one_plus_zero(Match& m) { return plus_zero(m, reshaped_operand(m)); }
-const Condition over_unit_axes{"over axes of length 1", [](const Match& m) {
-                                 return m.editor.dtype(m.tensor('x')) == m.dtype() &&
-                                        element_count(m.editor.shape(m.tensor('x'))) == element_count(m.shape()) &&
-                                        std::ranges::all_of(axes_of(m, 0).axes, [&](std::int64_t axis) {
-                                          return m.editor.shape(m.tensor('x'))[static_cast<std::size_t>(axis)] == 1;
-                                        });
-                               }};
 
+// Sums of sums add in another order, which rounds differently; extremes and truth values do not round.
+bool order_is_free(const OpDef& def) {
+  return def.id == OpId::min || def.id == OpId::max || def.id == OpId::any || def.id == OpId::all;
+}
 // The result of equal elements is that element.
-bool keeps_equal(const OpDef& def) { return def.id == OpId::mean || (keeps_one(def) && def.id != OpId::prod); }
+bool keeps_equal(const OpDef& def) { return def.id == OpId::mean || order_is_free(def); }
 
 /// x as stretched by the broadcast, with ones in front so that it has all axes.
 Shape padded(const Match& m) {
@@ -92,10 +75,6 @@ Port times_count(Match& m) {
   return plus_zero(m, m.editor.add(m.root, OpId::multiply, {}, {reshaped_without_axes(m), count}));
 }
 
-// Sums of sums add in another order, which rounds differently; extremes and truth values do not round.
-bool order_is_free(const OpDef& def) {
-  return def.id == OpId::min || def.id == OpId::max || def.id == OpId::any || def.id == OpId::all;
-}
 bool adds_up(const OpDef& def) { return def.id == OpId::sum || def.id == OpId::prod; }
 Port single_reduction(Match& m) {
   const AxesAttributes& inner = axes_of(m, 1);
@@ -159,8 +138,6 @@ Port sum_of_products(Match& m) {
 
 // clang-format off
 const Rule reduction_table[] = {
-    {"reduction_of_one",       "op(x)",                   "reshape(x)",                  {&over_unit_axes}, reshaped_operand, keeps_one},
-    {"sum_of_one",             "op(x)",                   "add(reshape(x), 0)",          {&over_unit_axes}, one_plus_zero, begins_with_zero},
     {"reduction_of_equal",     "op(broadcast_to(x))",     "reshape(x)",                  {&stretched_along_axes}, one_of_equal, keeps_equal},
     {"sum_of_equal",           "sum(broadcast_to(x))",    "add(multiply(reshape(x), count), 0)", {&stretched_along_axes, &count_is_exact}, times_count},
     {"extreme_of_extremes",    "op(op(x)!)",              "op(x)",                       {}, single_reduction, order_is_free},

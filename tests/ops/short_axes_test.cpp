@@ -238,6 +238,51 @@ TEST_CASE("reductions of rows of few elements give the same bits at once and in 
   }
 }
 
+BOTH_MODES("reductions over axes of length 1 stay what they were when their operand is written to") {
+  using T = tyto::Tensor<Mode>;
+  T x{{1.5}, {-2.0}, {0.0}}, w = T::variable(T{{1.5}, {-2.0}, {0.0}});
+  const T largest = max(x, {1}), product = prod(w, {1}, true), total = sum(w, {1}), found = tyto::any(x, {1});
+  x(0) = 7;
+  x += 1;
+  assign(w, w + 10);
+  CHECK(largest.template to_vector<double>() == std::vector<double>{1.5, -2, 0});
+  CHECK(product.template to_vector<double>() == std::vector<double>{1.5, -2, 0});
+  CHECK(total.template to_vector<double>() == std::vector<double>{1.5, -2, 0});
+  CHECK(found.template to_vector<double>() == std::vector<double>{1, 1, 0});
+  CHECK(x.template to_vector<double>() == std::vector<double>{8, -1, 1});
+  CHECK(w.template to_vector<double>() == std::vector<double>{11.5, 8, 10});
+
+  auto step = tyto::compile([&](const T& by) {
+    const T before = max(w, {1});
+    assign(w, w + by);
+    return before;
+  });
+  CHECK(step(T(1.0)).template to_vector<double>() == std::vector<double>{11.5, 8, 10});
+  CHECK(step(T(1.0)).template to_vector<double>() == std::vector<double>{12.5, 9, 11});
+  CHECK(w.template to_vector<double>() == std::vector<double>{13.5, 10, 12});
+}
+
+BOTH_MODES("reductions over axes of length 1 have the types and gradients of all others") {
+  using T = tyto::Tensor<Mode>;
+  const T small = T{{200.0}, {3.0}}.astype(DType::u8), x{{2.0}, {-3.0}};
+  CHECK(sum(small, {1}).dtype() == sum(small, {0}).dtype());
+  CHECK(prod(small, {1}).dtype() == prod(small, {0}).dtype());
+  CHECK(max(small, {1}).dtype() == DType::u8);
+  CHECK(mean(small, {1}).dtype() == DType::f32);
+  CHECK((max(T(2.0)) * T(1.0).astype(DType::f16)).dtype() == (max(T{2.0}) * T(1.0).astype(DType::f16)).dtype());
+  CHECK(mean(T::full({1}, std::int64_t{16777217}, DType::i64)).item() == 16777216);
+  CHECK(max(x, {1}, true).shape() == tyto::Shape{2, 1});
+  CHECK(sum(T::zeros({0, 1}), {1}).shape() == tyto::Shape{0});
+  CHECK_THROWS_AS(max(x.astype(DType::c64), {1}), tyto::TypeError);
+  const auto slope_of = [&](const auto& reduced) {
+    return tyto::grad([&](const T& a) { return sum(reduced(a) * T{5.0, 7.0}); })(x).template to_vector<double>();
+  };
+  CHECK(slope_of([](const T& a) { return sum(a, {1}); }) == std::vector<double>{5, 7});
+  CHECK(slope_of([](const T& a) { return mean(a, {1}); }) == std::vector<double>{5, 7});
+  CHECK(slope_of([](const T& a) { return prod(a, {1}); }) == std::vector<double>{5, 7});
+  CHECK(slope_of([](const T& a) { return min(a, {1}); }) == std::vector<double>{5, 7});
+}
+
 TEST_CASE("a softmax over short rows of a tensor of many axes takes no more memory than over rows of a matrix") {
   using Tensor = tyto::Tensor<tyto::Lazy>;
   const auto softmax_of = [](const tyto::Shape& shape) {

@@ -231,21 +231,6 @@ TEST_CASE("logarithms of softmax and of sums of exponentials become stable ones"
   CHECK(results_of(out, {{1000, 1000, 0, 0, 0, 0, 0, 0, 0, 0}})[0][0] == doctest::Approx(1000.6931471805599));
 }
 
-TEST_CASE("reductions over axes of one element are reshapes") {
-  for (const OpId op : {OpId::sum, OpId::prod, OpId::mean, OpId::min, OpId::max}) {
-    const bool adds = op == OpId::sum || op == OpId::mean;
-    const char* const rule = adds ? "sum_of_one" : "reduction_of_one";
-    expect(rule, true, [&](Sketch& s) { return reduce(s, op, s.input({1, 3, 1}), {0, 2}); });
-    expect(
-        rule, false,
-        [&](Sketch& s) {
-          return reduce(s, op, s.input({1, 3, 1}), {0, 1});
-        },
-        0, "reductions");
-  }
-  expect("sum_of_one", false, [](Sketch& s) { return reduce(s, OpId::sum, s.input({1, 3}, DType::i32), {0}); });
-}
-
 TEST_CASE("products of vectors that are computed on the way are sums") {
   const auto product = [](Sketch& s, const Shape& left, const Shape& right, DType type = DType::f32) {
     return s.add(OpId::matmul, {s.add(OpId::exp, {s.input(left, type)}), s.input(right, type)});
