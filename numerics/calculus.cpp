@@ -140,7 +140,16 @@ template <class M>
 Tensor<M> trapezoid(const Tensor<M>& y, std::int64_t axis, const std::type_identity_t<Tensor<M>>& spacing) {
   TYTO_ONCE(trapezoid, y, axis, spacing);
   if (const auto found = core::in_f32(&trapezoid<M>, y, axis, spacing)) return *found;
-  return sum(strips("trapezoid", y, axis, spacing), static_cast<int>(axis));
+  const Tensor<M> f = floating_of("trapezoid", y);
+  core::require("trapezoid", spacing);
+  const int along = core::normalise_axis("trapezoid", axis, f.ndim());
+  if (core::scalar_operand(spacing) == nullptr || f.shape()[static_cast<std::size_t>(along)] < 2) {
+    return sum(strips("trapezoid", f, along, spacing), along);
+  }
+  // In strips of one width an inner sample counts twice. The sum of all less half of the ends would be NaN for infinite
+  // ends.
+  const Tensor<M> ends = narrow(f, along, 0, 1) * 0.5 + narrow(f, along, -1, INT64_MAX) * 0.5;
+  return squeeze(sum(narrow(f, along, 1, -1), along, true) + ends, along) * spacing;
 }
 
 template <class M>

@@ -194,6 +194,26 @@ TEST_CASE_TEMPLATE("membership goes by value, never by NaN", M, Eager, Lazy) {
   CHECK(isin(T{300, 44}, T{44}.astype(DType::u8), true).template to_vector<bool>() == std::vector<bool>{true, false});
 }
 
+TEST_CASE_TEMPLATE("areas of strips of one width are those of their trapezoids", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(trapezoid(T::zeros({2, 0})).template to_vector<double>() == std::vector<double>{0, 0});
+  CHECK(trapezoid(T{{3.0}, {infinity}}, 1).template to_vector<double>() == std::vector<double>{0, 0});
+  CHECK(trapezoid(T{{1.0, 4.0}, {infinity, 1.0}}, 1, 0.5).template to_vector<double>() ==
+        std::vector<double>{1.25, infinity});
+  CHECK(trapezoid(T{{1.0, 4.0}, {2.0, 8.0}, {4.0, infinity}}, 0).template to_vector<double>() ==
+        std::vector<double>{4.5, infinity});
+  CHECK(trapezoid(T{{1.0, 4.0, 5.0}, {2.0, 8.0, -1.0}}.T(), 0, 2).template to_vector<double>() ==
+        std::vector<double>{14, 17});
+  CHECK(trapezoid(T{1, 2, 4}.astype(DType::i32), 0, 0.5).dtype() == DType::f32);
+  CHECK(trapezoid(T{1.0, 2.0}, 0, T(2.0).astype(DType::f64)).dtype() == DType::f64);
+  // As numpy.trapezoid has it in f64: of sin(i) + 1e3 for 100,001 samples at distances of 0.001.
+  const T far = sin(T::arange(0, 100001, 1, DType::f64)) + 1000.0;
+  CHECK(trapezoid(far, -1, 0.001).template item<double>() == doctest::Approx(100000.00182990271).epsilon(1e-14));
+  CHECK(trapezoid(far.astype(DType::f32), -1, 0.001).template item<double>() ==
+        doctest::Approx(100000.00182836913).epsilon(2e-7));
+}
+
 TEST_CASE_TEMPLATE("errors of array functions state what was wrong", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x{1, 2, 3}, m = T::ones({2, 3}), none = T::zeros({0});
