@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls of compiled functions: a session binds arguments and states, runs a trace, and hands out the results.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -72,12 +73,15 @@ class CompiledSession {
       if (!arguments[i])
         core::throw_error<GraphError>("compile: ", name_of_argument(layout, i), " is an undefined tensor");
     }
-    auto found = runs_.begin();
-    while (found != runs_.end() && !CompiledFunction::fits(found->trace->signature, arguments, layout)) ++found;
+    const std::vector<IntList> orders = orders_of(arguments);
+    const auto fits = [&](const Run& run) {
+      return CompiledFunction::fits(run.trace->signature, arguments, orders, layout);
+    };
+    const auto found = std::ranges::find_if(runs_, fits);
     if (found != runs_.end()) {
       runs_.splice(runs_.begin(), runs_, found);
     } else {
-      auto trace = function_->trace_for(arguments, layout, function);
+      auto trace = function_->trace_for(arguments, orders, layout, function);
       if (function_->is_shared()) refuse_updates(shared_function, trace->executable->graph());
       runs_.emplace_front(std::move(trace));
       if (runs_.size() > CompiledFunction::trace_limit) runs_.pop_back();
@@ -118,9 +122,12 @@ class CompiledSession {
     std::vector<Value>& values = called.results.values;
     values.clear();  // what an exception may have left would keep outputs from being used again
     Session& session = called.session.session();
+    const std::vector<IntList>& orders = called.trace->signature.orders;
     for (std::uint32_t i = 0; i < arguments.size(); ++i) {
       const core::TensorType& type = argument_type(arguments[i]);
-      session.bind(i, contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]));
+      core::Array array = contents(type.weak ? core::cast_to(arguments[i], passed_as(type)) : arguments[i]);
+      if (!orders.empty() && !orders[i].empty()) array.view = core::permute(array.view, orders[i]);
+      session.bind(i, array);
     }
     bind_captured_placeholders(session, static_cast<std::uint32_t>(arguments.size()));
     if (timed_) called.profile = profile_of_run(called.session);

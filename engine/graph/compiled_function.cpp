@@ -2,18 +2,22 @@
 // Traces of a compiled function: found by the types of the arguments, or recorded and made executable.
 #include "engine/graph/compiled_function.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "core/graph/builder.hpp"
 #include "core/graph/label.hpp"
 #include "core/graph/op_ids.hpp"
 #include "core/graph/tape.hpp"
 #include "core/value/text.hpp"
+#include "engine/graph/evaluate.hpp"
 #include "engine/graph/function_scope.hpp"
 #include "engine/graph/sharing.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/devices.hpp"
+#include "tyto/shaping.hpp"
 
 namespace tyto::run {
 
@@ -28,6 +32,19 @@ Value scalar_operand(const Value& input, const core::TensorType& type) {
       0);
 }
 
+// The order of axes in which a permuted view is dense. Empty for a view that is dense as it is, or in no order.
+IntList dense_order(const core::View& view) {
+  if (core::is_dense(view)) return {};
+  IntList order(view.shape.size(), 0);
+  std::iota(order.begin(), order.end(), 0);
+  // Strides of axes of length one say nothing: these axes come first, so that equal layouts have equal orders.
+  std::ranges::sort(order, {}, [&](std::int64_t axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    return std::pair(view.shape[i] == 1 ? INT64_MIN : -view.strides[i], axis);
+  });
+  return core::is_dense(core::permute(view, order)) ? order : IntList();
+}
+
 // The same graph, for pictures, without the contents of constants, which the executable may release.
 core::Graph without_contents(const core::Graph& graph) {
   core::GraphData data = core::Graph(graph).take();
@@ -37,8 +54,9 @@ core::Graph without_contents(const core::Graph& graph) {
   return core::Graph(std::move(data));
 }
 
-Signature signature_of(std::span<const Value> arguments, const std::string& layout) {
-  Signature signature{{}, layout, &current_device()};
+Signature signature_of(std::span<const Value> arguments, const std::vector<IntList>& orders,
+                       const std::string& layout) {
+  Signature signature{{}, orders, layout, &current_device()};
   for (const Value& argument : arguments) {
     signature.arguments.push_back(argument_type(argument));
   }
@@ -48,6 +66,17 @@ Signature signature_of(std::span<const Value> arguments, const std::string& layo
 }  // namespace
 
 const core::TensorType& argument_type(const Value& argument) { return core::result_of(core::resolve(argument)).type; }
+
+std::vector<IntList> orders_of(std::span<const Value> arguments) {
+  std::vector<IntList> orders;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    IntList order = dense_order(contents(arguments[i]).view);
+    if (order.empty()) continue;
+    orders.resize(arguments.size());
+    orders[i] = std::move(order);
+  }
+  return orders;
+}
 
 DType passed_as(const core::TensorType& type) {
   if (!type.weak || !is_inexact(type.dtype)) return type.dtype;
@@ -84,17 +113,18 @@ class CompiledFunction::Maker {
 };
 
 std::shared_ptr<const CompiledTrace> CompiledFunction::trace_for(std::span<const Value> arguments,
+                                                                 const std::vector<IntList>& orders,
                                                                  const std::string& layout, const MakeTrace& function) {
   refuse_own_body();
   const std::lock_guard lock(mutex_);
   auto found = traces_.begin();
-  while (found != traces_.end() && !fits((*found)->signature, arguments, layout)) ++found;
+  while (found != traces_.end() && !fits((*found)->signature, arguments, orders, layout)) ++found;
   if (found != traces_.end()) {
     traces_.splice(traces_.begin(), traces_, found);
   } else {
     const Maker maker(maker_);
     traces_.push_front(
-        std::make_shared<const CompiledTrace>(make(signature_of(arguments, layout), arguments, function)));
+        std::make_shared<const CompiledTrace>(make(signature_of(arguments, orders, layout), arguments, function)));
     if (traces_.size() > trace_limit) traces_.pop_back();
   }
   return traces_.front();
@@ -107,10 +137,11 @@ void CompiledFunction::share() {
   shared_ = true;
 }
 
-bool CompiledFunction::fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout) {
+bool CompiledFunction::fits(const Signature& signature, std::span<const Value> arguments,
+                            const std::vector<IntList>& orders, const std::string& layout) {
   if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
-  if (signature.layout != layout || signature.frozen.value_or(core::frozen_parameters) != core::frozen_parameters)
-    return false;
+  if (signature.layout != layout || signature.orders != orders) return false;
+  if (signature.frozen.value_or(core::frozen_parameters) != core::frozen_parameters) return false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!(signature.arguments[i] == argument_type(arguments[i]))) return false;
   }
@@ -127,9 +158,14 @@ CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value>
   CompiledTrace trace;
   std::vector<Value> inputs;
   std::vector<std::shared_ptr<core::State>> states;
+  // Permuted arguments are bound as they lie in memory, and the function transposes them: so a trace has no inputs with
+  // strides, and rules about transposed operands serve arguments too.
+  const auto order_of = [&](std::size_t i) { return signature.orders.empty() ? IntList() : signature.orders[i]; };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    Shape shape = signature.arguments[i].shape;
+    if (const IntList order = order_of(i); !order.empty()) shape = core::permute(core::View::dense(shape), order).shape;
     inputs.push_back(make_state(core::Mode::lazy, core::State::Kind::placeholder, name_of_argument(signature.layout, i),
-                                {passed_as(signature.arguments[i]), signature.arguments[i].shape, false}));
+                                {passed_as(signature.arguments[i]), std::move(shape), false}));
     states.push_back(state_behind(inputs.back(), "compile"));
   }
   Traced traced;
@@ -139,6 +175,9 @@ CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value>
     const core::LabelScope of_no_caller{core::Label()};  // later calls come from elsewhere
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (signature.arguments[i].weak) inputs[i] = scalar_operand(inputs[i], signature.arguments[i]);
+      if (const IntList order = order_of(i); !order.empty()) {
+        inputs[i] = tyto::transpose(Tensor<Lazy>(inputs[i]), core::inverse_order(order)).value();
+      }
     }
     core::parameters_were_listed = false;
     const detail::Results results = function(inputs);

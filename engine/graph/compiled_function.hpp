@@ -22,7 +22,8 @@ namespace tyto::run {
 /// The key of a trace.
 struct Signature {
   std::vector<core::TensorType> arguments;
-  std::string layout;  // see detail::lay_out
+  std::vector<IntList> orders;  // see orders_of
+  std::string layout;           // see detail::lay_out
   core::Device* device;
   std::optional<std::uint64_t> frozen = {};  // see core::frozen_parameters; any where the function asks for none
 };
@@ -41,6 +42,10 @@ using MakeTrace = std::function<detail::Results(const std::vector<Value>&)>;
 
 const core::TensorType& argument_type(const Value& argument);
 
+/// For each argument the order of axes in which it is dense, if that is not its own; no list where all are dense or
+/// copied.
+std::vector<IntList> orders_of(std::span<const Value> arguments);
+
 /// Scalars come as what holds all of them: in the function they may meet f64.
 DType passed_as(const core::TensorType& type);
 
@@ -58,14 +63,15 @@ class CompiledFunction {
 
   const CompileOptions& options() const { return options_; }
 
-  std::shared_ptr<const CompiledTrace> trace_for(std::span<const Value> arguments, const std::string& layout,
-                                                 const MakeTrace& function);
+  std::shared_ptr<const CompiledTrace> trace_for(std::span<const Value> arguments, const std::vector<IntList>& orders,
+                                                 const std::string& layout, const MakeTrace& function);
 
   /// Allows sessions to run at the same time. Throws GraphError naming a state that the function updates.
   void share();
   bool is_shared() const { return shared_.load(std::memory_order_acquire); }
 
-  static bool fits(const Signature& signature, std::span<const Value> arguments, const std::string& layout);
+  static bool fits(const Signature& signature, std::span<const Value> arguments, const std::vector<IntList>& orders,
+                   const std::string& layout);
 
  private:
   /// The thread that makes a trace, while it does.
