@@ -70,7 +70,10 @@ const core::TensorType& argument_type(const Value& argument) { return core::resu
 std::vector<IntList> orders_of(std::span<const Value> arguments) {
   std::vector<IntList> orders;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    IntList order = dense_order(contents(arguments[i]).view);
+    const Value argument = core::resolve(arguments[i]);
+    if (argument.node()->is_version()) continue;  // contents of a state may have been released
+    if (!argument.node()->evaluated()) evaluate({&argument, 1});
+    IntList order = dense_order(core::result_of(argument).array.view);
     if (order.empty()) continue;
     orders.resize(arguments.size());
     orders[i] = std::move(order);
