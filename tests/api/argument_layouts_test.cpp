@@ -140,7 +140,7 @@ TEST_CASE("sums over permuted arguments have the same bits in both modes") {
       for (const IntList& order : {IntList{2, 1, 0}, {2, 0, 1}, {0, 2, 1}}) {
         const Eager x = Eager::normal({9, 20, 33}, {.dtype = type, .key = tyto::Key{1, 2}});
         const Lazy y = Lazy::from(numbers(x), x.shape()).astype(type);
-        eval({y});  // a view of what is still to be computed would be computed row-major
+        tyto::eval({y});  // a view of what is still to be computed would be computed row-major
         auto once = compiled;
         CHECK(numbers(f(transpose(x, order))) == numbers(once(transpose(y, order))));
       }
