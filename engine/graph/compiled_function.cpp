@@ -71,7 +71,8 @@ std::vector<IntList> orders_of(std::span<const Value> arguments) {
   std::vector<IntList> orders;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Value argument = core::resolve(arguments[i]);
-    if (argument.node()->is_version()) continue;  // contents of a state may have been released
+    // Contents of a state may have been released, and what depends on a placeholder may have none.
+    if (argument.node()->is_version() || argument.node()->symbolic()) continue;
     if (!argument.node()->evaluated()) evaluate({&argument, 1});
     IntList order = dense_order(core::result_of(argument).array.view);
     if (order.empty()) continue;
