@@ -212,7 +212,8 @@ Value reduce_over(OpId id, const Value& x, const AxesAttributes& over) {
   const bool adds = id == OpId::sum || id == OpId::mean, in_parts = adds && is_complex(x.dtype());
   const auto is_single = [&](std::int64_t axis) { return x.shape()[static_cast<std::size_t>(axis)] == 1; };
   if ((adds || !is_complex(x.dtype())) && id != OpId::logsumexp && std::ranges::all_of(over.axes, is_single)) {
-    const DType type = id == OpId::sum || id == OpId::prod ? accumulation_type(x.dtype()) : x.dtype();
+    const bool widens = (id == OpId::sum || id == OpId::prod) && !is_complex(x.dtype());
+    const DType type = widens ? accumulation_type(x.dtype()) : x.dtype();
     const T each = reshape(T(cast_to(x, type)), reduced_shape(x.shape(), over.axes, over.keepdims));
     return adds && is_inexact(type) ? each + 0 : each;  // a sum begins with 0, so that of -0 it is 0
   }

@@ -271,6 +271,12 @@ BOTH_MODES("reductions over axes of length 1 have the types and gradients of all
   CHECK(mean(small, {1}).dtype() == DType::f32);
   CHECK((max(T(2.0)) * T(1.0).astype(DType::f16)).dtype() == (max(T{2.0}) * T(1.0).astype(DType::f16)).dtype());
   CHECK(mean(T::full({1}, std::int64_t{16777217}, DType::i64)).item() == 16777216);
+  const T turned = complex(x, T{{0.5}, {-0.0}});
+  for (const T& same : {sum(turned, {1}), mean(turned, {1})}) {
+    CHECK(same.dtype() == DType::c64);
+    CHECK(real(same).template to_vector<double>() == std::vector<double>{2, -3});
+    CHECK(imag(same).template to_vector<double>() == std::vector<double>{0.5, 0});
+  }
   CHECK(max(x, {1}, true).shape() == tyto::Shape{2, 1});
   CHECK(sum(T::zeros({0, 1}), {1}).shape() == tyto::Shape{0});
   CHECK_THROWS_AS(max(x.astype(DType::c64), {1}), tyto::TypeError);
