@@ -93,7 +93,9 @@ Outputs product_quantised_on_the_way(const OperatorCall& call) {
 Outputs product_to_float(const OperatorCall& call) {
   if (call[2].size() != 1) call.refuse("scales of shape ", call[2].shape(), " of the left operand; one is expected");
   const Array sums = integer_product(call[0], byte_weights(call, 1), call.optional(4), call.optional(5));
-  const Array y = cast(sums, call[2].dtype()) * (reshape(call[2], {}) * call[3]);
+  // f16 holds neither the sums nor many a product of scales.
+  const Array scale = cast(reshape(call[2], {}), DType::f32) * cast(call[3], DType::f32);
+  const Array y = cast(cast(sums, DType::f32) * scale, call[2].dtype());
   return {call.has(6) ? y + call[6] : y};
 }
 

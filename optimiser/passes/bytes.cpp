@@ -5,6 +5,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "optimiser/passes/pass.hpp"
+#include "optimiser/passes/visit_budget.hpp"
 
 namespace tyto::optimiser {
 
@@ -26,7 +27,11 @@ Bytes narrow_form(GraphEditor& editor, Port wide) {
   const auto is_view = [&](Index i) {
     return editor.node(i).op != OpId::read && editor.node(i).input_count == 1 && editor.definition(i).is(Traits::view);
   };
-  for (; is_view(node); node = editor.producer(editor.input(node, 0))) bytes.views.push_back(node);
+  VisitBudget reach;
+  for (int depth = 1; is_view(node) && reach.allows(depth); ++depth) {
+    bytes.views.push_back(node);
+    node = editor.producer(editor.input(node, 0));
+  }
   if (editor.node(node).op != OpId::cast) return {};
   bytes.port = editor.input(node, 0);
   const DType dtype = editor.dtype(bytes.port);

@@ -147,14 +147,18 @@ bool moves(const Match& m) {
 const Condition matrices_transposed{"rows and columns change places, stacks as may be", moves<Matrices::transposed>};
 const Condition only_stacks{"rows and columns stay", moves<Matrices::kept>};
 // Weights are packed, and get a bias a column, where they stand on the right.
-const Condition no_weights{
-    "y is no input or constant, nor a view of one", [](const Match& m) {
-      Index producer = m.editor.producer(m.tensor('y'));
-      while (m.editor.definition(producer).is(Traits::view) && m.editor.node(producer).input_count != 0) {
-        producer = m.editor.producer(m.editor.input(producer, 0));
-      }
-      return m.editor.node(producer).input_count != 0;
-    }};
+const Condition no_weights{"y is no input or constant, nor a view of one", [](const Match& m) {
+                             Index producer = m.editor.producer(m.tensor('y'));
+                             const auto seen_through = [&] {
+                               const core::GraphNode& node = m.editor.node(producer);
+                               return node.input_count != 0 &&
+                                      (node.op == OpId::cast || m.editor.definition(producer).is(Traits::view));
+                             };
+                             while (seen_through()) {
+                               producer = m.editor.producer(m.editor.input(producer, 0));
+                             }
+                             return m.editor.node(producer).input_count != 0;
+                           }};
 template <Matrices matrices>
 Port product_of_transposed(Match& m) {
   const ListAttributes order = m.editor.attributes_as<ListAttributes>(m.root);
