@@ -65,7 +65,7 @@ bool is_training(std::string_view layer, Phase phase) {
   if (phase != training && innermost_call != nullptr && innermost_call->is_without_phase() && core::any_tape_open()) {
     core::throw_error<ValueError>(layer,
                                   ": a gradient is taken in a call without a phase; write model(x, nn::training), "
-                                  "or model(x, nn::inference) where it is not to train");
+                                  "or model(x, nn::inference) where it is not to train, in the outermost call");
   }
   return phase == training;
 }

@@ -434,10 +434,12 @@ const Value& Tensor<M>::checked() const {
   return value_;
 }
 
-// In `0 < x < 1` the left operand of the second comparison holds the truths of the first, which nobody else holds.
+// In `0 < x < 1` the left operand of the second comparison is the result of the first.
 template <class M>
 const Tensor<M>& Tensor<M>::in_order(const Tensor& a, const Tensor& b) {
-  if (a.defined() && a.dtype() == DType::boolean && b.defined() && b.dtype() != DType::boolean) {
+  constexpr OpId orderings[] = {OpId::less, OpId::less_equal, OpId::greater, OpId::greater_equal};
+  const bool is_ordering = a.defined() && std::ranges::find(orderings, a.value().node()->op()) != std::end(orderings);
+  if (is_ordering && b.defined() && b.dtype() != DType::boolean) {
     throw TypeError(
         "a comparison of truths with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, "
         "b)");

@@ -84,6 +84,12 @@ class CompiledSession {
       auto trace = function_->trace_for(arguments, orders, layout, function);
       if (function_->is_shared()) refuse_updates(shared_function, trace->executable->graph());
       runs_.emplace_front(std::move(trace));
+      // Each run keeps an arena; of sets of frozen parameters two do, such as those of a GAN's two halves.
+      std::size_t sets = 1;
+      runs_.remove_if([&](const Run& run) {
+        return CompiledFunction::differ_by_parameters(run.trace->signature, runs_.front().trace->signature) &&
+               ++sets > 2;
+      });
       if (runs_.size() > CompiledFunction::trace_limit) runs_.pop_back();
     }
     if (runs_.size() > packing_limit) std::next(runs_.begin(), packing_limit)->session.release_packed();

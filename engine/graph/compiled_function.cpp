@@ -145,7 +145,7 @@ bool CompiledFunction::fits(const Signature& signature, std::span<const Value> a
                             const std::vector<IntList>& orders, const std::string& layout) {
   if (signature.device != &current_device() || signature.arguments.size() != arguments.size()) return false;
   if (signature.layout != layout || signature.orders != orders) return false;
-  if (signature.frozen.value_or(core::frozen_parameters) != core::frozen_parameters) return false;
+  if (signature.frozen && *signature.frozen != core::frozen_parameters) return false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!(signature.arguments[i] == argument_type(arguments[i]))) return false;
   }
@@ -155,6 +155,11 @@ bool CompiledFunction::fits(const Signature& signature, std::span<const Value> a
 void CompiledFunction::refuse_own_body() const {
   if (maker_ == std::this_thread::get_id())
     throw GraphError("compile: the function asks for itself, or for a session(), while it is recorded");
+}
+
+bool CompiledFunction::differ_by_parameters(const Signature& a, const Signature& b) {
+  return a.frozen != b.frozen && a.device == b.device && a.arguments == b.arguments && a.orders == b.orders &&
+         a.layout == b.layout;
 }
 
 CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value> arguments, const MakeTrace& function) {
@@ -183,9 +188,10 @@ CompiledTrace CompiledFunction::make(Signature signature, std::span<const Value>
         inputs[i] = tyto::transpose(Tensor<Lazy>(inputs[i]), core::inverse_order(order)).value();
       }
     }
-    core::parameters_were_listed = false;
+    const bool were_listed = std::exchange(core::parameters_were_listed, false);
     const detail::Results results = function(inputs);
     if (core::parameters_were_listed) signature.frozen = core::frozen_parameters;
+    core::parameters_were_listed = core::parameters_were_listed || were_listed;
     for (const Value& result : results.values) {
       if (!result) throw GraphError("compile: a result of the function is an undefined tensor");
     }

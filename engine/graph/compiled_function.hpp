@@ -72,6 +72,8 @@ class CompiledFunction {
 
   static bool fits(const Signature& signature, std::span<const Value> arguments, const std::vector<IntList>& orders,
                    const std::string& layout);
+  /// Whether two traces are for the same arguments, but for other sets of frozen parameters.
+  static bool differ_by_parameters(const Signature& a, const Signature& b);
 
  private:
   /// The thread that makes a trace, while it does.

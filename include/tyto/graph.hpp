@@ -372,7 +372,7 @@ class Compiled {
     if constexpr (plain) {
       values = {arguments...};
     } else {
-      values.swap(list_);
+      values.swap(kept_list());
       (detail::flatten(arguments, values), ...);
       (detail::lay_out(arguments, layout), ...);
     }
@@ -382,7 +382,7 @@ class Compiled {
     const auto keep_memory = [&] {
       if constexpr (!plain) {
         values.clear();
-        values.swap(list_);
+        values.swap(kept_list());
       }
     };
     // By reference: what it captures is more than a std::function holds without an allocation, at each call.
@@ -400,6 +400,12 @@ class Compiled {
       keep_memory();
       return *std::move(out);
     }
+  }
+
+  /// Memory for the arguments of the next call on this thread; empty between calls.
+  static std::vector<Value>& kept_list() {
+    thread_local std::vector<Value> list;
+    return list;
   }
 
   /// The function of arguments like these, in which `inputs` stand.
@@ -423,7 +429,6 @@ class Compiled {
 
   F function_;
   detail::CompiledCore core_;
-  std::vector<Value> list_;  // empty between calls: memory for the next call's arguments
 };
 
 /// Eager mode: the function itself. Lazy mode: traced once for each signature of argument types and shapes, optimised,

@@ -136,8 +136,10 @@ TYTO_API std::ostream& operator<<(std::ostream& out, const IntList& list);
 class TYTO_API Axes {
  public:
   Axes() = default;
-  template <std::integral T>
-  requires(!std::is_same_v<T, bool>) Axes(T axis) : all_(false), list_{static_cast<std::int64_t>(axis)} {}
+  template <class T>
+  requires(!std::is_same_v<T, bool> &&
+           (std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, std::int64_t>))) Axes(T axis)
+      : all_(false), list_{static_cast<std::int64_t>(axis)} {}
   Axes(std::initializer_list<std::int64_t> axes) : all_(false), list_(axes) {}
   Axes(IntList axes) : all_(false), list_(std::move(axes)) {}
 
@@ -159,6 +161,8 @@ class KeepDims {
   KeepDims(T keep) : keep_(keep) {
     static_assert(std::is_same_v<T, bool>, "keepdims is true or false; several axes are a list: sum(x, {0, 1})");
   }
+  template <class T>
+  requires(std::is_class_v<T>&& std::is_convertible_v<const T&, bool>) KeepDims(const T& keep) : keep_(keep) {}
   operator bool() const { return keep_; }  ///< what was given
 
  private:

@@ -192,6 +192,21 @@ class BesideAny {
   TYTO_BESIDE_ANY(>)
   TYTO_BESIDE_ANY(>=)
 #undef TYTO_BESIDE_ANY
+// The same of temporaries, whose ordering may be the second comparison of a chain; see Tensor::in_order.
+#define TYTO_ORDERED_BESIDE_ANY(symbol)                                       \
+  template <std::same_as<Any> A>                                              \
+  friend Tensor<Mode> operator symbol(Tensor<A>&& a, const Tensor<Mode>& b) { \
+    return Tensor<Mode>(a.value()) symbol b;                                  \
+  }                                                                           \
+  template <std::same_as<Any> A>                                              \
+  friend Tensor<Mode> operator symbol(Tensor<Mode>&& a, const Tensor<A>& b) { \
+    return std::move(a) symbol Tensor<Mode>(b.value());                       \
+  }
+  TYTO_ORDERED_BESIDE_ANY(<)
+  TYTO_ORDERED_BESIDE_ANY(<=)
+  TYTO_ORDERED_BESIDE_ANY(>)
+  TYTO_ORDERED_BESIDE_ANY(>=)
+#undef TYTO_ORDERED_BESIDE_ANY
 // Operands of unsupported types. (Where a deleted operator is called, clang lists all there are; assertions in a macro
 // are told with its lines.)
 #define TYTO_NO_OPERAND(symbol)                                                                      \

@@ -324,9 +324,10 @@ BOTH_MODES("a gradient through a layer that differs in training is refused where
       });
       return step(x);
     };
-    const std::string told = name + std::string(
-                                        ": a gradient is taken in a call without a phase; write model(x, "
-                                        "nn::training), or model(x, nn::inference) where it is not to train");
+    const std::string told =
+        name + std::string(
+                   ": a gradient is taken in a call without a phase; write model(x, "
+                   "nn::training), or model(x, nn::inference) where it is not to train, in the outermost call");
     CHECK_THROWS_WITH_AS(gradient(), doctest::Contains(told.c_str()), ValueError);
     CHECK_NOTHROW(gradient(nn::training));
     CHECK_NOTHROW(gradient(nn::inference));

@@ -184,11 +184,28 @@ BOTH_MODES("0 < x < 1 is refused, and what it means is written with &") {
   const T positive = 0 < x;
   CHECK(numbers(positive > 0) == Numbers{0, 1, 1});
   CHECK(numbers(positive < 0.5) == Numbers{1, 0, 0});
+  CHECK(numbers(isnan(x) < 1) == Numbers{1, 1, 1});
+  T part = positive;
+  CHECK(numbers(part(0) < 1) == Numbers{1});
   CHECK(numbers((0 < x) & (x < 1)) == Numbers{0, 1, 0});
   CHECK(numbers(less(positive, 1)) == Numbers{1, 0, 0});
   CHECK(numbers(positive < T{true, true, false}) == Numbers{1, 0, 0});
   CHECK(numbers(positive == 1) == Numbers{0, 1, 1});
   CHECK(numbers(positive >= true) == Numbers{0, 1, 1});
+}
+
+BOTH_MODES("temporaries and tensors of any mode are ordered beside those of a mode") {
+  using T = Tensor<Mode>;
+  const T x{-1.0, 0.5, 2.0};
+  const Tensor<Any> any(x.value());
+  CHECK(numbers(abs(any) < x * 2) == Numbers{0, 1, 1});
+  CHECK(numbers(abs(any) < x) == Numbers{0, 0, 0});
+  CHECK(numbers(x * 2 <= any) == Numbers{1, 0, 0});
+  CHECK(numbers(x > abs(any)) == Numbers{0, 0, 0});
+  CHECK(numbers(any >= x * 2) == Numbers{1, 0, 0});
+  CHECK(numbers(abs(any) > 0.75) == Numbers{1, 0, 1});
+  CHECK_THROWS_AS((any > 0) < x, TypeError);
+  CHECK_THROWS_AS((x > 0) < any, TypeError);
 }
 
 BOTH_MODES("keepdims is a bool, several axes are a list") {

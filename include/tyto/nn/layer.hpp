@@ -26,7 +26,7 @@ class TYTO_API Layer : public Module {
   virtual Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const = 0;
 
   /// Without a phase the call has that of the call around it. An outermost one is inference; it throws ValueError where
-  /// a gradient is taken through a layer that would differ in training.
+  /// a gradient is taken through a layer that drops elements, adds noise or takes statistics in training.
   template <class M>
   Tensor<M> operator()(const Tensor<M>& x, std::optional<Phase> phase = {}) const {
     return detail::with_mode<M>(run(detail::modeless(x), phase));

@@ -75,7 +75,7 @@ struct TrainingOptions {
   /// Records the loss of each step and what `validate` yields. One that a checkpoint holds goes on when it is loaded.
   TrainingHistory* history = nullptr;
   /// The checkpoint that is written now and then and at the end, also of a run that was interrupted or stopped early.
-  /// The checkpoint and its file; among processes that train together the first one writes it.
+  /// Among processes that train together the first one writes it.
   ///
   ///     nn::Checkpoint checkpoint;
   ///     checkpoint.add("model", model.named_states());
