@@ -25,7 +25,7 @@ class Routine {
   const WorkspaceLayout& workspace() const noexcept { return space_; }
   const WorkspaceLayout& packed() const noexcept { return packed_space_; }
   virtual void pack(const void* /*weights*/, void* /*packed*/) const {}
-  virtual std::string packed_layout() const { return name(); }
+  virtual std::string packed_layout() const { return {}; }
   virtual void run(const Arguments& arguments) const = 0;
   virtual bool takes_loop() const noexcept { return false; }
   virtual const char* name() const noexcept { return "own"; }

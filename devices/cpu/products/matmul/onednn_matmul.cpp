@@ -92,6 +92,7 @@ class OnednnMatmul final : public MatmulRoutine {
   bool is_right() const noexcept { return is_right_; }
 
   void pack(const void* b, void* packed) const override { packing_->run(b, packed); }
+  std::string packed_layout() const override { return packing_ ? packing_->layout() : std::string(); }
 
   void run(const MatmulArguments& arguments) const override {
     // oneDNN's interface has no const addresses; it does not write to sources.

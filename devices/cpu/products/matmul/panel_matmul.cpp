@@ -60,6 +60,7 @@ class PanelMatmul final : public MatmulRoutine {
     if (problem.packed_b) packed_space_.reserve(static_cast<std::size_t>(product_.packed_elements()) * sizeof(T));
   }
 
+  std::string packed_layout() const override { return name(); }
   void pack(const void* b, void* packed) const override {
     run_team(threads_, [&](Team team) {
       pack_panels(product_, source(static_cast<const T*>(b)), static_cast<T*>(packed), team);
