@@ -303,6 +303,31 @@ TEST_CASE("a graph run in parts reads weights that were assigned in between") {
   CHECK(both() == std::pair(32.0F, 12.0F));
 }
 
+TEST_CASE("bytes of weights packed for one number of rows are read by other numbers") {
+  // With four threads and more, oneDNN lays them out by the rows, in as many bytes: see run.eight_threads.
+  constexpr std::int64_t inner = 448, columns = 304;
+  std::vector<std::int8_t> weights;
+  for (std::int64_t i = 0; i < inner * columns; ++i) weights.push_back(static_cast<std::int8_t>(i * 7 % 255 - 127));
+  const Lazily w = Lazily::variable(Lazily::from(weights, {inner, columns}));
+  auto product = compile([&](Lazily x) { return matmul(x.astype(DType::i32), w.astype(DType::i32)); });
+  for (const std::int64_t rows : {300, 1, 19, 64, 15, 300}) {
+    CAPTURE(rows);
+    std::vector<std::uint8_t> left;
+    for (std::int64_t i = 0; i < rows * inner; ++i) left.push_back(static_cast<std::uint8_t>(i * 5 % 256));
+    std::vector<std::int32_t> expected;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        std::int32_t sum = 0;
+        for (std::int64_t k = 0; k < inner; ++k)
+          sum +=
+              left[static_cast<std::size_t>(row * inner + k)] * weights[static_cast<std::size_t>(k * columns + column)];
+        expected.push_back(sum);
+      }
+    }
+    CHECK(product(Lazily::from(left, {rows, inner})).to_vector<std::int32_t>() == expected);
+  }
+}
+
 TEST_CASE("weights packed under one thread count are read under another") {
   const ThreadsRestored restored;
   // oneDNN by itself would lay the first out differently in as many bytes, the second in other ones.
