@@ -51,11 +51,11 @@ void measure_transforms(DType type) {
 
 void measure_functions(std::int64_t count) {
   const T a = random({count}, DType::c64), b = random({count}, DType::c64);
-  const std::pair<const char*, std::function<void()>> rows[] = {
-      {"add", [&] { a + b; }},         {"multiply", [&] { a * b; }}, {"divide", [&] { a / b; }},
-      {"abs", [&] { abs(a); }},        {"exp", [&] { exp(a); }},    {"sqrt", [&] { sqrt(a); }},
-      {"log", [&] { log(a); }},        {"tanh", [&] { tanh(a); }},  {"asin", [&] { asin(a); }},
-      {"power", [&] { power(a, b); }}, {"sum", [&] { sum(a); }},
+  const std::pair<const char*, std::function<T()>> rows[] = {
+      {"add", [&] { return a + b; }},         {"multiply", [&] { return a * b; }}, {"divide", [&] { return a / b; }},
+      {"abs", [&] { return abs(a); }},        {"exp", [&] { return exp(a); }},     {"sqrt", [&] { return sqrt(a); }},
+      {"log", [&] { return log(a); }},        {"tanh", [&] { return tanh(a); }},   {"asin", [&] { return asin(a); }},
+      {"power", [&] { return power(a, b); }}, {"sum", [&] { return sum(a); }},
   };
   std::printf("c64 x %lld:", static_cast<long long>(count));
   for (const auto& [name, work] : rows) std::printf(" %s %.1f", name, microseconds(work));

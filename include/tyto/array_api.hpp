@@ -29,7 +29,7 @@ Tensor<M> bitwise_invert(const Tensor<M>& x) {
 }
 /// As `transpose`.
 template <class M>
-Tensor<M> permute_dims(const Tensor<M>& x, const IntList& axes) {
+[[nodiscard]] Tensor<M> permute_dims(const Tensor<M>& x, const IntList& axes) {
   return transpose(x, axes);
 }
 

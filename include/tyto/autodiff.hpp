@@ -96,7 +96,7 @@ std::ostream& operator<<(std::ostream& out, const std::vector<Tensor<M>>& tensor
 
 /// The value as a constant of differentiation: no gradient flows through it.
 template <class M>
-Tensor<M> stop_gradient(const Tensor<M>& x);
+[[nodiscard]] Tensor<M> stop_gradient(const Tensor<M>& x);
 
 /// `f` and its gradients with respect to the listed arguments: value_and_grad(f, {0, 1})(x, y) yields the value and a
 /// vector of gradients. Where f returns a tuple or pair, its first element is the loss.

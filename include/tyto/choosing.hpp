@@ -9,7 +9,7 @@ namespace tyto TYTO_API {
 /// At each position the element of the choice with the number found there; all broadcast together. Numbers must lie in
 /// [0, count).
 template <class M>
-Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices);
+[[nodiscard]] Tensor<M> choose(const Tensor<M>& numbers, const std::vector<Tensor<M>>& choices);
 /// At each place the element that goes with the first condition that holds, else `otherwise`.
 template <class M>
 Tensor<M> select(const std::vector<Tensor<M>>& conditions, const std::vector<Tensor<M>>& choices,
@@ -17,12 +17,12 @@ Tensor<M> select(const std::vector<Tensor<M>>& conditions, const std::vector<Ten
 
 /// x with one element per index along `axis` replaced; the counterpart of take_along_axis.
 template <class M>
-Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
-                         const std::type_identity_t<Tensor<M>>& values, std::int64_t axis);
+[[nodiscard]] Tensor<M> put_along_axis(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
+                                       const std::type_identity_t<Tensor<M>>& values, std::int64_t axis);
 /// x with elements of the flattened tensor replaced; values are repeated as needed.
 template <class M>
-Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
-              const std::type_identity_t<Tensor<M>>& values);
+[[nodiscard]] Tensor<M> put(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& indices,
+                            const std::type_identity_t<Tensor<M>>& values);
 
 /// The order that sorts by the last key, then by the one before it, ...: keys of one shape, along the last axis.
 template <class M>
@@ -33,7 +33,7 @@ Tensor<M> lexsort(std::initializer_list<Tensor<M>> keys) {
 }
 /// Element `kth` where a sort would put it, none larger before and none smaller behind it.
 template <class M>
-Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1);
+[[nodiscard]] Tensor<M> partition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1);
 /// The order that partitions.
 template <class M>
 Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis = -1);

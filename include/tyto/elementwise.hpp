@@ -9,18 +9,18 @@ namespace tyto TYTO_API {
 // For each line of ops/elementwise.def: `name(x)`, `name(a, b)` (either operand may be a number), `name(a, b, c)`.
 #define TYTO_UNARY(name) \
   template <class M>     \
-  Tensor<M> name(const Tensor<M>& x);
-#define TYTO_BINARY(name)                                                       \
-  template <class M>                                                            \
-  Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b); \
-  template <class M>                                                            \
-  Tensor<M> name(const Scalar& a, const Tensor<M>& b) {                         \
-    return name(Tensor<M>(a), b);                                               \
+  [[nodiscard]] Tensor<M> name(const Tensor<M>& x);
+#define TYTO_BINARY(name)                                                                     \
+  template <class M>                                                                          \
+  [[nodiscard]] Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b); \
+  template <class M>                                                                          \
+  [[nodiscard]] Tensor<M> name(const Scalar& a, const Tensor<M>& b) {                         \
+    return name(Tensor<M>(a), b);                                                             \
   }
-#define TYTO_TERNARY(name)                                                     \
-  template <class M>                                                           \
-  Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, \
-                 const std::type_identity_t<Tensor<M>>& c);
+#define TYTO_TERNARY(name)                                                                   \
+  template <class M>                                                                         \
+  [[nodiscard]] Tensor<M> name(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, \
+                               const std::type_identity_t<Tensor<M>>& c);
 #include "tyto/ops/elementwise_names.def"
 #undef TYTO_UNARY
 #undef TYTO_BINARY

@@ -445,8 +445,8 @@ std::optional<Tensor<Eager>> known(const Tensor<M>& x);
 
 /// An eager function as one node: computed on the host when the node is evaluated.
 template <class M>
-Tensor<M> delay(const Shape& shape, DType dtype,
-                std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> function,
-                const std::vector<Tensor<M>>& inputs);
+[[nodiscard]] Tensor<M> delay(const Shape& shape, DType dtype,
+                              std::function<Tensor<Eager>(const std::vector<Tensor<Eager>>&)> function,
+                              const std::vector<Tensor<M>>& inputs);
 
 }  // namespace TYTO_API

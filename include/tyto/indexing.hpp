@@ -18,26 +18,26 @@ template <class M>
 Tensor<M> gather(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates);
 /// x with the elements at coordinates replaced; where coordinates repeat, the last one in row-major order stays.
 template <class M>
-Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
-                  const std::type_identity_t<Tensor<M>>& values);
+[[nodiscard]] Tensor<M> scatter(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                                const std::type_identity_t<Tensor<M>>& values);
 /// x with values added at coordinates, repeated ones adding up.
 template <class M>
-Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
-                      const std::type_identity_t<Tensor<M>>& values);
+[[nodiscard]] Tensor<M> scatter_add(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                                    const std::type_identity_t<Tensor<M>>& values);
 /// x with the elements at coordinates multiplied by values, repeated ones multiplying up.
 template <class M>
-Tensor<M> scatter_multiply(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
-                           const std::type_identity_t<Tensor<M>>& values);
+[[nodiscard]] Tensor<M> scatter_multiply(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                                         const std::type_identity_t<Tensor<M>>& values);
 /// x with the elements at coordinates replaced by values where those are smaller; NaN if either is. Ties share the
 /// gradient.
 template <class M>
-Tensor<M> scatter_min(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
-                      const std::type_identity_t<Tensor<M>>& values);
+[[nodiscard]] Tensor<M> scatter_min(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                                    const std::type_identity_t<Tensor<M>>& values);
 /// x with the elements at coordinates replaced by values where those are larger; NaN if either is. Ties share the
 /// gradient.
 template <class M>
-Tensor<M> scatter_max(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
-                      const std::type_identity_t<Tensor<M>>& values);
+[[nodiscard]] Tensor<M> scatter_max(const Tensor<M>& x, const std::vector<Tensor<M>>& coordinates,
+                                    const std::type_identity_t<Tensor<M>>& values);
 /// Rows of ones at the class and zeros elsewhere; classes outside [0, depth) give zeros.
 template <class M>
 Tensor<M> one_hot(const Tensor<M>& classes, std::int64_t depth, DType dtype = DType::f32);
@@ -58,10 +58,10 @@ Tensor<M> check_bounds(const Tensor<M>& x, const IntegerBounds& bounds);
 
 /// In ascending order along `axis`, stable, NaN last.
 template <class M>
-Tensor<M> sort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+[[nodiscard]] Tensor<M> sort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
 /// The order that sorts.
 template <class M>
-Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+[[nodiscard]] Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
 /// Result of `topk`.
 template <class M>
 struct TopK {

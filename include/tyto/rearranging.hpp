@@ -64,32 +64,32 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes);
 
 /// Turned by 90 degrees `times` times, from the first towards the second of the two axes.
 template <class M>
-Tensor<M> rot90(const Tensor<M>& x, std::int64_t times = 1, std::int64_t from = 0, std::int64_t to = 1);
+[[nodiscard]] Tensor<M> rot90(const Tensor<M>& x, std::int64_t times = 1, std::int64_t from = 0, std::int64_t to = 1);
 /// The columns in reverse order.
 template <class M>
-Tensor<M> fliplr(const Tensor<M>& x);
+[[nodiscard]] Tensor<M> fliplr(const Tensor<M>& x);
 /// The rows in reverse order.
 template <class M>
-Tensor<M> flipud(const Tensor<M>& x);
+[[nodiscard]] Tensor<M> flipud(const Tensor<M>& x);
 
 /// Elements put before position `at` along an axis; of the flattened tensor without one. Values are stretched along the
 /// other axes.
 template <class M>
-Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t<Tensor<M>>& values,
-                 std::optional<std::int64_t> axis = {});
+[[nodiscard]] Tensor<M> insert(const Tensor<M>& x, std::int64_t at, const std::type_identity_t<Tensor<M>>& values,
+                               std::optional<std::int64_t> axis = {});
 /// x without the elements at the positions along an axis ("delete" elsewhere, a keyword here).
 template <class M>
-Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std::int64_t> axis = {});
+[[nodiscard]] Tensor<M> remove(const Tensor<M>& x, const IntList& positions, std::optional<std::int64_t> axis = {});
 /// Values put behind x along an axis; both flattened without one.
 template <class M>
-Tensor<M> append(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& values,
-                 std::optional<std::int64_t> axis = {});
+[[nodiscard]] Tensor<M> append(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& values,
+                               std::optional<std::int64_t> axis = {});
 /// x with diagonal elements replaced by a number, or by values repeated along it.
 template <class M>
-Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& value);
+[[nodiscard]] Tensor<M> fill_diagonal(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& value);
 /// The elements in row-major order, repeated until they fill another shape.
 template <class M>
-Tensor<M> resize_to(const Tensor<M>& x, const Shape& shape);
+[[nodiscard]] Tensor<M> resize_to(const Tensor<M>& x, const Shape& shape);
 
 /// Coordinates of every place of a shape, as many tensors stacked as it has axes.
 template <class T>

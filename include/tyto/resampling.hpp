@@ -32,7 +32,7 @@ struct ResizeOptions {
 ///     const Tensor larger = resize(image, {480, 640});  // torch's interpolate(mode="bilinear")
 ///     const Tensor smooth = resize(image, {480, 640}, {.method = Interpolation::cubic});
 template <class M>
-Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& options = {});
+[[nodiscard]] Tensor<M> resize(const Tensor<M>& x, const PerAxis& size, const ResizeOptions& options = {});
 
 /// Padding of images for coordinates outside of them: zeros, the element at the edge, or the image reflected.
 enum class Outside : std::uint8_t { zeros, edge, reflection };

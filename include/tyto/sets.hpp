@@ -28,7 +28,7 @@ template <class M>
 Unique<M> unique_all(const Tensor<M>& x, const UniqueOptions& options = {});
 /// The distinct elements in ascending order; see unique_all.
 template <class M>
-Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options = {});
+[[nodiscard]] Tensor<M> unique(const Tensor<M>& x, const UniqueOptions& options = {});
 
 /// Where elements of x are among those of `set`, or are not.
 template <class M>
@@ -56,13 +56,13 @@ template <class M>
 Tensor<M> flatnonzero(const Tensor<M>& x);
 /// Elements of the flattened tensor where the flattened condition holds.
 template <class M>
-Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x);
+[[nodiscard]] Tensor<M> extract(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x);
 /// Slices along `axis` where the condition, a vector that may be shorter, holds; of the flattened tensor without one.
 template <class M>
 Tensor<M> compress(const Tensor<M>& condition, const std::type_identity_t<Tensor<M>>& x,
                    std::optional<std::int64_t> axis = {});
 /// A vector without the zeros at its ends.
 template <class M>
-Tensor<M> trim_zeros(const Tensor<M>& x);
+[[nodiscard]] Tensor<M> trim_zeros(const Tensor<M>& x);
 
 }  // namespace TYTO_API

@@ -8,40 +8,40 @@ namespace tyto TYTO_API {
 
 /// The same elements in row-major order under another shape; one length may be -1.
 template <class M>
-Tensor<M> reshape(const Tensor<M>& x, const Shape& shape);
+[[nodiscard]] Tensor<M> reshape(const Tensor<M>& x, const Shape& shape);
 /// Axes in the given order; reversed when none is given.
 template <class M>
-Tensor<M> transpose(const Tensor<M>& x, const IntList& order = {});
+[[nodiscard]] Tensor<M> transpose(const Tensor<M>& x, const IntList& order = {});
 /// The last two axes exchanged.
 template <class M>
 Tensor<M> matrix_transpose(const Tensor<M>& x);
 /// Two axes exchanged.
 template <class M>
-Tensor<M> swapaxes(const Tensor<M>& x, std::int64_t a, std::int64_t b);
+[[nodiscard]] Tensor<M> swapaxes(const Tensor<M>& x, std::int64_t a, std::int64_t b);
 /// An axis taken out and put in at another place.
 template <class M>
-Tensor<M> moveaxis(const Tensor<M>& x, std::int64_t from, std::int64_t to);
+[[nodiscard]] Tensor<M> moveaxis(const Tensor<M>& x, std::int64_t from, std::int64_t to);
 /// Without axes of length one: those named, or all.
 template <class M>
-Tensor<M> squeeze(const Tensor<M>& x, const Axes& axes = {});
+[[nodiscard]] Tensor<M> squeeze(const Tensor<M>& x, const Axes& axes = {});
 /// With new axes of length one at the named places of the result.
 template <class M>
-Tensor<M> expand_dims(const Tensor<M>& x, const Axes& axes);
+[[nodiscard]] Tensor<M> expand_dims(const Tensor<M>& x, const Axes& axes);
 /// One axis.
 template <class M>
-Tensor<M> ravel(const Tensor<M>& x);
+[[nodiscard]] Tensor<M> ravel(const Tensor<M>& x);
 /// Axes `first` to the last one merged.
 template <class M>
-Tensor<M> flatten(const Tensor<M>& x, std::int64_t first = 0);
+[[nodiscard]] Tensor<M> flatten(const Tensor<M>& x, std::int64_t first = 0);
 /// Stretched by NumPy's broadcasting rules.
 template <class M>
-Tensor<M> broadcast_to(const Tensor<M>& x, const Shape& shape);
+[[nodiscard]] Tensor<M> broadcast_to(const Tensor<M>& x, const Shape& shape);
 /// Another element type.
 template <class M>
-Tensor<M> cast(const Tensor<M>& x, DType dtype);
+[[nodiscard]] Tensor<M> cast(const Tensor<M>& x, DType dtype);
 /// Elements in reverse order along the axes (all when none is named).
 template <class M>
-Tensor<M> flip(const Tensor<M>& x, const Axes& axes = {});
+[[nodiscard]] Tensor<M> flip(const Tensor<M>& x, const Axes& axes = {});
 /// A dense copy of its own.
 template <class M>
 Tensor<M> copy(const Tensor<M>& x);
@@ -77,25 +77,25 @@ std::vector<Tensor<M>> split(const Tensor<M>& x, std::initializer_list<std::int6
 }
 /// The whole repeated `counts[i]` times along axis i.
 template <class M>
-Tensor<M> tile(const Tensor<M>& x, const IntList& counts);
+[[nodiscard]] Tensor<M> tile(const Tensor<M>& x, const IntList& counts);
 /// Each element repeated `count` times along `axis`; of the flattened tensor without one.
 template <class M>
-Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int64_t> axis = {});
+[[nodiscard]] Tensor<M> repeat(const Tensor<M>& x, std::int64_t count, std::optional<std::int64_t> axis = {});
 /// Elements shifted round by `shift` along `axis`; of the flattened tensor without one.
 template <class M>
-Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes = {});
+[[nodiscard]] Tensor<M> roll(const Tensor<M>& x, const IntList& shift, const Axes& axes = {});
 
 /// The padding of `pad`: a constant, the edge elements, reflections at the edge (without the edge element, or with it:
 /// symmetric), or the elements at the other end.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 /// `before[i]` and `after[i]` elements added along axis i.
 template <class M>
-Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after, PaddingMode mode = PaddingMode::constant,
-              const Scalar& value = 0);
+[[nodiscard]] Tensor<M> pad(const Tensor<M>& x, const IntList& before, const IntList& after,
+                            PaddingMode mode = PaddingMode::constant, const Scalar& value = 0);
 /// `width` elements added at both ends of every axis.
 template <class M>
-Tensor<M> pad(const Tensor<M>& x, std::int64_t width, PaddingMode mode = PaddingMode::constant,
-              const Scalar& value = 0);
+[[nodiscard]] Tensor<M> pad(const Tensor<M>& x, std::int64_t width, PaddingMode mode = PaddingMode::constant,
+                            const Scalar& value = 0);
 
 /// The diagonal of a matrix, or a matrix with the vector x on its diagonal `k`.
 template <class M>
@@ -108,10 +108,10 @@ template <class M>
 Tensor<M> trace(const Tensor<M>& x, std::int64_t k = 0);
 /// The part at and below diagonal `k` of the last two axes, zeros above.
 template <class M>
-Tensor<M> tril(const Tensor<M>& x, std::int64_t k = 0);
+[[nodiscard]] Tensor<M> tril(const Tensor<M>& x, std::int64_t k = 0);
 /// The part at and above diagonal `k` of the last two axes, zeros below.
 template <class M>
-Tensor<M> triu(const Tensor<M>& x, std::int64_t k = 0);
+[[nodiscard]] Tensor<M> triu(const Tensor<M>& x, std::int64_t k = 0);
 /// Coordinate grids of vectors, in matrix ("ij") order.
 template <class M>
 std::vector<Tensor<M>> meshgrid(const std::vector<Tensor<M>>& axes);

@@ -36,8 +36,8 @@ Tensor<M> logaddexp2(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& 
 
 /// NaN and infinities replaced by numbers; infinities by the largest that the type holds if nothing is said.
 template <class M>
-Tensor<M> nan_to_num(const Tensor<M>& x, double nan = 0, std::optional<double> positive = {},
-                     std::optional<double> negative = {});
+[[nodiscard]] Tensor<M> nan_to_num(const Tensor<M>& x, double nan = 0, std::optional<double> positive = {},
+                                   std::optional<double> negative = {});
 /// Where |a - b| <= absolute + relative * |b|; infinities are close to themselves, NaN to NaN if asked.
 template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative = 1e-5,

@@ -385,29 +385,29 @@ class Tensor : detail::BesideAny<Mode> {
 
   // Functions that NumPy users chain.
   /// The functions of the same names (`T` is `transpose`, `astype` is `cast`), with this tensor as the first argument.
-  Tensor reshape(const Shape& target) const;
-  Tensor transpose(const IntList& order = {}) const;
-  Tensor T() const { return transpose(); }
-  Tensor astype(DType dtype) const;
-  Tensor sum(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor mean(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor min(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor max(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor prod(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor var(const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0) const;
-  Tensor std(const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0) const;
-  Tensor any(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor all(const Axes& axes = {}, KeepDims keepdims = false) const;
-  Tensor argmin(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
-  Tensor argmax(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
-  Tensor cumsum(std::int64_t axis) const;
-  Tensor clip(const Tensor& low, const Tensor& high) const;
-  Tensor round() const;
-  Tensor dot(const Tensor& b) const;
-  Tensor ravel() const;
-  Tensor real() const;
-  Tensor imag() const;
-  Tensor conj() const;
+  [[nodiscard]] Tensor reshape(const Shape& target) const;
+  [[nodiscard]] Tensor transpose(const IntList& order = {}) const;
+  [[nodiscard]] Tensor T() const { return transpose(); }
+  [[nodiscard]] Tensor astype(DType dtype) const;
+  [[nodiscard]] Tensor sum(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor mean(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor min(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor max(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor prod(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor var(const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0) const;
+  [[nodiscard]] Tensor std(const Axes& axes = {}, KeepDims keepdims = false, std::int64_t ddof = 0) const;
+  [[nodiscard]] Tensor any(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor all(const Axes& axes = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor argmin(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor argmax(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
+  [[nodiscard]] Tensor cumsum(std::int64_t axis) const;
+  [[nodiscard]] Tensor clip(const Tensor& low, const Tensor& high) const;
+  [[nodiscard]] Tensor round() const;
+  [[nodiscard]] Tensor dot(const Tensor& b) const;
+  [[nodiscard]] Tensor ravel() const;
+  [[nodiscard]] Tensor real() const;
+  [[nodiscard]] Tensor imag() const;
+  [[nodiscard]] Tensor conj() const;
 
   /// Part of the tensor: `x(0, slice(1, 5), all, newaxis, ellipsis, tensor)`. Of what cannot be assigned to it is
   /// const, so that `x(0)(1) = v` does not compile.
@@ -580,7 +580,8 @@ class Tensor : detail::BesideAny<Mode> {
 
 /// `x` with the part at `index` replaced by `v`, which is broadcast to that part's shape. `x` itself stays as it is.
 template <class M>
-Tensor<M> set(const Tensor<M>& x, const std::vector<Index>& index, const std::type_identity_t<Tensor<M>>& v);
+[[nodiscard]] Tensor<M> set(const Tensor<M>& x, const std::vector<Index>& index,
+                            const std::type_identity_t<Tensor<M>>& v);
 
 /// Gives a variable, persistent tensor or placeholder its next value. Reads made before keep the old one.
 template <class M>

@@ -133,11 +133,11 @@ BOTH_MODES("float f = x.item() reads the number") {
   CHECK(large == INT64_MAX);
   CHECK(truth);
   CHECK(T(2.5).item() == 2.5);
-  CHECK_THROWS_WITH_AS(static_cast<int>(T(2.5).item()), "item: the type that it is read as does not hold 2.5",
+  CHECK_THROWS_WITH_AS((void)static_cast<int>(T(2.5).item()), "item: the type that it is read as does not hold 2.5",
                        TypeError);
-  CHECK_THROWS_AS(static_cast<std::uint8_t>(T(-1).item()), TypeError);
-  CHECK_THROWS_AS(static_cast<std::uint8_t>(T(256).item()), TypeError);
-  CHECK_THROWS_AS(static_cast<std::int64_t>(T::full({}, 0x1p63, DType::f64).item()), TypeError);
+  CHECK_THROWS_AS((void)static_cast<std::uint8_t>(T(-1).item()), TypeError);
+  CHECK_THROWS_AS((void)static_cast<std::uint8_t>(T(256).item()), TypeError);
+  CHECK_THROWS_AS((void)static_cast<std::int64_t>(T::full({}, 0x1p63, DType::f64).item()), TypeError);
 }
 
 BOTH_MODES("a 0-d tensor prints as a number, whatever its type") {
@@ -176,11 +176,11 @@ BOTH_MODES("0 < x < 1 is refused, and what it means is written with &") {
   const T x{-1.0, 0.5, 2.0}, low{0.0, 0.0, 0.0}, high{1.0, 1.0, 1.0};
   const char* told =
       "a comparison of truths with numbers, as in 0 < x < 1: write (0 < x) & (x < 1); of truths as numbers less(a, b)";
-  CHECK_THROWS_WITH_AS((0 < x) < 1, told, TypeError);
-  CHECK_THROWS_WITH_AS((0 <= x) <= 1.0, told, TypeError);
-  CHECK_THROWS_WITH_AS((low <= x) <= high, told, TypeError);
-  CHECK_THROWS_WITH_AS((2 > x) > 0, told, TypeError);
-  CHECK_THROWS_WITH_AS((2 >= x) >= 0, told, TypeError);
+  CHECK_THROWS_WITH_AS((void)((0 < x) < 1), told, TypeError);
+  CHECK_THROWS_WITH_AS((void)((0 <= x) <= 1.0), told, TypeError);
+  CHECK_THROWS_WITH_AS((void)((low <= x) <= high), told, TypeError);
+  CHECK_THROWS_WITH_AS((void)((2 > x) > 0), told, TypeError);
+  CHECK_THROWS_WITH_AS((void)((2 >= x) >= 0), told, TypeError);
   const T positive = 0 < x;
   CHECK(numbers(positive > 0) == Numbers{0, 1, 1});
   CHECK(numbers(positive < 0.5) == Numbers{1, 0, 0});
@@ -204,8 +204,8 @@ BOTH_MODES("temporaries and tensors of any mode are ordered beside those of a mo
   CHECK(numbers(x > abs(any)) == Numbers{0, 0, 0});
   CHECK(numbers(any >= x * 2) == Numbers{1, 0, 0});
   CHECK(numbers(abs(any) > 0.75) == Numbers{1, 0, 1});
-  CHECK_THROWS_AS((any > 0) < x, TypeError);
-  CHECK_THROWS_AS((x > 0) < any, TypeError);
+  CHECK_THROWS_AS((void)((any > 0) < x), TypeError);
+  CHECK_THROWS_AS((void)((x > 0) < any), TypeError);
 }
 
 BOTH_MODES("keepdims is a bool, several axes are a list") {

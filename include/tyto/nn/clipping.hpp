@@ -32,22 +32,22 @@ std::vector<Tensor<M>> clipped(std::vector<Tensor<Any>> (*how)(const std::vector
 
 /// Every element limited to [-limit, limit].
 template <class M>
-std::vector<Tensor<M>> clip_by_value(const std::vector<Tensor<M>>& gradients, double limit) {
+[[nodiscard]] std::vector<Tensor<M>> clip_by_value(const std::vector<Tensor<M>>& gradients, double limit) {
   return detail::clipped(detail::clip_by_value, gradients, limit);
 }
 /// Each gradient on its own scaled down to the norm `limit` if it is longer.
 template <class M>
-std::vector<Tensor<M>> clip_by_norm(const std::vector<Tensor<M>>& gradients, double limit) {
+[[nodiscard]] std::vector<Tensor<M>> clip_by_norm(const std::vector<Tensor<M>>& gradients, double limit) {
   return detail::clipped(detail::clip_by_norm, gradients, limit);
 }
 /// All gradients scaled by one factor, so that together they are no longer than `limit`.
 template <class M>
-std::vector<Tensor<M>> clip_by_global_norm(const std::vector<Tensor<M>>& gradients, double limit) {
+[[nodiscard]] std::vector<Tensor<M>> clip_by_global_norm(const std::vector<Tensor<M>>& gradients, double limit) {
   return detail::clipped(detail::clip_by_global_norm, gradients, limit);
 }
 /// Limits the norm of the sums over processes, once the update has taken them.
 template <class M>
-distributed::Weighted<M> clip_by_global_norm(distributed::Weighted<M> gradients, double limit) {
+[[nodiscard]] distributed::Weighted<M> clip_by_global_norm(distributed::Weighted<M> gradients, double limit) {
   gradients.norm_limit = std::min(gradients.norm_limit.value_or(limit), detail::checked_norm_limit(limit));
   return gradients;
 }

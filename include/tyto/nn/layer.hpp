@@ -28,7 +28,11 @@ class TYTO_API Layer : public Module {
   /// Without a phase the call has that of the call around it. An outermost one is inference; it throws ValueError where
   /// a gradient is taken through a layer that drops elements, adds noise or takes statistics in training.
   template <class M>
-  Tensor<M> operator()(const Tensor<M>& x, std::optional<Phase> phase = {}) const {
+  Tensor<M> operator()(const Tensor<M>& x) const {
+    return detail::with_mode<M>(run(detail::modeless(x), {}));
+  }
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& x, Phase phase) const {
     return detail::with_mode<M>(run(detail::modeless(x), phase));
   }
   template <class M, std::same_as<bool> B>
