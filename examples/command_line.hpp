@@ -19,7 +19,7 @@
 /// Names variables and what may be written into them; `parse` then reads the words of main.
 ///
 ///     CommandLine line("train", "Trains a network.");
-///     line.number("--epochs", epochs, 0, "times through the training set");
+///     line.number("--epochs", epochs, 0, "passes over the training set");
 ///     if (!line.parse(count, words)) return 0;  // the help was asked for, and printed
 class CommandLine {
  public:

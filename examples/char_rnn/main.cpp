@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An LSTM reads a list of words letter by letter, learns to guess what comes next, and invents words of its own.
+// An LSTM reads a list of words letter by letter, learns to predict the next one, and invents words.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -40,20 +40,19 @@ CommandLine command_line(Options& options) {
   CommandLine line("char_rnn", "Trains an LSTM on a list of words, letter by letter, and has it invent words.");
   line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
-      .text("--words", options.words, "FILE", "a word a line")
-      .number("--hidden", options.hidden, 1, "features that the LSTM remembers")
-      .number("--epochs", options.epochs, 1, "times through the words, which the rate's cycle fills")
-      .number("--steps", options.steps, 0, "stop after so many steps of this run")
-      .number("--batch", options.batch, 1, "words in a step")
+      .text("--words", options.words, "FILE", "list of words, one a line")
+      .number("--hidden", options.hidden, 1, "hidden features of the LSTM")
+      .number("--epochs", options.epochs, 1, "passes over the words; the learning-rate schedule spans them")
+      .number("--steps", options.steps, 0, "stop after this many steps")
+      .number("--batch", options.batch, 1, "words in a batch")
       .number("--rate", options.rate, 0, "largest learning rate")
       .number("--invent", options.invent, 0, "how many words to invent")
-      .number("--temperature", options.temperature, 1e-3, "of the letters drawn for them; small: likely ones only")
-      .number("--seed", options.seed, 0, "of weights, order and letters")
-      .text("--checkpoint", options.checkpoint, "FILE",
-            "go on from FILE if it is there; save there as training goes on")
-      .number("--save-every", options.save_every, 1, "steps between two savings")
-      .text("--csv", options.csv, "FILE", "write the figures of each epoch")
-      .text("--page", options.page, "FILE", "draw them on a page");
+      .number("--temperature", options.temperature, 1e-3, "sampling temperature of their letters")
+      .number("--seed", options.seed, 0, "random seed of weights, order and letters")
+      .text("--checkpoint", options.checkpoint, "FILE", "resume from FILE if it exists; save there while training")
+      .number("--save-every", options.save_every, 1, "steps between checkpoints")
+      .text("--csv", options.csv, "FILE", "write the metrics of each epoch")
+      .text("--page", options.page, "FILE", "write a page with curves of the metrics");
   return line;
 }
 
@@ -67,7 +66,7 @@ struct Speller : nn::Module {
         lstm({.in = 32, .hidden = hidden}),
         guess({.in = hidden, .out = letters}) {}
 
-  /// Letters (words, length), and what was remembered before them, to scores of the letters that follow.
+  /// Letters (words, length), and the state before them, to scores of the letters that follow.
   template <class M>
   std::pair<tyto::Tensor<M>, nn::RecurrentState<M>> read(const tyto::Tensor<M>& row,
                                                          const nn::RecurrentState<M>& before = {}) const {
@@ -77,12 +76,12 @@ struct Speller : nn::Module {
   nn::Members members() const override { return {{"letter", letter}, {"lstm", lstm}, {"guess", guess}}; }
 };
 
-/// Words drawn letter by letter, all at once; the network's memory goes from one call to the next.
+/// Words sampled letter by letter, all at once; the LSTM's state goes from one call to the next.
 template <class Tensor>
 std::vector<std::string> invent(const Speller& model, const Options& options) {
   auto next = tyto::compile([&](Tensor row, Tensor hidden, Tensor cell) {
     const auto [scores, state] = model.read(row, {hidden, cell});
-    // The largest of scores with Gumbel's noise is a draw by their softmax.
+    // The largest score with Gumbel noise is a sample of their softmax.
     const Tensor noise = -log(-log(Tensor::uniform(scores.shape(), {.low = 1e-6})));
     return std::tuple(argmax(scores / options.temperature + noise, 2), state.hidden, state.cell);
   });

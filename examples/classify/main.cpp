@@ -37,8 +37,8 @@ CommandLine command_line(Options& options) {
       .text("--classes", options.classes, "FILE", "names of the classes, a line each; without it they are numbers")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
       .number("--top", options.top, 1, "how many classes to print")
-      .number("--mean", options.mean, 0, "taken from each colour from 0 to 1 ...")
-      .number("--deviation", options.deviation, 0, "... which is then divided by this");
+      .number("--mean", options.mean, 0, "mean of the colours, which lie between 0 and 1")
+      .number("--deviation", options.deviation, 0, "standard deviation of the colours");
   return line;
 }
 
@@ -105,7 +105,7 @@ void classify(const Options& options) {
   const auto probabilities = (are_probabilities ? scores : softmax(scores)).to_vector<float>();
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   print_classes(probabilities, options);
-  std::printf("made ready and run in %.0f ms; planned memory %.1f MiB (bound %.1f, without reuse %.1f)\n", time.count(),
+  std::printf("compiled and run in %.0f ms; planned memory %.1f MiB (bound %.1f, without reuse %.1f)\n", time.count(),
               static_cast<double>(model.plan().height) / (1 << 20), static_cast<double>(model.plan().bound) / (1 << 20),
               static_cast<double>(model.plan().naive) / (1 << 20));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small transformer: learns to add numbers of three digits exactly, or to write as a file does.
+// A small transformer that learns to add three-digit numbers, or to write text like that of a file.
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -41,30 +41,32 @@ struct Options {
 };
 
 CommandLine command_line(Options& options) {
-  CommandLine line("gpt", "Trains a small transformer to add numbers of three digits, or to write as a file does.");
+  CommandLine line("gpt",
+                   "Trains a small transformer to add three-digit numbers, or to write text like that of a file.");
   line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
       .text("--text", options.text, "FILE", "learn this text; without it, sums")
       .text("--prompt", options.prompt, "TEXT", "what the written text begins with, or a sum such as 123+456=")
       .number("--write", options.write, 0, "how many symbols of text to write")
-      .number("--temperature", options.temperature, 0, "of the draws when text is written; 0: always the likeliest")
-      .number("--steps", options.steps, 1, "of the whole run, which the rate's cycle fills")
-      .number("--steps-now", options.steps_now, 0, "stop after so many steps of this run")
-      .number("--batch", options.batch, 1, "sequences in a step")
-      .number("--length", options.network.length, 2, "of sequences of text")
-      .number("--features", options.network.features, 1, "of each place")
-      .number("--heads", options.network.heads, 1, "of attention")
-      .number("--layers", options.network.layers, 1, "blocks")
+      .number("--temperature", options.temperature, 0,
+              "sampling temperature of written text; 0: always the likeliest symbol")
+      .number("--steps", options.steps, 1, "steps in all; the learning-rate schedule spans them")
+      .number("--steps-now", options.steps_now, 0, "stop after this many steps")
+      .number("--batch", options.batch, 1, "sequences in a batch")
+      .number("--length", options.network.length, 2, "length of text sequences")
+      .number("--features", options.network.features, 1, "features of each position")
+      .number("--heads", options.network.heads, 1, "attention heads")
+      .number("--layers", options.network.layers, 1, "transformer blocks")
       .number("--rate", options.rate, 0, "largest learning rate")
-      .number("--seed", options.seed, 0, "of weights, sums, places in the text and draws")
-      .number("--every", options.every, 1, "steps between two looks at what was learnt")
-      .text("--checkpoint", options.checkpoint, "FILE", "go on from FILE if it is there; save there at each look")
-      .text("--csv", options.csv, "FILE", "write the figures")
-      .text("--page", options.page, "FILE", "draw them on a page");
+      .number("--seed", options.seed, 0, "random seed of weights, data and sampled text")
+      .number("--every", options.every, 1, "steps between evaluations")
+      .text("--checkpoint", options.checkpoint, "FILE", "resume from FILE if it exists; save there at each evaluation")
+      .text("--csv", options.csv, "FILE", "write the metrics")
+      .text("--page", options.page, "FILE", "write a page with curves of the metrics");
   return line;
 }
 
-/// Writes sequences on, a symbol of each at a time. One compiled function serves all places and all lengths.
+/// Continues sequences, one symbol of each at a time. One compiled function serves all positions and lengths.
 template <class Tensor>
 class Writer {
  public:
@@ -75,7 +77,7 @@ class Writer {
               ++traces_;
               const Tensor scores = model.next(symbols, place, caches);
               if (temperature == 0) return argmax(scores, 1);
-              // The largest of scores with Gumbel's noise is a draw by their softmax.
+              // The largest score with Gumbel noise is a sample of their softmax.
               return argmax(scores / temperature - log(-log(Tensor::uniform(scores.shape(), {.low = 1e-6}))), 1);
             })) {}
   Writer(const Writer&) = delete;
@@ -112,7 +114,7 @@ std::string spelled(const std::vector<std::int64_t>& numbers, const std::string&
   return out;
 }
 
-/// A task to learn: its training data, and the test of what was learnt.
+/// A task: its training data, and how the model is evaluated.
 template <class Tensor>
 struct Task {
   std::string name;
@@ -164,7 +166,7 @@ template <class Tensor>
 Task<Tensor> text_task(const Options& options) {
   const std::int64_t length = options.network.length;
   const auto text = std::make_shared<const Text>(read_text_file(options.text, length));
-  // The same windows of the part held back each time.
+  // The same held-out windows at each evaluation.
   constexpr std::int64_t windows = 256;
   const auto test = std::make_shared<nn::Batches<Tensor>>(Windows(text->held_back, length, windows),
                                                           nn::BatchOptions{.size = 64, .shuffle = false});

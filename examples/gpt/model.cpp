@@ -16,17 +16,14 @@ nn::EmbeddingOptions embedding(std::int64_t count, std::int64_t features) {
 }
 
 std::vector<nn::TransformerEncoderLayer> make_blocks(const GptOptions& options) {
-  std::vector<nn::TransformerEncoderLayer> blocks;
-  for (std::int64_t i = 0; i < options.layers; ++i) {
-    // A constructor call each: copies of a layer would share their weights.
-    blocks.emplace_back(nn::TransformerOptions{.features = options.features,
-                                               .heads = options.heads,
-                                               .hidden = 4 * options.features,
-                                               .dropout = 0,
-                                               .activation = nn::BlockActivation::gelu,
-                                               .norm_first = true});
-  }
-  return blocks;
+  return nn::repeat(options.layers, [&] {
+    return nn::TransformerEncoderLayer({.features = options.features,
+                                        .heads = options.heads,
+                                        .hidden = 4 * options.features,
+                                        .dropout = 0,
+                                        .activation = nn::BlockActivation::gelu,
+                                        .norm_first = true});
+  });
 }
 
 }  // namespace

@@ -33,15 +33,15 @@ struct Options {
 
 CommandLine command_line(Options& options) {
   CommandLine line("inception", "Classifies a picture by InceptionV3 or ResNet-50.");
-  line.choice("--network", options.network, {"inception", "resnet50"}, "")
+  line.choice("--network", options.network, {"inception", "resnet50"}, "InceptionV3 or ResNet-50")
       .choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
       .text("--picture", options.picture, "FILE", "PNG or JPEG; without it noise")
-      .text("--weights", options.weights, "FILE", "safetensors with torchvision's names; without it they are drawn")
+      .text("--weights", options.weights, "FILE", "safetensors with torchvision's names; without it random weights")
       .text("--classes", options.classes, "FILE", "the names of the 1,000 classes, a line each")
       .choice("--show", options.show, {"result", "summary", "profile"}, "what to print beside the result")
-      .number("--runs", options.runs, 1, "how often to run it, for the time")
-      .number("--seed", options.seed, 0, "of weights and noise");
+      .number("--runs", options.runs, 1, "timed runs")
+      .number("--seed", options.seed, 0, "random seed of weights and noise");
   return line;
 }
 

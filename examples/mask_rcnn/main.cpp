@@ -48,20 +48,20 @@ CommandLine command_line(Options& options) {
   line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
       .choice("--size", options.size, {"small", "full"},
-              "full: ResNet-101 on a picture of 768 x 768 pixels, with drawn weights, for time and memory")
-      .number("--runs", options.runs, 1, "of the network in full size")
-      .text("--arrays", options.arrays, "FILE.npz", "write its states, the picture and what it finds there")
-      .number("--steps", options.steps, 1, "of the whole run, which the rate's cycle fills")
-      .number("--steps-now", options.steps_now, 0, "stop after so many steps of this run")
-      .number("--batch", options.batch, 1, "pictures in a step")
-      .number("--test", options.test, 1, "pictures to test with, which are drawn from another seed")
+              "full: ResNet-101 with random weights on 768 x 768 pixels, to measure time and memory")
+      .number("--runs", options.runs, 1, "timed runs of the full-size network")
+      .text("--arrays", options.arrays, "FILE.npz", "write weights, picture and detections of the full-size network")
+      .number("--steps", options.steps, 1, "steps in all; the learning-rate schedule spans them")
+      .number("--steps-now", options.steps_now, 0, "stop after this many steps")
+      .number("--batch", options.batch, 1, "pictures in a batch")
+      .number("--test", options.test, 1, "test pictures, of another seed")
       .number("--rate", options.rate, 0, "largest learning rate")
-      .number("--seed", options.seed, 0, "of weights, pictures and anchors")
-      .number("--every", options.every, 1, "steps between two tests")
-      .text("--checkpoint", options.checkpoint, "FILE", "go on from FILE if it is there; save there at each test")
-      .text("--csv", options.csv, "FILE", "write the figures")
-      .text("--page", options.page, "FILE", "draw them on a page")
-      .text("--picture", options.picture, "FILE.png", "draw what is found in eight pictures, at the end");
+      .number("--seed", options.seed, 0, "random seed of weights, pictures and anchors")
+      .number("--every", options.every, 1, "steps between tests")
+      .text("--checkpoint", options.checkpoint, "FILE", "resume from FILE if it exists; save there at each test")
+      .text("--csv", options.csv, "FILE", "write the metrics")
+      .text("--page", options.page, "FILE", "write a page with curves of the metrics")
+      .text("--picture", options.picture, "FILE.png", "draw the detections in eight pictures at the end");
   return line;
 }
 

@@ -2,19 +2,12 @@
 // Owl's lazy_mnist in Tyto: one program, the mode chosen on the command line.
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <fstream>
-#include <iostream>
 #include <optional>
-#include <tyto/autodiff.hpp>
-#include <tyto/device.hpp>
 #include <tyto/distributed.hpp>
-#include <tyto/elementwise.hpp>
-#include <tyto/graph.hpp>
 #include <tyto/nn.hpp>
-#include <tyto/reduce.hpp>
+#include <tyto/tyto.hpp>
 
 #include "digits.hpp"
 #include "examples/run_in_mode.hpp"
@@ -41,7 +34,7 @@ nn::Sequential make_network() {
           nn::Linear({.in = 1024, .out = 10})};
 }
 
-// The losses of a run that goes on: those of the steps that its checkpoint has seen are kept.
+// Of a resumed run the losses of the steps before its checkpoint are kept.
 std::ofstream open_losses(const std::string& path, std::int64_t steps_done) {
   std::vector<std::string> kept;
   std::ifstream before(path);
@@ -60,19 +53,13 @@ Tensor pixels(const Tensor& images) {
   return images.astype(tyto::DType::f32) * (ink / 256);
 }
 
-/// Part of the pictures of a set that the network names rightly.
+/// The part of the pictures that the network classifies correctly.
 template <class Tensor>
 double accuracy(const nn::Sequential& model, const Digits& digits) {
-  auto classify = tyto::compile([&](Tensor images) { return argmax(model(pixels(images)), 1); });
+  auto right = tyto::compile(
+      [&](Tensor images, Tensor labels) { return mean(equal(argmax(model(pixels(images)), 1), labels)); });
   nn::Batches<Tensor> batches(digits.images, digits.labels, {.size = 500, .shuffle = false});
-  std::int64_t right = 0;
-  for (const auto& [images, labels] : batches) {
-    const Tensor found = classify(images);
-    const auto truth = labels.template data<std::uint8_t>();
-    const auto named = found.template data<std::int64_t>();
-    for (std::size_t i = 0; i < named.size(); ++i) right += named[i] == truth[i] ? 1 : 0;
-  }
-  return static_cast<double>(right) / static_cast<double>(batches.samples());
+  return nn::mean_over_batches(right, batches);
 }
 
 template <class Tensor>

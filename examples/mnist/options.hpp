@@ -29,16 +29,15 @@ inline CommandLine command_line(Options& options) {
   line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
       .text("--data", options.data, "DIR",
-            "folder with the four MNIST files, plain or .gz; without it digits are drawn")
-      .number("--samples", options.samples, 1, "how many digits to draw for training")
-      .number("--epochs", options.epochs, 0, "times through the training set")
-      .number("--steps", options.steps, 0, "stop after so many steps of this run")
-      .number("--batch", options.batch, 1, "pictures in a step")
+            "folder with the four MNIST files, plain or .gz; without it synthetic digits")
+      .number("--samples", options.samples, 1, "synthetic digits to train on, without --data")
+      .number("--epochs", options.epochs, 0, "passes over the training set")
+      .number("--steps", options.steps, 0, "stop after this many steps")
+      .number("--batch", options.batch, 1, "pictures in a batch")
       .number("--rate", options.rate, 0, "learning rate")
-      .number("--seed", options.seed, 0, "of weights, dropout, order and drawing")
-      .text("--checkpoint", options.checkpoint, "FILE",
-            "go on from FILE if it is there; save there as training goes on")
-      .number("--save-every", options.save_every, 1, "steps between two savings")
+      .number("--seed", options.seed, 0, "random seed of weights, dropout, order and synthetic digits")
+      .text("--checkpoint", options.checkpoint, "FILE", "resume from FILE if it exists; save there while training")
+      .number("--save-every", options.save_every, 1, "steps between checkpoints")
       .text("--losses", options.losses, "FILE", "write the loss of every step, a line each");
   return line;
 }

@@ -30,7 +30,8 @@ CommandLine command_line(Options& options) {
   line.text("--model", options.model, "FILE", "the recogniser: an ONNX file with its characters in the metadata")
       .text("--picture", options.picture, "FILE", "PNG or JPEG of one line of text")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
-      .choice("--show", options.show, {"text", "characters"}, "the line alone, or where and how surely each was read");
+      .choice("--show", options.show, {"text", "characters"},
+              "the text, or each character with its position and probability");
   return line;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Residual networks on CIFAR-10: batch norm, pictures cropped and flipped on a thread of their own, a one-cycle rate.
+// Residual networks on CIFAR-10: batch norm, pictures cropped and flipped by a background thread, a one-cycle learning
+// rate.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -46,25 +47,24 @@ CommandLine command_line(Options& options) {
   line.choice("--mode", options.mode, {"eager", "lazy"}, "compute each line at once, or record and compile the step")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
       .text("--data", options.data, "DIR",
-            "folder with CIFAR-10's binary files, plain or .gz; without it pictures are drawn")
-      .number("--samples", options.samples, 1, "how many pictures to draw for training")
+            "folder with CIFAR-10's binary files, plain or .gz; without it synthetic pictures")
+      .number("--samples", options.samples, 1, "synthetic pictures to train on, without --data")
       .number("--depth", options.depth, 1, "layers: 8, 14, 20, 26, ... (narrow), or 18 (wide)")
       .number("--width", options.width, 0, "channels of the first stage; 0: 16, for depth 18 64")
-      .number("--epochs", options.epochs, 1, "times through the training set, which the rate's cycle fills")
-      .number("--steps", options.steps, 0, "stop after so many steps of this run")
-      .number("--batch", options.batch, 1, "pictures in a step")
+      .number("--epochs", options.epochs, 1, "passes over the training set; the learning-rate schedule spans them")
+      .number("--steps", options.steps, 0, "stop after this many steps")
+      .number("--batch", options.batch, 1, "pictures in a batch")
       .number("--rate", options.rate, 0, "largest learning rate")
       .number("--decay", options.decay, 0, "weight decay")
-      .number("--smoothing", options.smoothing, 0, "the share of a target that is spread over all classes alike")
-      .number("--padding", options.padding, 0, "zeros at each side of a picture, of which a part is cropped at random")
+      .number("--smoothing", options.smoothing, 0, "label smoothing")
+      .number("--padding", options.padding, 0, "zeros around a picture before a random crop")
       .number("--held-out", options.held_out, 0,
-              "test with the last so many training pictures, not trained on then: settings are chosen by these")
-      .number("--seed", options.seed, 0, "of weights, order, crops, flips and drawing")
-      .text("--checkpoint", options.checkpoint, "FILE",
-            "go on from FILE if it is there; save there as training goes on")
-      .number("--save-every", options.save_every, 1, "steps between two savings")
-      .text("--csv", options.csv, "FILE", "write the figures of each epoch")
-      .text("--page", options.page, "FILE", "draw them on a page");
+              "validate on the last N training pictures, which are then not trained on")
+      .number("--seed", options.seed, 0, "random seed of weights, order, crops, flips and synthetic pictures")
+      .text("--checkpoint", options.checkpoint, "FILE", "resume from FILE if it exists; save there while training")
+      .number("--save-every", options.save_every, 1, "steps between checkpoints")
+      .text("--csv", options.csv, "FILE", "write the metrics of each epoch")
+      .text("--page", options.page, "FILE", "write a page with curves of the metrics");
   return line;
 }
 

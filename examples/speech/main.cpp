@@ -29,9 +29,9 @@ CommandLine command_line(Options& options) {
   line.text("--model", options.model, "FILE", "an ONNX file with inputs input, state and sr")
       .text("--recording", options.recording, "FILE", "WAV, 16000 or 8000 frames a second")
       .text("--device", options.device, "NAME", "cpu, opencl, opencl:1 ...")
-      .number("--threshold", options.threshold, 0, "from which probability on it is speech")
-      .number("--speech", options.speech, 0, "seconds that speech takes at least")
-      .number("--silence", options.silence, 0, "seconds that silence takes at least");
+      .number("--threshold", options.threshold, 0, "least probability of speech")
+      .number("--speech", options.speech, 0, "shortest speech, in seconds")
+      .number("--silence", options.silence, 0, "shortest silence, in seconds");
   return line;
 }
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A tour of Tyto. Change Lazy to Eager below: every line stays as it is, and prints the same.
 #include <iostream>
-#include <tyto/autodiff.hpp>
-#include <tyto/elementwise.hpp>
-#include <tyto/graph.hpp>
 #include <tyto/io.hpp>
 #include <tyto/nn.hpp>
-#include <tyto/products.hpp>
-#include <tyto/reduce.hpp>
-#include <tyto/shaping.hpp>
+#include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;
 namespace nn = tyto::nn;
@@ -22,14 +17,14 @@ int main() {
   std::cout << "a(1, ::-1)  " << a(1, slice({}, {}, -1)) << "\n";
   std::cout << "a @ a.T\n" << matmul(a, a.T()) << "\n\n";
 
-  // Writing makes a new tensor; x(index) = v is short for that.
+  // Writing: the name x gets a new array, other names keep the old one.
   Tensor x = Tensor::zeros({2, 3});
   x(tyto::all, 1) = b(slice(1, 3));
   std::cout << "x\n" << x << "\n\n";
 
-  // Mistakes are told where they are made.
+  // Errors are thrown by the line that is wrong, and say what would have been right.
   try {
-    matmul(a, a);
+    std::cout << matmul(a, a);
   } catch (const tyto::ShapeError& error) {
     std::cout << error.what() << "\n\n";
   }
@@ -38,11 +33,13 @@ int main() {
   const auto cube = [](const Tensor& t) { return sum(t * t * t); };
   std::cout << "gradient of t^3 at b  " << tyto::grad(cube)(b) << "\n\n";
 
-  // A model, a rule of descent, and a step that is traced once and then runs in memory planned before.
+  // A model, an optimizer, and a training step that is recorded once and then runs in memory planned before.
   tyto::seed(1);
   const nn::Sequential model{nn::Linear({.in = 1, .out = 32}), tyto::tanh, nn::Linear({.in = 32, .out = 1})};
   nn::Descent descent = nn::adam({.rate = 0.01});
-  const auto objective = [&](const Tensor& in, const Tensor& out) { return mean_squared_error(model(in), out); };
+  const auto objective = [&](const Tensor& in, const Tensor& out) {
+    return mean_squared_error(model(in, nn::training), out);
+  };
   auto step = tyto::compile([&](Tensor in, Tensor out) {
     auto [loss, gradients] = tyto::value_and_grad(objective, model.parameters())(in, out);
     descent.update(model.parameters(), gradients);
