@@ -20,7 +20,7 @@ and every row, the rows in both modes, and hold each against the value in its la
 
 constexpr const char* general = R"(```
 
-What differs in general: floating literals and constructors give f32, not f64; a scalar operand never widens a tensor;
+What differs in general: floating literals and constructors give f32, not f64, and so does `x * 1.5` of integers;
 `x(i) = v` rebinds `x` and leaves other holders of the old tensor alone; `mean`, `var` and `average` of integers are those
 of exact sums, in f32; `cov` and `corrcoef` of a matrix with one variable are matrices of one element, where NumPy drops
 both axes; rows marked *eager* have a result whose shape depends on the data, so they throw a `GraphError` in lazy mode.

@@ -97,7 +97,7 @@ What a row above shows is not repeated.
 | `nn.RNNCell`, `nn.GRUCell`, `nn.RNNBase`, `nn.RNNCellBase` | as `nn.LSTMCell`: a sequence of length one |
 | `nn.Transformer`, `nn.TransformerDecoder` | encoder and decoder layers one after the other, in a struct of yours |
 | `nn.BCELoss`, `nn.BCEWithLogitsLoss`, `nn.CTCLoss`, `nn.CosineEmbeddingLoss`, `nn.CosineSimilarity`, `nn.CrossEntropyLoss`, `nn.GaussianNLLLoss`, `nn.HingeEmbeddingLoss`, `nn.HuberLoss`, `nn.KLDivLoss`, `nn.L1Loss`, `nn.MSELoss`, `nn.MarginRankingLoss`, `nn.MultiLabelMarginLoss`, `nn.MultiLabelSoftMarginLoss`, `nn.MultiMarginLoss`, `nn.NLLLoss`, `nn.NLLLoss2d`, `nn.PairwiseDistance`, `nn.PoissonNLLLoss`, `nn.SmoothL1Loss`, `nn.SoftMarginLoss`, `nn.TripletMarginLoss`, `nn.TripletMarginWithDistanceLoss` | the functions under Losses |
-| `nn.LinearCrossEntropyLoss`, `nn.LinearCrossEntropyOptions` (`out_features`, `options`, `allow_retain_graph`, `batch_chunk_size`, `chunking_method`, `acc_policy`, `acc_dtype`) | `cross_entropy(linear(x), labels)`, whose plan is lazy mode's business |
+| `nn.LinearCrossEntropyLoss`, `nn.LinearCrossEntropyOptions` (`out_features`, `options`, `allow_retain_graph`, `batch_chunk_size`, `chunking_method`, `acc_policy`, `acc_dtype`) | `cross_entropy(linear(x), labels)`; lazy mode plans its memory |
 | `optim.Optimizer`, `lr_scheduler.LRScheduler` | `nn::Descent`, `nn::LearningRate`; a rule of yours is a `nn::DescentRule` |
 | `init.dirac_`, `init.sparse_`, `init.ones_`, `init.xavier_normal_`, `init.calculate_gain` | an `nn::Initialiser` is any function of a shape, as for `init.eye_`; `nn::constant_weights`, `nn::glorot_normal`; gains are factors in it |
 | `utils.parametrize`, `utils.weight_norm`, `utils.spectral_norm`, `utils.remove_weight_norm`, `utils.remove_spectral_norm` | `nn::WeightNorm`, `nn::SpectralNorm`; others by a layer of yours that computes the weight of another |
@@ -137,7 +137,7 @@ Options that a row above uses are as there; these are the others.
 
 | PyTorch | as |
 |---|---|
-| `device`, `dtype`, `inplace`, `foreach`, `fused`, `capturable`, `differentiable` | `DeviceScope`; `.dtype`; whether memory is used again and passes are joined is lazy mode's business |
+| `device`, `dtype`, `inplace`, `foreach`, `fused`, `capturable`, `differentiable` | `DeviceScope`; `.dtype`; lazy mode reuses memory and fuses operators by itself |
 | `reduction`, `size_average`, `reduce` | a `nn::Reduction`: `.reduction`, or the last argument |
 | `eps`, `betas`, `weight_decay`, `maximize` | `.epsilon`; `.beta1`, `.beta2`; `.weight_decay`; the loss negated |
 | `weight` of `F.mse_loss`, `F.l1_loss`, `F.huber_loss` | `sum(w * nn::squared_error(x, t, nn::Reduction::none)) / sum(w)` |

@@ -50,7 +50,7 @@ std::vector<std::string> read_lines(const std::string& path) {
   return lines;
 }
 
-/// Where a classifier expects the three colours, and how long the sides of its pictures are.
+/// Order of the axes and side of the pictures that a classifier takes.
 struct PictureLayout {
   bool channels_first;
   int side;
@@ -64,7 +64,7 @@ PictureLayout layout_of(const tyto::ModelTensor& input) {
   return {first, static_cast<int>(length(2).value_or(224))};
 }
 
-/// The middle of the picture, its shorter side being 8/7 of what is cut out, as these models were trained.
+/// A centre crop of 7/8 of the shorter side, as these models were trained.
 Tensor read_picture(const Options& options, const PictureLayout& layout) {
   const nn::Pictures pictures({{options.picture}, {0}, {""}},
                               {nn::resize(layout.side * 8 / 7), nn::centre_crop(layout.side),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads a line of text from a picture: a convolutional recogniser from an ONNX file, and greedy decoding of what it
-// says column by column.
+// Reads a line of text from a picture: a convolutional recogniser from an ONNX file, and greedy CTC decoding.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -52,8 +51,8 @@ std::vector<std::string> characters_of(const tyto::ModelInfo& info, std::int64_t
   return characters;
 }
 
-/// 48 pixels high, as wide as it then is, filled up with grey to a multiple of 8, for each 8 pixels give one result;
-/// blue, green, red from -1 to 1.
+/// Resized to a height of 48, padded with grey to a multiple of 8 columns, which make one result; blue, green, red from
+/// -1 to 1.
 Tensor read_line(const std::string& path) {
   constexpr std::int64_t height = 48, step = 8;
   const Tensor picture = tyto::read_image<Tensor>(path);
@@ -71,8 +70,8 @@ struct Character {
   double probability;
 };
 
-/// The likeliest character of each column without blanks and without repetitions, which mean that a character is wide;
-/// a character that really stands twice has a blank between (Graves et al. 2006).
+/// The likeliest character of each column without repetitions and blanks; a blank separates doubled characters (Graves
+/// et al. 2006).
 std::vector<Character> decode(const Tensor& probabilities, const std::vector<std::string>& characters) {
   const std::vector<std::int64_t> best = cast(argmax(probabilities, -1), tyto::DType::i64).to_vector<std::int64_t>();
   const std::vector<float> surely = max(probabilities, {-1}).to_vector<float>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tells where in a recording someone speaks: a small recurrent network is given window after window and its own state.
+// Detects speech in a recording: a small recurrent network takes one window after the other and its own state.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -35,7 +35,7 @@ CommandLine command_line(Options& options) {
   return line;
 }
 
-/// The network on a stream: each window of 32 ms is read behind the end of the one before.
+/// The network on a stream: each window of 32 ms follows the last eighth of the one before.
 class SpeechDetector {
  public:
   SpeechDetector(const std::string& model, std::int64_t rate)
@@ -69,8 +69,8 @@ struct Span {
   double begin, end;
 };
 
-/// Spans come to their end one by one, as windows do: speech begins where it is likely and ends where it is unlikely
-/// for long enough; between the two thresholds nothing changes.
+/// Spans of speech with hysteresis: one begins at the threshold and ends after enough silence below the threshold less
+/// 0.15.
 class SpanFinder {
  public:
   explicit SpanFinder(const Options& options) : options_(options) {}
