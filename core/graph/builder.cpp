@@ -6,6 +6,7 @@
 
 #include "core/graph/op_ids.hpp"
 #include "core/graph/state_observation.hpp"
+#include "core/graph/tracked_reads.hpp"
 #include "core/value/text.hpp"
 
 namespace tyto::core {
@@ -105,6 +106,7 @@ Value resolve(const Value& value) {
     throw_error<GraphError>("input '", state->name(), "' of shape ", state->type().shape,
                             " is read before a value was assigned to it");
   }
+  if (current.node()->tracked()) note_tracked_read();
   return current;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/graph/tracked_reads.hpp"
+
 namespace tyto::core {
 
 namespace {
@@ -14,6 +16,7 @@ std::atomic<TapeId> last_tape{0};
 struct OpenTape {
   TapeId id;
   int pauses = 0;
+  bool has_tracked_reads = false;
 };
 thread_local std::vector<OpenTape> open_tapes;
 
@@ -44,6 +47,15 @@ std::atomic<std::uint64_t> frozen_parameters{0};
 constinit thread_local bool parameters_were_listed = false;
 
 bool any_tape_open() { return !open_tapes.empty(); }
+
+void note_tracked_read() {
+  for (OpenTape& open : open_tapes) open.has_tracked_reads = true;
+}
+
+bool has_tracked_reads(TapeId tape) {
+  const OpenTape* const open = find_open(tape);
+  return open != nullptr && open->has_tracked_reads;
+}
 
 TapePause::TapePause(TapeId tape) : tape_(tape) {
   if (OpenTape* const open = find_open(tape)) ++open->pauses;

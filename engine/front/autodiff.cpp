@@ -20,6 +20,7 @@
 #include "core/graph/label.hpp"
 #include "core/graph/released_versions.hpp"
 #include "core/graph/state_observation.hpp"
+#include "core/graph/tracked_reads.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/state.hpp"
 #include "engine/run/eager_watch.hpp"
@@ -266,10 +267,20 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
   }
   for (Node* node : backward.nodes) apply_rule(backward, *node, id_);
   std::vector<Value> out;
+  bool is_constant = true;
   for (const Value& target : targets_) {
     const auto found = backward.gradients.find(target.node());
     const bool reached = found != backward.gradients.end() && found->second[target.output()];
+    is_constant = is_constant && !reached;
     out.push_back(reached ? found->second[target.output()] : Value(zeros_like(AnyTensor(target))));
+  }
+  // A function that reads its variables may be constant in them, as the gradient of a linear function is.
+  if (is_constant && !states_.empty() && !core::has_tracked_reads(id_)) {
+    core::throw_error<GraphError>(
+        "value_and_grad: the function reads none of the ", states_.size(),
+        " variables that its gradient is asked for, the first of them '",
+        run::state_behind(states_[0].first, "value_and_grad")->name(),
+        "'; compute the loss inside of the function, by the model whose parameters() are given");
   }
   return out;
 }

@@ -118,7 +118,8 @@ auto value_and_grad(F f, std::vector<std::size_t> arguments = {0}) {
   };
 }
 
-/// `f` and its gradients with respect to variables that it uses: value_and_grad(loss, model.parameters())(x, t).
+/// `f` and its gradients with respect to variables that it uses: value_and_grad(loss, model.parameters())(x, t). Zeros
+/// for those that the loss does not depend on; GraphError where f reads none of them.
 template <class F, class M>
 auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
   return [f = std::move(f), parameters = std::move(parameters)](const auto&... inputs) mutable {

@@ -6,6 +6,7 @@
 
 #include "core/graph/builder.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/graph/tracked_reads.hpp"
 #include "core/value/text.hpp"
 #include "engine/graph/random.hpp"
 #include "engine/regions/record/region_values.hpp"
@@ -173,6 +174,7 @@ namespace tyto TYTO_API {
 namespace detail {
 
 LoopResults run_loop(const LoopCall& call) {
+  core::note_tracked_read();
   run::check_call(call);
   std::vector<Value> values = call.carries;
   values.insert(values.end(), call.stacks.begin(), call.stacks.end());
@@ -183,6 +185,7 @@ std::vector<Value> run_branch(const char* name, RegionMode mode, const Value& in
                               const std::vector<std::function<std::vector<Value>()>>& arms) {
   if (arms.empty()) core::throw_error<GraphError>(name, ": there are no arms");
   core::require(name, index);
+  core::note_tracked_read();
   return run::is_recorded(mode, {&index, 1}) ? run::record_branch(name, index, is_truth, arms)
                                              : run::branch_eagerly(name, index, is_truth, arms);
 }
