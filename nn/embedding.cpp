@@ -96,7 +96,7 @@ Tensor<Any> looked_up(const char* layer, const Tensor<Any>& weight, const Tensor
   Tensor<Any> from = weight;
   if (o.max_norm) {
     from = shortened(weight, indices, *o.max_norm, o.p);
-    if (phase == training && is_batch(indices)) assign(weight, from);
+    if (is_training(layer, phase) && is_batch(indices)) assign(weight, from);
   }
   Tensor<Any> rows = take(from, indices, 0);
   if (o.share_by_count) rows = shared_by_count(rows, indices, o.count);

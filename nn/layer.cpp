@@ -40,6 +40,9 @@ bool lists(const Module& module, const core::State& state) {
   return found;
 }
 
+// Distinguishes inference that a call asked for from that of a call without a phase.
+bool is_unstated(Phase phase) { return static_cast<int>(phase) == static_cast<int>(Phase::unstated); }
+
 // A module that is called must have its parameters among the states of the outermost one; it may be frozen.
 void require_listed(const Module& called, const Module& caller) {
   for (const Tensor<Any>& parameter : called.parameters()) {
@@ -59,10 +62,10 @@ void require_listed(const Module& called, const Module& caller) {
 CallsUnchecked::CallsUnchecked() : states_(std::exchange(listed_states, nullptr)) {}
 CallsUnchecked::~CallsUnchecked() { listed_states = states_; }
 
-Phase current_phase() { return innermost_call == nullptr ? inference : innermost_call->phase(); }
+Phase current_phase() { return innermost_call == nullptr ? Phase::unstated : innermost_call->phase(); }
 
 bool is_training(std::string_view layer, Phase phase) {
-  if (phase != training && innermost_call != nullptr && innermost_call->is_without_phase() && core::any_tape_open()) {
+  if (is_unstated(phase) && core::any_tape_open()) {
     core::throw_error<ValueError>(layer,
                                   ": a gradient is taken in a call without a phase; write model(x, nn::training), "
                                   "or model(x, nn::inference) where it is not to train, in the outermost call");
@@ -119,14 +122,11 @@ std::optional<core::Label> Module::Paths::of(const Module& module) const {
   return found->second.label;
 }
 
-const LayerCall* LayerCall::innermost() { return innermost_call; }
-
 LayerCall::LayerCall(const Module& module, std::optional<Phase> phase)
     : module_(module),
       phase_(phase.value_or(current_phase())),
       outer_(innermost_call),
-      outermost_(outer_ == nullptr ? this : outer_->outermost_),
-      is_without_phase_(!phase) {
+      outermost_(outer_ == nullptr ? this : outer_->outermost_) {
   if (listed_states != nullptr) require_listed(module, outer_->module_);
   if (outer_ == nullptr) {
     checks_ = core::any_tape_open() ? 2 : 1;

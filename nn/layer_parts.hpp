@@ -54,10 +54,6 @@ std::optional<Tensor<Any>> forward_in_f32(const L& layer, const Tensor<Any>& x, 
 /// Class numbers and indices of any whole type as the operators that pick by them take them.
 inline Tensor<Any> as_index(const Tensor<Any>& x) { return size_of(x.dtype()) < 4 ? cast(x, DType::i64) : x; }
 
-/// Whether a layer that differs between the phases, of this name, trains. Throws ValueError where a gradient is taken
-/// through it in a call without a phase: who trains may have forgotten it.
-bool is_training(std::string_view layer, Phase phase);
-
 /// x as an operand of products: in the type that an Autocast asks for.
 Tensor<Any> to_multiply(const Tensor<Any>& x);
 

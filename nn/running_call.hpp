@@ -47,12 +47,7 @@ class LayerCall {
   LayerCall(const LayerCall&) = delete;
   LayerCall& operator=(const LayerCall&) = delete;
 
-  const Module& module() const { return module_; }
   Phase phase() const { return phase_; }
-  /// Whether the outermost call was given none.
-  bool is_without_phase() const { return outermost_->is_without_phase_; }
-  /// The innermost call of this thread; null outside of any.
-  static const LayerCall* innermost();
   /// In a first call while a gradient is taken, variables that are read from now on, `input` excepted, must be listed
   /// or be what the gradient is taken by.
   void check_reads(const Tensor<Any>& input);
@@ -78,7 +73,6 @@ class LayerCall {
   Phase phase_;
   const LayerCall* outer_;
   const LayerCall* outermost_;
-  bool is_without_phase_;
   core::Label path_;     // from the outermost module
   core::Label outside_;  // in force around the outermost module's call
   core::Label label_;    // in force during this call

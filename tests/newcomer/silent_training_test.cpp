@@ -10,17 +10,24 @@
 #include <vector>
 
 #include "tests/support/both_modes.hpp"
+#include "tests/support/message.hpp"
 #include "tests/support/numbers.hpp"
 
 using namespace tyto;
+using tyto_test::contains;
+using tyto_test::message_of;
 using tyto_test::Numbers;
 using tyto_test::numbers;
+using AnyTensor = Tensor<Any>;
 
 namespace {
 
 constexpr const char* reads_none =
     "value_and_grad: the function reads none of the 2 variables that its gradient is asked for, the first of them "
     "'weight'; compute the loss inside of the function, by the model whose parameters() are given";
+constexpr const char* without_phase =
+    ": a gradient is taken in a call without a phase; write model(x, nn::training), or model(x, nn::inference) where "
+    "it is not to train, in the outermost call";
 
 }  // namespace
 
@@ -84,4 +91,77 @@ BOTH_MODES("frozen layers, custom gradients and layers in loops are trained arou
     return T(sum(fori_loop(0, 2, in, [&](const auto&, const T& y) { return T(y * w); })));
   };
   CHECK(value_and_grad(looped, {w})(x).second[0].template item<double>() == 24);  // of 6 w^2
+}
+
+BOTH_MODES("a gradient through any layer that differs in training is refused where no phase was given") {
+  using T = Tensor<Mode>;
+  struct Pair : nn::Module {
+    nn::Linear a{{.in = 3, .out = 3}};
+    nn::Dropout drop{0.5};
+    T operator()(const T& left, const T& right, nn::Phase phase = nn::current_phase()) const {
+      return nn::as_call(*this, phase, [&] { return T(drop(a(left) + right)); });
+    }
+    nn::Members members() const override { return {{"a", a}}; }
+  };
+  const T x = T::ones({2, 4, 3}), row = T::ones({2, 3});
+  const T words = T::zeros({2, 4}, DType::i64);
+  const nn::MultiheadAttention attention({.features = 3, .heads = 1, .dropout = 0.5});
+  const nn::GRU gru({.in = 3, .hidden = 3, .layers = 2, .dropout = 0.5});
+  const nn::SpectralNorm spectral(nn::Linear({.in = 3, .out = 3}));
+  const nn::Embedding embedding({.count = 5, .features = 3, .max_norm = 1.0});
+  const Pair pair;
+  const auto refused = [&](const char* layer, const nn::Module& model, auto call) {
+    CAPTURE(layer);
+    const auto gradient = [&](auto... phase) {
+      auto step = compile([&](T in) {
+        return value_and_grad([&](const T& v) { return T(sum(call(v, phase...))); }, model.parameters())(in).first;
+      });
+      return message_of<ValueError>([&] { step(x); });
+    };
+    CHECK(contains(gradient(), layer + std::string(without_phase)));
+    CHECK(gradient(nn::training).empty());
+    CHECK(gradient(nn::inference).empty());
+    CHECK_NOTHROW(call(x));  // no gradient: inference
+  };
+  using Masks = AttentionOptions<Mode>;
+  refused("MultiheadAttention", attention, [&]<class... P>(const T& v, P... phase) {
+    if constexpr (sizeof...(P) == 0) return attention(v, v, v);
+    else return attention(v, v, v, Masks{}, phase...);
+  });
+  refused("GRU", gru, [&](const T& v, auto... phase) { return gru.run(v, {}, phase...).output; });
+  refused("SpectralNorm", spectral, [&](const T& v, auto... phase) { return spectral(v, phase...); });
+  refused("Embedding", embedding, [&](const T&, auto... phase) { return embedding(words, phase...); });
+  refused("Dropout", pair, [&](const T&, auto... phase) { return pair(row, row, phase...); });
+
+  // Layers that do the same in both phases need none.
+  const nn::MultiheadAttention plain({.features = 3, .heads = 1});
+  const nn::Embedding free({.count = 5, .features = 3});
+  CHECK_NOTHROW(value_and_grad([&](const T& v) { return T(sum(plain(v, v, v))); }, plain.parameters())(x));
+  CHECK_NOTHROW(value_and_grad([&](const T&) { return T(sum(free(words))); }, free.parameters())(x));
+}
+
+BOTH_MODES("inference that an inner call asks for is no forgotten phase") {
+  using T = Tensor<Mode>;
+  struct Tuned : nn::Layer {
+    nn::Sequential backbone{nn::Linear({.in = 3, .out = 3}), nn::Dropout(0.5), nn::BatchNorm1d({.channels = 3})};
+    nn::Linear head{{.in = 3, .out = 1}};
+    bool hands_on;
+    explicit Tuned(bool phase_is_handed_on) : hands_on(phase_is_handed_on) { backbone.freeze(); }
+    AnyTensor forward(const AnyTensor& x, nn::Phase phase) const override {
+      CHECK((phase == nn::inference) != (phase == nn::training));
+      CHECK((phase != nn::inference) == (phase == nn::training));
+      return head(backbone(x, hands_on ? phase : nn::inference));
+    }
+    nn::Members members() const override { return {{"backbone", backbone}, {"head", head}}; }
+  };
+  const T x = T::ones({4, 3});
+  const auto gradient = [&](const Tuned& model, auto... phase) {
+    return value_and_grad([&](const T& in) { return T(sum(model(in, phase...))); }, model.parameters())(x).second;
+  };
+  CHECK(gradient(Tuned(false)).size() == 2);
+  CHECK(gradient(Tuned(false), nn::training).size() == 2);
+  // A phase that is handed on is the one that nobody gave.
+  CHECK(contains(message_of<ValueError>([&] { gradient(Tuned(true)); }), std::string("Dropout") + without_phase));
+  CHECK(gradient(Tuned(true), nn::inference).size() == 2);
+  CHECK(nn::current_phase() == nn::inference);
 }

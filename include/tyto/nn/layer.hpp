@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <optional>
+#include <string_view>
 
 #include "tyto/nn/modes.hpp"
 #include "tyto/nn/module.hpp"
@@ -44,6 +45,10 @@ class TYTO_API Layer : public Module {
  private:
   Tensor<Any> run(const Tensor<Any>& x, std::optional<Phase> phase) const;
 };
+
+/// Whether a layer that differs between the phases, of this name, trains. Throws ValueError where a gradient is taken
+/// through it in a call without a phase: who trains may have forgotten it.
+bool is_training(std::string_view layer, Phase phase);
 
 namespace detail {
 

@@ -104,7 +104,7 @@ struct SpectralNorm : Layer {
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override {
     const Tensor<Any> matrix = weight_.matrix(original);
     detail::SpectralVectors vectors{left, right};
-    if (phase == training) {
+    if (is_training("SpectralNorm", phase)) {
       vectors = detail::iterated(matrix, vectors, iterations);
       assign(left, vectors.left);
       assign(right, vectors.right);
