@@ -5,6 +5,7 @@
 #include <map>
 #include <ostream>
 
+#include "core/graph/number_check_pause.hpp"
 #include "core/value/text.hpp"
 #include "nn/running_call.hpp"
 #include "tyto/choosing.hpp"
@@ -18,6 +19,7 @@ namespace nn {
 namespace {
 
 std::optional<FoundNan> found_in(const std::string& where, const Tensor<Any>& x) {
+  const core::NumberCheckPause paused;  // what a lazy x depends on is computed here
   if (!x.defined() || !is_inexact(x.dtype()) || x.size() == 0) return {};
   const Tensor<Any> wrong = isnan(x);
   if (!any(wrong).item<bool>()) return {};
@@ -86,6 +88,7 @@ std::optional<FoundNan> find_nan(const Module& module) {
 std::optional<FoundNan> find_nan(const Layer& model, const Tensor<Any>& x, Phase phase) {
   if (const auto found = find_nan(static_cast<const Module&>(model))) return found;
   if (const auto found = found_in("the input", x)) return found;
+  const core::NumberCheckPause paused;  // TYTO_NAN would throw before the search sees the result
   Search search(model);
   model(x, phase);
   return search.found;

@@ -156,6 +156,21 @@ BOTH_MODES("find_nan tells the first NaN of a tensor, of states, and of the laye
   CHECK(told(nn::find_nan(net.named_parameters())) == "'head.bias', of shape (1,), is NaN first at (0,)");
 }
 
+BOTH_MODES("find_nan names the layer under TYTO_NAN=1, and ends no check but its own") {
+  using T = Tensor<Mode>;
+  setenv("TYTO_NAN", "1", 1);
+  std::ostringstream found;
+  std::string message;
+  std::thread([&] {
+    const Net net;
+    found << nn::find_nan(net, T::from(Numbers{1, 1, -1, 1}, {2, 2}).astype(DType::f32));
+    message = message_of<ValueError>([] { eval({log(T::from(Numbers{1, -5}, {2}))}); });
+  }).join();
+  unsetenv("TYTO_NAN");
+  CHECK(found.str() == "the output of Encoder 'encoder', of shape (2,2), is NaN first at (1,0)");
+  CHECK(message == "log: the result f64(2,) is NaN first at (1,); all operands are finite");
+}
+
 BOTH_MODES("train stops at a NaN loss, saves nothing, and puts back what it was told to keep") {
   using T = Tensor<Mode>;
   // The loss is (w - 1) / t: the second target is 0, the numerator as well after one step of rate 1.
