@@ -2,8 +2,11 @@
 // Loading by name: everything is held against the model before anything in it is changed.
 #include "tyto/nn/loading.hpp"
 
+#include <algorithm>
+#include <fstream>
 #include <map>
 
+#include "core/system/path.hpp"
 #include "core/value/text.hpp"
 #include "nn/distinct_states.hpp"
 #include "tyto/autodiff.hpp"
@@ -54,6 +57,15 @@ Shape shape_in_file(const Member& state, WeightLayout layout) {
   Shape shape(own.size(), 0);
   for (std::size_t i = 0; i < own.size(); ++i) shape[static_cast<std::size_t>(state.pytorch_axes()[i])] = own[i];
   return shape;
+}
+
+/// Whether the file shows that another program wrote it: the archives of NumPy, whose names are not said to be UTF-8,
+/// and what PyTorch's tools mark as theirs.
+bool is_foreign(const std::string& path) {
+  std::string head(4096, 0);
+  std::ifstream(core::path_of(path), std::ios::binary).read(head.data(), 4096);
+  if (path.ends_with(".npz")) return (head[7] & 8) == 0;
+  return head.find("\"format\":\"pt\"") != std::string::npos;
 }
 
 bool castable(DType from, DType to) {
@@ -115,6 +127,20 @@ LoadReport load(const Module& model, const std::string& path, const LoadOptions&
   }
   if (options.strict && !report.left_over.empty()) {
     core::throw_error<IoError>(path, ": the model has nothing called ", some_of(report.left_over));
+  }
+  // Only weights whose shapes differ between the layouts tell which one the file has.
+  const auto tells = [&](const auto& pair) {
+    return shape_in_file(pair.first, layout) != shape_in_file(pair.first, other);
+  };
+  const auto exchanged = std::ranges::find_if(
+      pairs, [](const auto& pair) { return !pair.first.pytorch_axes().empty() && pair.first.state().size() > 1; });
+  if (!options.layout && layout == WeightLayout::tyto && exchanged != pairs.end() &&
+      std::ranges::none_of(pairs, tells) && is_foreign(path)) {
+    core::throw_error<IoError>(path, ": another program wrote it, and '",
+                               report.loaded[static_cast<std::size_t>(exchanged - pairs.begin())], "' of shape ",
+                               exchanged->second->shape,
+                               ", like all of its weights, fits with axes in PyTorch's order and in Tyto's; say which "
+                               "by {.layout = nn::WeightLayout::pytorch} or {.layout = nn::WeightLayout::tyto}");
   }
   // One after the other, so that weights are not all held twice; a file that cannot be read changes nothing.
   std::vector<Tensor<Any>> values;

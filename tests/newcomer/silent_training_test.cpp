@@ -3,6 +3,8 @@
 // phase, orders of samples, and weights whose axes a file does not tell.
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <fstream>
 #include <string>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
@@ -12,6 +14,7 @@
 #include "tests/support/both_modes.hpp"
 #include "tests/support/message.hpp"
 #include "tests/support/numbers.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace tyto;
 using tyto_test::contains;
@@ -164,4 +167,49 @@ BOTH_MODES("inference that an inner call asks for is no forgotten phase") {
   CHECK(contains(message_of<ValueError>([&] { gradient(Tuned(true)); }), std::string("Dropout") + without_phase));
   CHECK(gradient(Tuned(true), nn::inference).size() == 2);
   CHECK(nn::current_phase() == nn::inference);
+}
+
+BOTH_MODES("square weights of another program are not loaded without saying whose axes they have") {
+  using T = Tensor<Mode>;
+  const tyto::testing::TemporaryFolder folder;
+  const std::string by_tools = folder / "square.safetensors", unmarked = folder / "unmarked.safetensors";
+  const float elements[] = {1, 2, 3, 4};
+  const auto write = [&](const std::string& path, const std::string& marked) {
+    const std::string header = "{" + marked + R"("weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
+    const std::uint64_t size = header.size();
+    std::ofstream out(path, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(&size), 8) << header;
+    out.write(reinterpret_cast<const char*>(elements), 16);
+  };
+  write(by_tools, R"("__metadata__":{"format":"pt"},)");
+  write(unmarked, "");
+  const nn::Linear model({.in = 2, .out = 2, .bias = false});
+  const T x{{1.0, 0.0}};
+  // numpy.savez(square.npz, weight=numpy.array([[1, 2], [3, 4]], numpy.float32))
+  for (const std::string& file : {std::string("tests/newcomer/data/square.npz"), by_tools}) {
+    CHECK(message_of<IoError>([&] { nn::load(model, file); }) ==
+          file +
+              ": another program wrote it, and 'weight' of shape (2,2), like all of its weights, fits with axes in "
+              "PyTorch's order and in Tyto's; say which by {.layout = nn::WeightLayout::pytorch} or {.layout = "
+              "nn::WeightLayout::tyto}");
+    nn::load(model, file, {.layout = nn::WeightLayout::pytorch});
+    CHECK(numbers(model(x)) == Numbers{1, 3});
+    nn::load(model, file, {.layout = nn::WeightLayout::tyto});
+    CHECK(numbers(model(x)) == Numbers{1, 2});
+  }
+  nn::load(model, unmarked);
+  CHECK(numbers(model(x)) == Numbers{1, 2});
+  // Files that Tyto wrote are its own, and where another weight fits in one order only, it tells.
+  for (const char* name : {"own.npz", "own.safetensors"}) {
+    nn::save(model, folder / name);
+    const nn::Linear copy({.in = 2, .out = 2, .bias = false});
+    nn::load(copy, folder / name);
+    CHECK(numbers(copy(x)) == Numbers{1, 2});
+  }
+  const nn::Sequential two{nn::Linear({.in = 2, .out = 2}), nn::Linear({.in = 2, .out = 3})};
+  nn::load(two, "tests/newcomer/data/tyto_axes.npz");  // the same by NumPy, of weights (2, 2) and (2, 3)
+  CHECK(numbers(two.parameters()[0]) == Numbers{1, 2, 3, 4});
+  const nn::Embedding table({.count = 2, .features = 2});  // has no axes to exchange
+  nn::load(table, "tests/newcomer/data/square.npz");
+  CHECK(numbers(table.weight) == Numbers{1, 2, 3, 4});
 }

@@ -19,7 +19,8 @@ enum class WeightLayout : std::uint8_t { tyto, pytorch };
 struct LoadOptions {
   /// The model's name for a name of the file; an empty one passes the tensor over. Left out, names are equal.
   std::function<std::string(const std::string& name)> rename = {};
-  /// Left out, PyTorch's in PyTorch's own files and Tyto's in the others.
+  /// Left out, PyTorch's in PyTorch's own files and Tyto's in the others; IoError where another program than Tyto wrote
+  /// one of the others, and all weights have shapes that fit in both.
   std::optional<WeightLayout> layout = {};
   /// Whether a state that the file lacks, or a tensor that the model lacks, is an error.
   bool strict = true;
