@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loops and branches: part of the graph in lazy mode, recorded once however often they run; plain C++ in eager mode.
+// Loops and branches: part of the graph in lazy mode, recorded once however often they run; plain C++ in eager mode. A
+// plain number that a body changes (`n += 1`) changes once then: make it a tensor that is carried, or returned.
 #pragma once
 
 #include <algorithm>
@@ -214,7 +215,8 @@ T restored(T structure, const std::vector<Value>& values, std::size_t first) {
 }  // namespace detail
 
 /// `then(operands...)` where the condition holds, else `otherwise(operands...)`; only that one is computed. The
-/// condition is one bool. What the functions use otherwise they capture.
+/// condition is one bool. What the functions use otherwise they capture. In lazy mode both are recorded: a plain
+/// number that they change (`n += 1`) changes in both; return a tensor instead.
 ///
 ///     Tensor y = cond(norm > 1.0, [&](Tensor v) { return v / norm; }, [](Tensor v) { return v; }, x);
 template <class P, class F, class G, class... T>
@@ -264,7 +266,7 @@ void switch_case(std::int64_t, std::vector<F>, const T&...) {
 }
 
 /// Applies `body` to the carries while `go_on` of them holds. Carries are a tensor, or a tuple, pair or vector of them,
-/// and keep their shapes and types.
+/// and keep their shapes and types. Recorded once in lazy mode: what changes is a carry, no plain number (`n += 1`).
 ///
 ///     Tensor root = while_loop(x, [&](Tensor y) { return abs(y * y - x) > 1e-6; },
 ///                              [&](Tensor y) { return (y + x / y) * 0.5; }, {.most = 50});
@@ -285,7 +287,8 @@ detail::Carried<C> while_loop(const C& init, P go_on, B body, const LoopOptions&
   }
 }
 
-/// `carries = body(i, carries)` for i from `lower` to `upper`, which is not reached.
+/// `carries = body(i, carries)` for i from `lower` to `upper`, which is not reached. Recorded once in lazy mode: what
+/// changes from one iteration to the next is a carry, not a plain number (`n += 1`).
 ///
 ///     Tensor factorial = fori_loop(1, 6, one, [](Tensor i, Tensor product) { return product * i; });
 template <class C, class B>
@@ -307,7 +310,7 @@ detail::Carried<C> fori_loop(const Count& lower, const Count& upper, const C& in
 }
 
 /// `[carries, y] = f(carries, row)` for each row of `xs` along its first axis; yields the last carries and the stack of
-/// all y.
+/// all y. Recorded once in lazy mode: what changes is a carry, not a plain number (`n += 1`).
 ///
 ///     auto [last, sums] = scan([](Tensor sum, Tensor x) { return std::pair(sum + x, sum + x); }, zero, xs);
 template <class F, class C, class X>
