@@ -317,7 +317,8 @@ void evaluate(std::span<const Value> values) {
             "a value is read while the body of a loop or branch is recorded, which happens once; choose by cond() or "
             "where()");
       }
-      const bool is_argument = inputs[i].name.starts_with("argument ");  // see name_of_argument
+      const std::string& name = inputs[i].name;  // see name_of_argument
+      const bool is_argument = name.starts_with("argument ") && name.find_first_not_of("0123456789[]", 9) == name.npos;
       if ((is_kept(*inputs[i].state) || is_argument) && !trace_in_progress()) refuse_leaked();
       core::throw_error<GraphError>("input '", inputs[i].name, "' of shape ", inputs[i].state->type().shape,
                                     trace_in_progress()

@@ -213,3 +213,17 @@ BOTH_MODES("square weights of another program are not loaded without saying whos
   nn::load(table, "tests/newcomer/data/square.npz");
   CHECK(numbers(table.weight) == Numbers{1, 2, 3, 4});
 }
+
+TEST_CASE("a placeholder may have a name that begins as those of arguments do") {
+  using T = Tensor<Lazy>;
+  const T x = T::placeholder({2}, DType::f32, "argument of the loss");
+  CHECK(contains(message_of<GraphError>([&] { sum(x * 2.0).item<double>(); }),
+                 "input 'argument of the loss' of shape (2,) is read before a value was assigned to it"));
+  std::vector<T> kept;
+  auto f = compile([&](T y) {
+    kept.push_back(y * 2.0);
+    return y;
+  });
+  f(T{1.0, 2.0});
+  CHECK(contains(message_of<GraphError>([&] { sum(kept[0]).item<double>(); }), "is used outside of it; return it"));
+}
