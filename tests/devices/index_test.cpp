@@ -130,6 +130,25 @@ TEST_CASE("take agrees with plain indexing for every type, layout and axis") {
   }
 }
 
+TEST_CASE("take and gather copy rows of any number of bytes, and nothing beside them") {
+  for (std::int64_t bytes = 1; bytes <= 150; ++bytes) {
+    CAPTURE(bytes);
+    Tensor x = dense(DType::u8, {2, 3, bytes});
+    each_index(x.shape(),
+               [&](const IntList& at) { x.set(at, static_cast<double>(((at[0] * 3 + at[1]) * 41 + at[2]) % 256)); });
+    const Tensor indices = tensor(DType::i64, {4}, {2, 0, -1, 1}), first = tensor(DType::i64, {4}, {1, 0, 1, 0});
+    const std::int64_t row[] = {2, 0, 2, 1}, outer[] = {1, 0, 1, 0};
+    const Tensor taken = index_tensor(OpId::take, AxisAttributes{1}, {x, indices}, {2, 4, bytes});
+    each_index(taken.shape(), [&](const IntList& at) {
+      CHECK(taken.at(at) == static_cast<double>(((at[0] * 3 + row[at[1]]) * 41 + at[2]) % 256));
+    });
+    const Tensor gathered = index_tensor(OpId::gather, NoAttributes{}, {x, first, indices}, {4, bytes});
+    each_index(gathered.shape(), [&](const IntList& at) {
+      CHECK(gathered.at(at) == static_cast<double>(((outer[at[0]] * 3 + row[at[0]]) * 41 + at[1]) % 256));
+    });
+  }
+}
+
 TEST_CASE("take_along_axis agrees with plain indexing, with axes of length one stretched") {
   Dice dice(61);
   for (const DType dtype : every_dtype) {

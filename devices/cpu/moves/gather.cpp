@@ -41,17 +41,21 @@ class InnerBlock {
 
   void operator()(const std::byte* from, std::byte* to) const {
     if (!run_) return copy_.run(from, to);
+    const std::size_t bytes = bytes_;  // which what is written might be part of, for all that the compiler knows
     // Widths known to the compiler become single moves, or two.
-    switch (bytes_) {
+    switch (bytes) {
       case 1: *to = *from; return;
       case 2: std::memcpy(to, from, 2); return;
       case 3: std::memcpy(to, from, 3); return;
       case 4: std::memcpy(to, from, 4); return;
       case 8: std::memcpy(to, from, 8); return;
       case 12: std::memcpy(to, from, 12); return;
-      case 16: std::memcpy(to, from, 16); return;
-      default: core::copy_bytes(to, from, bytes_);
+      default: break;
     }
+    constexpr std::size_t part = 16, most = 128;  // beyond them the call of a library takes no longer
+    if (bytes < part || bytes > most) return core::copy_bytes(to, from, bytes);
+    for (std::size_t i = 0; i < bytes - part; i += part) std::memcpy(to + i, from + i, part);
+    std::memcpy(to + bytes - part, from + bytes - part, part);
   }
 
  private:
@@ -147,8 +151,11 @@ KernelRef prepare_take(const core::Step& step) {
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
     run_team(team_size, [&](Team team) {
-      iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
-        inner(source + (at[0] + indices.read(inputs, at[1]) * stride) * element, target + at[2] * element);
+      indices.with_memory(inputs, [&, length = indices.length()](const auto* memory) {
+        iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
+          const std::int64_t taken = counted_from_front(memory[at[1]], length);
+          inner(source + (at[0] + taken * stride) * element, target + at[2] * element);
+        });
       });
     });
   });

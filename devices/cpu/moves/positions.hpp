@@ -36,11 +36,6 @@ class Indices {
 
   std::int64_t length() const { return length_; }
 
-  /// The position that the index at `offset` of the tensor means, counted from the front.
-  std::int64_t read(Addresses inputs, std::int64_t offset) const {
-    return counted_from_front(raw(inputs, offset), length_);
-  }
-
   /// Calls use with the tensor's memory, by whose type loops are compiled.
   template <class Use>
   void with_memory(Addresses inputs, const Use& use) const {
