@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Philox 4x32-10 (Salmon and others, 2011) and the distributions made of it, compiled for TYTO_ISA.
 #include "devices/cpu/random/random_loops.hpp"
+#include "devices/cpu/arithmetic/simd.hpp"
 #include "devices/cpu/arithmetic/vector_math.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
 
 namespace tyto::cpu::TYTO_ISA {
 
@@ -12,30 +19,63 @@ struct Blocks {
   alignas(64) uint32_t word[4][random_run];
 };
 
-/// Blocks first .. first + n - 1 of the stream. `attempt` selects further blocks where a first one was rejected.
+using Lanes64 = Simd<uint64_t, TYTO_VECTOR_BYTES>;
+using Words = Lanes64::Vector;
+
+/// Products of the lower halves of lanes, of which the upper ones may hold anything.
+TYTO_VECTOR_INLINE Words product(Words a, Words b) {
+#if defined(__AVX512F__)
+  return (Words)_mm512_maskz_mul_epu32(0xFF, (__m512i)a, (__m512i)b);  // GCC 12 warns of what is behind the other
+#elif defined(__AVX2__)
+  return (Words)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+  return (Words)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__ARM_NEON)
+  return (Words)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
+#else
+  return (a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu);
+#endif
+}
+
+/// Blocks first .. first + n - 1 of the stream. `attempt` selects further blocks where a first one was rejected. Words
+/// are the lower halves of lanes; some vectors go side by side, so that none waits for its multiplications.
 TYTO_VECTOR_INLINE void philox(Blocks& blocks, const RandomStream& stream, uint64_t first, size_t n,
                                uint32_t attempt = 0) {
-  const uint32_t seed0 = static_cast<uint32_t>(stream.seed);
-  const uint32_t seed1 = static_cast<uint32_t>(stream.seed >> 32) ^ attempt;
-  const uint32_t draw0 = static_cast<uint32_t>(stream.draw), draw1 = static_cast<uint32_t>(stream.draw >> 32);
-  for (size_t i = 0; i < n; ++i) {
-    const uint64_t block = first + i;
-    uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32), c2 = draw0, c3 = draw1;
-    uint32_t k0 = seed0, k1 = seed1;
+  constexpr size_t beside = 4, lanes = Lanes64::lanes;
+  static_assert(random_run % (beside * lanes) == 0);
+  Words number{};
+  for (size_t k = 0; k < lanes; ++k) number[k] = first + k;
+  for (size_t i = 0; i < n; i += beside * lanes) {
+    Words c[beside][4];
+#pragma GCC unroll 4
+    for (Words(&word)[4] : c) {
+      word[0] = number, word[1] = number >> 32;
+      word[2] = Lanes64::all(stream.draw), word[3] = Lanes64::all(stream.draw >> 32);
+      number += lanes;
+    }
+    uint32_t k0 = static_cast<uint32_t>(stream.seed), k1 = static_cast<uint32_t>(stream.seed >> 32) ^ attempt;
 #pragma GCC unroll 10
     for (int round = 0; round < 10; ++round) {
-      const uint64_t a = uint64_t{c0} * 0xD2511F53u, b = uint64_t{c2} * 0xCD9E8D57u;
-      c0 = static_cast<uint32_t>(b >> 32) ^ c1 ^ k0;
-      c1 = static_cast<uint32_t>(b);
-      c2 = static_cast<uint32_t>(a >> 32) ^ c3 ^ k1;
-      c3 = static_cast<uint32_t>(a);
+#pragma GCC unroll 4
+      for (Words(&word)[4] : c) {
+        const Words a = product(word[0], Lanes64::all(0xD2511F53u)), b = product(word[2], Lanes64::all(0xCD9E8D57u));
+        word[0] = b >> 32 ^ word[1] ^ Lanes64::all(k0);
+        word[1] = b;
+        word[2] = a >> 32 ^ word[3] ^ Lanes64::all(k1);
+        word[3] = a;
+      }
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }
-    blocks.word[0][i] = c0;
-    blocks.word[1][i] = c1;
-    blocks.word[2][i] = c2;
-    blocks.word[3][i] = c3;
+#pragma GCC unroll 4
+    for (size_t part = 0; part < beside; ++part) {
+#pragma GCC unroll 4
+      for (size_t w = 0; w < 4; ++w) {
+        typedef uint32_t Halves __attribute__((vector_size(TYTO_VECTOR_BYTES / 2)));
+        const Halves lower = __builtin_convertvector(c[part][w], Halves);
+        __builtin_memcpy(blocks.word[w] + i + part * lanes, &lower, sizeof(lower));
+      }
+    }
   }
 }
 
