@@ -203,6 +203,26 @@ TEST_CASE("a permutation holds every index once and is not the identity") {
   }
 }
 
+// Of five million words a few pairs differ in bits only that find no room beside an index.
+TEST_CASE("a permutation is the order of its blocks' first words, equal ones by index") {
+  const Key key{0x0123456789abcdefull, 0xfffffffffffffff0ull};
+  for (const std::int64_t count : {1, 2, 3, 15, 16, 17, 31, 32, 33, 255, 257, 5000, 100'003, 5'000'000}) {
+    std::vector<std::pair<std::uint64_t, std::int64_t>> words;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Block block = philox(static_cast<std::uint64_t>(i), key.base + 0x20, key.seed);
+      words.emplace_back(std::uint64_t{block.word[0]} << 32 | block.word[1], i);
+    }
+    std::sort(words.begin(), words.end());
+    for (const cpu::InstructionSet set : all_sets()) {
+      const StoredTensor drawn =
+          draw(OpId::random_permutation, DType::i64, count, 0, 0, key, 0x20, {.instructions = set, .threads = 1});
+      std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+      std::memcpy(order.data(), drawn.memory.data(), order.size() * 8);
+      CHECK(std::ranges::equal(order, words, {}, {}, &std::pair<std::uint64_t, std::int64_t>::second));
+    }
+  }
+}
+
 TEST_CASE("the numbers depend neither on threads nor on how many are drawn, but on seed and draw") {
   const OpId ops[] = {OpId::random_uniform,     OpId::random_normal, OpId::random_truncated_normal,
                       OpId::random_exponential, OpId::random_gamma,  OpId::random_permutation,
