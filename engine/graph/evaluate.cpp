@@ -230,6 +230,33 @@ std::unordered_map<const Node*, Value> repeated_tensors(std::span<Node* const> n
   return repeated;
 }
 
+// A view of what is computed, or a view of such a view, needs no graph. False where it is something else.
+bool apply_views(Node& node) {
+  std::vector<Node*> views;
+  for (Node* at = &node; !at->evaluated(); at = at->inputs()[0].node()) {
+    const bool view = core::definition(*at).is(core::Traits::view) && at->op() != OpId::read;
+    if (!view || at->symbolic() || at->inputs().size() != 1) return false;
+    views.push_back(at);
+  }
+  // The contents of a state may be overwritten.
+  const Node& source = *views.back()->inputs()[0].node();
+  if (source.op() == OpId::read) return false;
+  for (std::size_t i = views.size(); i-- > 0;) {
+    Node& view = *views[i];
+    apply_view(view, core::definition(view), contents(view.inputs()[0]));
+    if (!view.tracked()) view.drop_inputs();
+  }
+  return true;
+}
+
+// A slice that lies dense in what is computed is an argument: slices at ever new places make one graph.
+bool is_dense_slice(const Node& node) {
+  if (node.op() != OpId::slice) return false;
+  const Node& source = *node.inputs()[0].node();
+  if (!source.evaluated() || source.op() == OpId::read) return false;
+  return core::is_dense(*core::definition(node).view(node.attributes(), core::contents_of(node.inputs()[0]).view));
+}
+
 // Values on the way to `roots` that are held from outside: by the user, or by nodes that the roots do not need.
 // They get their contents too, so that nothing is computed twice.
 std::vector<Value> with_held_values(std::span<const Value> roots) {
@@ -244,7 +271,7 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
   while (!stack.empty()) {
     Node* node = stack.back();
     stack.pop_back();
-    if (node->evaluated()) continue;
+    if (node->evaluated() || (is_dense_slice(*node) && apply_views(*node))) continue;
     order.push_back(node);
     for (const Value& input : node->inputs()) {
       if (inner[input.node()]++ == 0) stack.push_back(input.node());
@@ -268,25 +295,6 @@ std::vector<Value> with_held_values(std::span<const Value> roots) {
     want(source == repeated.end() ? node : source->second.node());
   }
   return wanted;
-}
-
-// A view of what is computed, or a view of such a view, needs no graph. False where it is something else.
-bool apply_views(Node& node) {
-  std::vector<Node*> views;
-  for (Node* at = &node; !at->evaluated(); at = at->inputs()[0].node()) {
-    const bool view = core::definition(*at).is(core::Traits::view) && at->op() != OpId::read;
-    if (!view || at->symbolic() || at->inputs().size() != 1) return false;
-    views.push_back(at);
-  }
-  // The contents of a state may be overwritten.
-  const Node& source = *views.back()->inputs()[0].node();
-  if (source.op() == OpId::read) return false;
-  for (std::size_t i = views.size(); i-- > 0;) {
-    Node& view = *views[i];
-    apply_view(view, core::definition(view), contents(view.inputs()[0]));
-    if (!view.tracked()) view.drop_inputs();
-  }
-  return true;
 }
 
 }  // namespace

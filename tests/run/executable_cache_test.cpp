@@ -57,6 +57,35 @@ TEST_CASE("expressions of other shapes or operators are compiled once each, and 
   CHECK(compiled_by(smallest) == 0);
 }
 
+TEST_CASE("rows of a computed tensor are compiled once for all places, and keep their elements") {
+  using tyto::slice;
+  T x = T::arange(40).astype(tyto::DType::f32).reshape({20, 2}) + 0.0;
+  tyto::eval({x});
+  const auto sum_from = [&](std::int64_t i) { return sum(x(slice(i, i + 2)) * 3.0).item<float>(); };
+  CHECK(compiled_by([&] { CHECK(sum_from(0) == 18); }) == 1);
+  const auto others = [&] {
+    for (std::int64_t i = 1; i < 18; ++i) CHECK(sum_from(i) == 18 + 24 * static_cast<float>(i));
+  };
+  CHECK(compiled_by(others) == 0);
+  const T held = x(slice(4, 6)), twice = held * 2.0;  // one that is held, and one of a slice
+  CHECK(sum(twice).item<float>() == 76);
+  CHECK(sum(x(slice(2, 8))(slice(2, 4)) + 1.0).item<float>() == 42);
+  x(slice(4, 6)) = 100.0;
+  CHECK(held.to_vector<float>() == std::vector<float>{8, 9, 10, 11});
+  CHECK(sum(x(slice(4, 7)) + 0.0).item<float>() == 425);
+  auto slope = tyto::grad([](const T& y) { return sum(tyto::square(y(slice(1, 3)))); });
+  CHECK(slope(T{1.0, 2.0, 3.0, 4.0}).to_vector<float>() == std::vector<float>{0, 4, 6, 0});
+}
+
+TEST_CASE("a slice of a state is read when its expression is evaluated, at the version it was written for") {
+  const T state = T::variable(T{1.0, 2.0, 3.0, 4.0});
+  const T before = state(tyto::slice(1, 3)) * 10.0;
+  assign(state, T{5.0, 6.0, 7.0, 8.0});
+  const T after = state(tyto::slice(1, 3)) * 10.0;
+  CHECK(before.to_vector<float>() == std::vector<float>{20, 30});
+  CHECK(after.to_vector<float>() == std::vector<float>{60, 70});
+}
+
 TEST_CASE("expressions with other names share what was compiled, and errors name their own") {
   const auto read = [](const char* name, std::int64_t index) {
     const tyto::NameScope scope(name);
