@@ -251,9 +251,8 @@ bool apply_views(Node& node) {
 
 // A slice that lies dense in what is computed is an argument: slices at ever new places make one graph.
 bool is_dense_slice(const Node& node) {
-  if (node.op() != OpId::slice) return false;
-  const Node& source = *node.inputs()[0].node();
-  if (!source.evaluated() || source.op() == OpId::read) return false;
+  const Node* const source = node.op() == OpId::slice ? node.inputs()[0].node() : nullptr;
+  if (source == nullptr || !source->evaluated() || source->op() == OpId::read) return false;
   return core::is_dense(*core::definition(node).view(node.attributes(), core::contents_of(node.inputs()[0]).view));
 }
 

@@ -30,38 +30,27 @@ View joined(const View& a, const View& b) {
 
 View repeated(const Shape& shape) { return {shape, Strides(shape.size(), 0), 0}; }
 
-/// Copies one inner block; single elements, pixels and runs, by far the most common, do not go through a StridedCopy.
-class InnerBlock {
- public:
-  InnerBlock(const View& from, const View& to, std::size_t element)
-      : copy_(from, to, element), bytes_(static_cast<std::size_t>(copy_.bytes())) {
-    run_ = core::is_dense(from) && core::is_dense(to);
-  }
-  std::int64_t bytes() const { return copy_.bytes(); }
+/// Copies inner blocks; single elements, pixels and runs, by far the most common, do not go through a StridedCopy. Held
+/// by value, since what is written might be part of anything else, for all that the compiler knows.
+struct BlockCopy {
+  const StridedCopy* strided;  // null for runs
+  std::size_t bytes;
 
+  BlockCopy(const StridedCopy& copy, bool run)
+      : strided(run ? nullptr : &copy), bytes(static_cast<std::size_t>(copy.bytes())) {}
   void operator()(const std::byte* from, std::byte* to) const {
-    if (!run_) return copy_.run(from, to);
-    const std::size_t bytes = bytes_;  // which what is written might be part of, for all that the compiler knows
-    // Widths known to the compiler become single moves, or two.
-    switch (bytes) {
-      case 1: *to = *from; return;
-      case 2: std::memcpy(to, from, 2); return;
-      case 3: std::memcpy(to, from, 3); return;
-      case 4: std::memcpy(to, from, 4); return;
-      case 8: std::memcpy(to, from, 8); return;
-      case 12: std::memcpy(to, from, 12); return;
-      default: break;
-    }
-    constexpr std::size_t part = 16, most = 128;  // beyond them the call of a library takes no longer
-    if (bytes < part || bytes > most) return core::copy_bytes(to, from, bytes);
-    for (std::size_t i = 0; i < bytes - part; i += part) std::memcpy(to + i, from + i, part);
-    std::memcpy(to + bytes - part, from + bytes - part, part);
+    if (strided != nullptr) return strided->run(from, to);
+    if (bytes > 128) return core::copy_bytes(to, from, bytes);
+    if (bytes >= 16) return copy_parts<16>(from, to);
+    if (bytes >= 8) return copy_parts<8>(from, to);
+    return bytes >= 4 ? copy_parts<4>(from, to) : copy_parts<1>(from, to);
   }
-
- private:
-  StridedCopy copy_;
-  std::size_t bytes_;
-  bool run_;
+  // Parts of a width known to the compiler are single moves; the last two may overlap.
+  template <std::size_t width>
+  void copy_parts(const std::byte* from, std::byte* to) const {
+    for (std::size_t i = 0; i < bytes - width; i += width) std::memcpy(to + i, from + i, width);
+    std::memcpy(to + bytes - width, from + bytes - width, width);
+  }
 };
 
 // Single elements, each by an index: nothing but loads, so that many are under way. The views are of what is read at
@@ -142,7 +131,8 @@ KernelRef prepare_take(const core::Step& step) {
                       [&]<class U>(std::type_identity<U>) { return take_few<U>(step, indices, lines, stride); });
   }
   const StridedIterator<3> iterator({from, index, to});
-  const InnerBlock inner(block, axes_of(out, axis + index_rank, out.shape.size()), size);
+  const StridedCopy inner(block, axes_of(out, axis + index_rank, out.shape.size()), size);
+  const bool is_run = core::is_dense(block) && inner.fills_run();
   const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
   const int team_size = threads_for(machine::indexed_row * static_cast<double>(count) +
                                     machine::nanoseconds_to_move(2 * static_cast<double>(count * inner.bytes())));
@@ -151,12 +141,13 @@ KernelRef prepare_take(const core::Step& step) {
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
     run_team(team_size, [&](Team team) {
-      indices.with_memory(inputs, [&, length = indices.length()](const auto* memory) {
-        iterator.each(share(count, team.member, team.size), [&](std::int64_t, const StridedIterator<3>::Offsets& at) {
-          const std::int64_t taken = counted_from_front(memory[at[1]], length);
-          inner(source + (at[0] + taken * stride) * element, target + at[2] * element);
-        });
-      });
+      indices.with_memory(
+          inputs, [=, &iterator, copy = BlockCopy(inner, is_run), length = indices.length()](const auto* memory) {
+            iterator.each(share(count, team.member, team.size), [=](std::int64_t, const auto& at) {
+              const std::int64_t taken = counted_from_front(memory[at[1]], length);
+              copy(source + (at[0] + taken * stride) * element, target + at[2] * element);
+            });
+          });
     });
   });
 }
@@ -179,8 +170,9 @@ KernelRef prepare_gather(const core::Step& step) {
   const Positions positions(step, 1, x);
   const std::size_t index_rank = step.inputs[1].view.shape.size();
   const auto size = size_of(step.outputs[0].dtype);
-  const InnerBlock inner(axes_of(x, positions.axes(), x.shape.size()), axes_of(out, index_rank, out.shape.size()),
-                         size);
+  const View from = axes_of(x, positions.axes(), x.shape.size());
+  const StridedCopy inner(from, axes_of(out, index_rank, out.shape.size()), size);
+  const bool is_run = core::is_dense(from) && inner.fills_run();
   const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
   const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
   const int team_size =
@@ -191,11 +183,12 @@ KernelRef prepare_gather(const core::Step& step) {
     const std::byte* source = inputs[0].pointer() + begin * element;
     std::byte* target = outputs[0].pointer() + out_begin * element;
     run_team(team_size, [&](Team team) {
-      positions.each_run(inputs, share(count, team.member, team.size), [&](Range run, const IndexRun& indices) {
+      const auto copy_run = [=, copy = BlockCopy(inner, is_run)](Range run, const IndexRun& indices) {
         for (std::int64_t i = 0; i < run.size(); ++i) {
-          inner(source + indices.offset(i) * element, target + (run.begin + i) * block);
+          copy(source + indices.offset(i) * element, target + (run.begin + i) * block);
         }
-      });
+      };
+      positions.each_run(inputs, share(count, team.member, team.size), copy_run);
     });
   });
 }

@@ -89,21 +89,16 @@ class Indices {
       });
     });
     if (bits >> 63 == 0) return;
-    distinct_.each({0, distinct_.count()}, [&](std::int64_t, const StridedIterator<1>::Offsets& offsets) {
-      const std::int64_t index = raw(inputs, offsets[0]);
-      if (index < -length_ || index >= length_) {
+    with_memory(inputs, [&](const auto* memory) {
+      distinct_.each({0, distinct_.count()}, [&](std::int64_t, const auto& at) {
+        const std::int64_t index = memory[at[0]];
+        if (index >= -length_ && index < length_) return;
         throw IndexError(core::message_of_index(core::written_as(op_), index, length_));
-      }
+      });
     });
   }
 
  private:
-  std::int64_t raw(Addresses inputs, std::int64_t offset) const {
-    const std::byte* memory = inputs[input_].pointer();
-    return wide_ ? reinterpret_cast<const std::int64_t*>(memory)[offset]
-                 : reinterpret_cast<const std::int32_t*>(memory)[offset];
-  }
-
   core::OpId op_;
   std::size_t input_;
   bool wide_;

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
-#include <span>
 
 #include "core/graph/op_ids.hpp"
 #include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
@@ -92,24 +91,20 @@ KernelRef prepare_permutation(const core::Step& step, const KernelChoice& choice
       }
     }
     std::exclusive_scan(ends, ends + buckets, ends, std::int64_t{0});
-    for (const std::int64_t number : std::span(numbers, sorted)) sorted[ends[bucket_of(number)]++] = number;
+    for (const std::int64_t* at = numbers; at != sorted; ++at) sorted[ends[bucket_of(*at)]++] = *at;
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
       const std::int64_t begin = bucket == 0 ? 0 : ends[bucket - 1];
       sort(sorted + begin, numbers, ends[bucket] - begin);
     }
     auto* out = reinterpret_cast<std::int64_t*>(start_of(result, outputs[0]));
-    const auto word_of = [&](std::int64_t index) {
-      words(run, stream, static_cast<std::uint64_t>(index), 1);
-      return run[0];
-    };
     const auto are_close = [=](std::int64_t a, std::int64_t b) { return (a ^ b) <= index_mask; };
     std::transform(sorted, sorted + count, out, [=](std::int64_t number) { return number & index_mask; });
     // Where words differ in their lower bits only, these decide.
+    const auto word_of = [&](std::int64_t index) { return words(run, stream, std::uint64_t(index), 1), run[0]; };
     const std::int64_t* const end = sorted + count;
     for (const std::int64_t* at = sorted; (at = std::adjacent_find(at, end, are_close)) != end; ++at) {
-      for (std::int64_t j = at - sorted + 1; j > 0 && are_close(sorted[j - 1], sorted[j]); --j) {
-        if (word_of(out[j]) >= word_of(out[j - 1])) break;
-        std::swap(out[j], out[j - 1]);
+      for (std::int64_t j = at - sorted; j >= 0 && are_close(sorted[j], at[1]); --j) {
+        if (word_of(out[j]) > word_of(out[j + 1])) std::swap(out[j], out[j + 1]);
       }
     }
   };

@@ -20,6 +20,7 @@ struct Blocks {
 };
 
 using Lanes64 = Simd<uint64_t, TYTO_VECTOR_BYTES>;
+using Lanes32 = Simd<uint32_t, TYTO_VECTOR_BYTES / 2>;
 using Words = Lanes64::Vector;
 
 /// Products of the lower halves of lanes, of which the upper ones may hold anything.
@@ -38,44 +39,26 @@ TYTO_VECTOR_INLINE Words product(Words a, Words b) {
 }
 
 /// Blocks first .. first + n - 1 of the stream. `attempt` selects further blocks where a first one was rejected. Words
-/// are the lower halves of lanes; some vectors go side by side, so that none waits for its multiplications.
+/// are the lower halves of lanes.
 TYTO_VECTOR_INLINE void philox(Blocks& blocks, const RandomStream& stream, uint64_t first, size_t n,
                                uint32_t attempt = 0) {
-  constexpr size_t beside = 4, lanes = Lanes64::lanes;
-  static_assert(random_run % (beside * lanes) == 0);
-  Words number{};
-  for (size_t k = 0; k < lanes; ++k) number[k] = first + k;
-  for (size_t i = 0; i < n; i += beside * lanes) {
-    Words c[beside][4];
-#pragma GCC unroll 4
-    for (Words(&word)[4] : c) {
-      word[0] = number, word[1] = number >> 32;
-      word[2] = Lanes64::all(stream.draw), word[3] = Lanes64::all(stream.draw >> 32);
-      number += lanes;
-    }
+  Words block{};
+  for (size_t k = 0; k < Lanes64::lanes; ++k) block[k] = first + k;
+  for (size_t i = 0; i < n; i += Lanes64::lanes, block += Lanes64::lanes) {
+    Words c[4] = {block, block >> 32, Lanes64::all(stream.draw), Lanes64::all(stream.draw >> 32)};
     uint32_t k0 = static_cast<uint32_t>(stream.seed), k1 = static_cast<uint32_t>(stream.seed >> 32) ^ attempt;
 #pragma GCC unroll 10
     for (int round = 0; round < 10; ++round) {
-#pragma GCC unroll 4
-      for (Words(&word)[4] : c) {
-        const Words a = product(word[0], Lanes64::all(0xD2511F53u)), b = product(word[2], Lanes64::all(0xCD9E8D57u));
-        word[0] = b >> 32 ^ word[1] ^ Lanes64::all(k0);
-        word[1] = b;
-        word[2] = a >> 32 ^ word[3] ^ Lanes64::all(k1);
-        word[3] = a;
-      }
+      const Words a = product(c[0], Lanes64::all(0xD2511F53u)), b = product(c[2], Lanes64::all(0xCD9E8D57u));
+      c[0] = b >> 32 ^ c[1] ^ Lanes64::all(k0);
+      c[1] = b;
+      c[2] = a >> 32 ^ c[3] ^ Lanes64::all(k1);
+      c[3] = a;
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }
 #pragma GCC unroll 4
-    for (size_t part = 0; part < beside; ++part) {
-#pragma GCC unroll 4
-      for (size_t w = 0; w < 4; ++w) {
-        typedef uint32_t Halves __attribute__((vector_size(TYTO_VECTOR_BYTES / 2)));
-        const Halves lower = __builtin_convertvector(c[part][w], Halves);
-        __builtin_memcpy(blocks.word[w] + i + part * lanes, &lower, sizeof(lower));
-      }
-    }
+    for (size_t w = 0; w < 4; ++w) Lanes32::store(blocks.word[w] + i, __builtin_convertvector(c[w], Lanes32::Vector));
   }
 }
 
