@@ -35,9 +35,8 @@ View repeated(const Shape& shape) { return {shape, Strides(shape.size(), 0), 0};
 struct BlockCopy {
   const StridedCopy* strided;  // null for runs
   std::size_t bytes;
-
-  BlockCopy(const StridedCopy& copy, bool run)
-      : strided(run ? nullptr : &copy), bytes(static_cast<std::size_t>(copy.bytes())) {}
+  explicit BlockCopy(const StridedCopy& copy)
+      : strided(copy.is_run() ? nullptr : &copy), bytes(static_cast<std::size_t>(copy.bytes())) {}
   void operator()(const std::byte* from, std::byte* to) const {
     if (strided != nullptr) return strided->run(from, to);
     if (bytes > 128) return core::copy_bytes(to, from, bytes);
@@ -72,8 +71,10 @@ KernelRef take_elements(const core::Step& step, const Indices& indices, const st
                               const auto* const chosen = memory + at[1];
                               U* const y = target + at[2];
                               for (std::int64_t i = 0; i < row.size(); ++i) {
-                                const std::int64_t index = chosen[i * steps[1]];
-                                y[i * steps[2]] = x[i * steps[0] + (index < 0 ? index + length : index) * stride];
+                                std::int64_t index = chosen[i * steps[1]];
+                                if (index < 0) [[unlikely]]
+                                  index += length;
+                                y[i * steps[2]] = x[i * steps[0] + index * stride];
                               }
                             });
         });
@@ -132,7 +133,6 @@ KernelRef prepare_take(const core::Step& step) {
   }
   const StridedIterator<3> iterator({from, index, to});
   const StridedCopy inner(block, axes_of(out, axis + index_rank, out.shape.size()), size);
-  const bool is_run = core::is_dense(block) && inner.fills_run();
   const std::int64_t count = inner.bytes() == 0 ? 0 : iterator.count();
   const int team_size = threads_for(machine::indexed_row * static_cast<double>(count) +
                                     machine::nanoseconds_to_move(2 * static_cast<double>(count * inner.bytes())));
@@ -141,13 +141,13 @@ KernelRef prepare_take(const core::Step& step) {
     const std::byte* source = inputs[0].pointer();
     std::byte* target = outputs[0].pointer();
     run_team(team_size, [&](Team team) {
-      indices.with_memory(
-          inputs, [=, &iterator, copy = BlockCopy(inner, is_run), length = indices.length()](const auto* memory) {
-            iterator.each(share(count, team.member, team.size), [=](std::int64_t, const auto& at) {
-              const std::int64_t taken = counted_from_front(memory[at[1]], length);
-              copy(source + (at[0] + taken * stride) * element, target + at[2] * element);
-            });
-          });
+      indices.with_memory(inputs,
+                          [=, &iterator, copy = BlockCopy(inner), length = indices.length()](const auto* memory) {
+                            iterator.each(share(count, team.member, team.size), [=](std::int64_t, const auto& at) {
+                              const std::int64_t taken = counted_from_front(memory[at[1]], length);
+                              copy(source + (at[0] + taken * stride) * element, target + at[2] * element);
+                            });
+                          });
     });
   });
 }
@@ -170,9 +170,8 @@ KernelRef prepare_gather(const core::Step& step) {
   const Positions positions(step, 1, x);
   const std::size_t index_rank = step.inputs[1].view.shape.size();
   const auto size = size_of(step.outputs[0].dtype);
-  const View from = axes_of(x, positions.axes(), x.shape.size());
-  const StridedCopy inner(from, axes_of(out, index_rank, out.shape.size()), size);
-  const bool is_run = core::is_dense(from) && inner.fills_run();
+  const StridedCopy inner(axes_of(x, positions.axes(), x.shape.size()), axes_of(out, index_rank, out.shape.size()),
+                          size);
   const std::int64_t element = static_cast<std::int64_t>(size), block = inner.bytes();
   const std::int64_t count = block == 0 ? 0 : positions.count(), begin = x.offset, out_begin = out.offset;
   const int team_size =
@@ -183,7 +182,7 @@ KernelRef prepare_gather(const core::Step& step) {
     const std::byte* source = inputs[0].pointer() + begin * element;
     std::byte* target = outputs[0].pointer() + out_begin * element;
     run_team(team_size, [&](Team team) {
-      const auto copy_run = [=, copy = BlockCopy(inner, is_run)](Range run, const IndexRun& indices) {
+      const auto copy_run = [=, copy = BlockCopy(inner)](Range run, const IndexRun& indices) {
         for (std::int64_t i = 0; i < run.size(); ++i) {
           copy(source + indices.offset(i) * element, target + (run.begin + i) * block);
         }

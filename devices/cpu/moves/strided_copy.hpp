@@ -40,6 +40,7 @@ class StridedCopy {
 
   /// Whether the copy fills one contiguous run of memory.
   bool fills_run() const { return fills_run_; }
+  bool is_run() const { return fills_run_ && same_layout_; }
 
   /// A run of memory that goes to every `step`-th element from `to` on; offsets in elements.
   struct Plane {

@@ -59,56 +59,53 @@ std::byte* start_of(const core::Operand& operand, const Address& address) {
 
 KernelRef prepare_automatic(const core::Step& step) { return prepare_random(step); }
 
-/// The order that sorts a 64-bit word for each element; equal words keep their order. Numbers are sorted of which the
-/// upper bits are those of a word and the lower ones its index. Words are spread evenly, so that their first bits put
-/// few into each bucket.
+/// The order that sorts a 64-bit word for each element; equal words keep their order. Numbers of a word's upper bits
+/// and its index are sorted. Words are spread evenly, so that their first bits put few into each bucket.
 KernelRef prepare_permutation(const core::Step& step, const KernelChoice& choice) {
   const core::Operand key = step.inputs[0], result = step.outputs[0];
   const auto attributes = std::get<core::RandomAttributes>(*step.attributes);
   const std::int64_t count = result.view.count();
-  constexpr int bits_of_bucket = 5, most_bits = 16;  // of so many buckets the counts stay in the second-level caches
   const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
-  const int bits = std::clamp(width - bits_of_bucket, 0, most_bits);
+  const int bits = std::clamp(width - 5, 0, 16);  // 16 to 32 in a bucket, and counts that stay in second-level caches
   const auto bytes = static_cast<std::size_t>(count) * sizeof(std::int64_t);
   const std::size_t buckets = std::size_t{1} << bits;
   const std::int64_t index_mask = (std::int64_t{1} << width) - 1;
-  const auto launch = [=, words = random_loops(choice.set()).words, sort = sort_loops(choice.set()).wide.sort](
-                          Addresses inputs, Addresses outputs, Address workspace) {
-    const RandomStream stream = stream_of(key, inputs[0], attributes);
-    auto* numbers = reinterpret_cast<std::int64_t*>(workspace.pointer());
-    auto* sorted = reinterpret_cast<std::int64_t*>(workspace.pointer() + bytes);
-    auto* ends = reinterpret_cast<std::int64_t*>(workspace.pointer() + 2 * bytes);
-    std::fill_n(ends, buckets, 0);
-    const auto bucket_of = [shift = 63 - bits](std::int64_t number) { return number >> shift; };
-    std::uint64_t run[random_run];
-    for (std::int64_t begin = 0; begin < count; begin += std::int64_t{random_run}) {
-      const std::int64_t length = std::min<std::int64_t>(random_run, count - begin);
-      words(run, stream, static_cast<std::uint64_t>(begin), static_cast<std::size_t>(length));
-      for (std::int64_t i = 0; i < length; ++i) {
-        const std::int64_t number = (static_cast<std::int64_t>(run[i] >> 1) & ~index_mask) | (begin + i);
-        numbers[begin + i] = number;
-        ++ends[bucket_of(number)];
-      }
-    }
-    std::exclusive_scan(ends, ends + buckets, ends, std::int64_t{0});
-    for (const std::int64_t* at = numbers; at != sorted; ++at) sorted[ends[bucket_of(*at)]++] = *at;
-    for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-      const std::int64_t begin = bucket == 0 ? 0 : ends[bucket - 1];
-      sort(sorted + begin, numbers, ends[bucket] - begin);
-    }
-    auto* out = reinterpret_cast<std::int64_t*>(start_of(result, outputs[0]));
-    const auto are_close = [=](std::int64_t a, std::int64_t b) { return (a ^ b) <= index_mask; };
-    std::transform(sorted, sorted + count, out, [=](std::int64_t number) { return number & index_mask; });
-    // Where words differ in their lower bits only, these decide.
-    const auto word_of = [&](std::int64_t index) { return words(run, stream, std::uint64_t(index), 1), run[0]; };
-    const std::int64_t* const end = sorted + count;
-    for (const std::int64_t* at = sorted; (at = std::adjacent_find(at, end, are_close)) != end; ++at) {
-      for (std::int64_t j = at - sorted; j >= 0 && are_close(sorted[j], at[1]); --j) {
-        if (word_of(out[j]) > word_of(out[j + 1])) std::swap(out[j], out[j + 1]);
-      }
-    }
-  };
-  return make_kernel(launch, 2 * bytes + buckets * sizeof(std::int64_t));
+  return make_kernel(
+      [=, words = random_loops(choice.set()).words, sort = sort_loops(choice.set()).wide.sort](
+          Addresses inputs, Addresses outputs, Address workspace) {
+        const RandomStream stream = stream_of(key, inputs[0], attributes);
+        auto* numbers = reinterpret_cast<std::int64_t*>(workspace.pointer());
+        auto* sorted = reinterpret_cast<std::int64_t*>(workspace.pointer() + bytes);
+        auto* ends = reinterpret_cast<std::int64_t*>(workspace.pointer() + 2 * bytes);
+        std::fill_n(ends, buckets, 0);
+        const auto bucket_of = [shift = 63 - bits](std::int64_t number) { return number >> shift; };
+        std::uint64_t run[random_run];
+        for (std::int64_t begin = 0; begin < count; begin += std::int64_t{random_run}) {
+          const std::int64_t length = std::min<std::int64_t>(random_run, count - begin);
+          words(run, stream, static_cast<std::uint64_t>(begin), static_cast<std::size_t>(length));
+          for (std::int64_t i = 0; i < length; ++i) {
+            numbers[begin + i] = (static_cast<std::int64_t>(run[i] >> 1) & ~index_mask) | (begin + i);
+            ++ends[bucket_of(numbers[begin + i])];
+          }
+        }
+        std::exclusive_scan(ends, ends + buckets, ends, std::int64_t{0});
+        for (const std::int64_t* at = numbers; at != sorted; ++at) sorted[ends[bucket_of(*at)]++] = *at;
+        for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+          const std::int64_t begin = bucket == 0 ? 0 : ends[bucket - 1];
+          sort(sorted + begin, numbers, ends[bucket] - begin);
+        }
+        auto* out = reinterpret_cast<std::int64_t*>(start_of(result, outputs[0]));
+        const auto are_close = [=](std::int64_t a, std::int64_t b) { return (a ^ b) <= index_mask; };
+        std::transform(sorted, sorted + count, out, [=](std::int64_t number) { return number & index_mask; });
+        // Where words differ in their lower bits only, these decide.
+        const auto word_of = [&](std::int64_t index) { return words(run, stream, std::uint64_t(index), 1), run[0]; };
+        for (auto at = sorted, end = sorted + count; (at = std::adjacent_find(at, end, are_close)) != end; ++at) {
+          for (std::int64_t j = at - sorted; j >= 0 && are_close(sorted[j], at[1]); --j) {
+            if (word_of(out[j]) > word_of(out[j + 1])) std::swap(out[j], out[j + 1]);
+          }
+        }
+      },
+      2 * bytes + buckets * sizeof(std::int64_t));
 }
 
 constexpr KernelEntry entries[] = {

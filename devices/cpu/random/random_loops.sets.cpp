@@ -38,8 +38,7 @@ TYTO_VECTOR_INLINE Words product(Words a, Words b) {
 #endif
 }
 
-/// Blocks first .. first + n - 1 of the stream. `attempt` selects further blocks where a first one was rejected. Words
-/// are the lower halves of lanes.
+/// Blocks first .. first + n - 1 of the stream. `attempt` selects further blocks where a first one was rejected.
 TYTO_VECTOR_INLINE void philox(Blocks& blocks, const RandomStream& stream, uint64_t first, size_t n,
                                uint32_t attempt = 0) {
   Words block{};
@@ -51,11 +50,9 @@ TYTO_VECTOR_INLINE void philox(Blocks& blocks, const RandomStream& stream, uint6
     for (int round = 0; round < 10; ++round) {
       const Words a = product(c[0], Lanes64::all(0xD2511F53u)), b = product(c[2], Lanes64::all(0xCD9E8D57u));
       c[0] = b >> 32 ^ c[1] ^ Lanes64::all(k0);
-      c[1] = b;
       c[2] = a >> 32 ^ c[3] ^ Lanes64::all(k1);
-      c[3] = a;
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
+      c[1] = b, c[3] = a;
+      k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
     }
 #pragma GCC unroll 4
     for (size_t w = 0; w < 4; ++w) Lanes32::store(blocks.word[w] + i, __builtin_convertvector(c[w], Lanes32::Vector));
