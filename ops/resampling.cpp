@@ -85,6 +85,17 @@ T numbers(const std::vector<E>& list) {
   return T::from(list, {static_cast<std::int64_t>(list.size())});
 }
 
+/// The elements taken along an axis; a view where they lie at one distance, as in a picture made half as large.
+T taken(const T& x, const std::vector<std::int64_t>& elements, std::int64_t axis) {
+  const std::int64_t step = elements.size() > 1 ? elements[1] - elements[0] : 1;
+  const auto breaks = [step](std::int64_t a, std::int64_t b) { return b - a != step; };
+  if (step < 1 || std::ranges::adjacent_find(elements, breaks) != elements.end())
+    return take(x, numbers(elements), axis);
+  std::vector<Index> part(x.shape().size(), all);
+  part[static_cast<std::size_t>(axis)] = tyto::slice(elements.front(), elements.back() + 1, step);
+  return x.get(part);
+}
+
 T resized_axis(const T& x, std::int64_t axis, std::int64_t size, double scale, Interpolation method,
                Coordinates coordinates, Nearest nearest, double cubic) {
   const bool is_sum = method != Interpolation::nearest;
@@ -98,7 +109,7 @@ T resized_axis(const T& x, std::int64_t axis, std::int64_t size, double scale, I
   along[static_cast<std::size_t>(axis)] = size;
   T sum;
   for (const Taps& tap : taps) {
-    const T read = take(x, numbers(tap.elements), axis);
+    const T read = taken(x, tap.elements, axis);
     if (taps.size() == 1) return read;
     const T part = read * reshape(T(cast_to(numbers(tap.weights), x.dtype())), along);
     sum = sum.defined() ? sum + part : part;

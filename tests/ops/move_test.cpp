@@ -15,6 +15,7 @@
 #include "tyto/graph.hpp"
 #include "tyto/indexing.hpp"
 #include "tyto/reduce.hpp"
+#include "tyto/resampling.hpp"
 #include "tyto/shaping.hpp"
 
 using namespace tyto;
@@ -164,6 +165,19 @@ TEST_CASE_TEMPLATE("meshgrid spans coordinates in matrix order", M, Eager, Lazy)
   REQUIRE(grid.size() == 2);
   CHECK(numbers(grid[0]) == Numbers{1, 1, 1, 2, 2, 2});
   CHECK(numbers(grid[1]) == Numbers{1, 2, 3, 1, 2, 3});
+}
+
+TEST_CASE_TEMPLATE("pictures are resized by whole steps, which read views, as by others", M, Eager, Lazy) {
+  const ResizeOptions linear{.method = Interpolation::linear}, nearest{.method = Interpolation::nearest};
+  const Tensor<M> x = counted<M>({1, 4, 4, 1});
+  CHECK(numbers(resize(x, {2, 2}, linear)) == Numbers{3.5, 5.5, 11.5, 13.5});
+  CHECK(weighted_gradient(x, [&](auto& v) {
+          return resize(v, {2, 2}, linear);
+        }) == Numbers{0.25, 0.25, 0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1, 0.75, 0.75, 1, 1});
+  CHECK(numbers(resize(x, {2, 8}, linear)) ==
+        Numbers{3, 3.25, 3.75, 4.25, 4.75, 5.25, 5.75, 6, 11, 11.25, 11.75, 12.25, 12.75, 13.25, 13.75, 14});
+  CHECK(numbers(resize(counted<M>({1, 3, 6, 1}), {1, 2}, nearest)) == Numbers{8, 11});
+  CHECK(numbers(resize(counted<M>({1, 2, 2, 2}), {1, 2}, nearest)) == numbers(counted<M>({1, 2, 2, 2})(0, 0)));
 }
 
 TEST_CASE_TEMPLATE("errors of joins, cuts, pads and diagonals state what does not fit", M, Eager, Lazy) {
