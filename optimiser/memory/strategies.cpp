@@ -8,9 +8,10 @@
 namespace tyto::memory {
 namespace {
 
+/// Blocks in a given order into the smallest gap between their placed neighbours.
 template <Order order>
 Placement greedy_by(const Problem& problem, const Effort&) {
-  return greedy(problem, order);
+  return place_in_order(problem, arrange(problem, order), Fit::best);
 }
 
 bool always() { return true; }
@@ -32,7 +33,6 @@ std::span<const Strategy> strategies() {
       Strategy{"greedy_by_lifetime", "longest lifetime first into gaps", always, true, true,
                greedy_by<Order::lifetime>},
       Strategy{"greedy_by_degree", "most neighbours first into gaps", always, true, true, greedy_by<Order::degree>},
-      Strategy{"greedy_by_birth", "earliest first into gaps", always, true, true, greedy_by<Order::birth>},
       Strategy{"greedy_by_load", "blocks of the heaviest section first, then area, into gaps", always, true, true,
                greedy_by<Order::load_area>},
       Strategy{"greedy_by_breadth", "sections by descending load, then size, into gaps", always, true, true,

@@ -30,7 +30,6 @@ Placement owl(const Problem& problem, const Effort& effort);
 Placement linear_scan(const Problem& problem, const Effort& effort);
 Placement middle_out(const Problem& problem, const Effort& effort);
 Placement lowest_first(const Problem& problem, const Effort& effort);
-Placement greedy(const Problem& problem, Order order);
 Placement shared_objects(const Problem& problem, const Effort& effort);
 Placement mincost_flow(const Problem& problem, const Effort& effort);
 Placement gergov(const Problem& problem, const Effort& effort);

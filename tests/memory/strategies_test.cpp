@@ -118,7 +118,7 @@ TEST_CASE("best stays within its work limit when lifetimes are long and many") {
 
 TEST_CASE("greedy strategies meet the bound where one order is as good as any") {
   for (const char* strategy : {"greedy_by_size", "greedy_by_area", "greedy_by_lifetime", "greedy_by_degree",
-                               "greedy_by_birth", "greedy_by_load", "greedy_by_breadth"}) {
+                               "greedy_by_load", "greedy_by_breadth"}) {
     CAPTURE(strategy);
     CHECK(height(chain, strategy) == 100);
     CHECK(height(one_then_many, strategy) == 12);
@@ -183,7 +183,7 @@ TEST_CASE("every strategy takes no blocks, one block, and blocks without size or
 
 TEST_CASE("blocks of one size reach the bound under every strategy but bump") {
   const std::vector<Block> blocks = blocks_of({{0, 3, 64}, {1, 4, 64}, {3, 6, 64}, {4, 7, 64}, {5, 8, 64}, {0, 8, 64}});
-  for (const char* strategy : {"owl", "linear_scan", "greedy_by_birth", "exact", "anneal", "best"}) {
+  for (const char* strategy : {"owl", "linear_scan", "exact", "anneal", "best"}) {
     CAPTURE(strategy);
     CHECK(height(blocks, strategy) == 256);
   }
