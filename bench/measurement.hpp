@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <vector>
 
+#include "bench/process_usage.hpp"
 #include "devices/cpu/system/memory.hpp"
 
 namespace tyto::bench {
@@ -33,11 +33,7 @@ class Floats {
 
 /// Seconds on the clock: the calling thread's processor time where it works alone, since other load disturbs that
 /// least, else time as it passes.
-inline double seconds_now(int threads) {
-  timespec now{};
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+inline double seconds_now(int threads) { return threads == 1 ? thread_seconds() : wall_seconds(); }
 
 template <class Work>
 double seconds_of(int threads, const Work& work, int calls) {

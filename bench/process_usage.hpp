@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Peak memory of a process, and processor time of all its threads.
+// Peak memory of a process, processor time of it and of a thread, and time as it passes.
 #pragma once
 
 #include <sys/resource.h>
+
+#include <chrono>
+#include <ctime>
 
 namespace tyto::bench {
 
@@ -20,6 +23,17 @@ inline double processor_seconds() {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Processor time of the calling thread: what other programs take is not counted.
+inline double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+inline double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace tyto::bench

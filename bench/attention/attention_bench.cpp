@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <string>
@@ -15,20 +14,17 @@
 
 #include <tyto/tyto.hpp>
 
+#include "bench/process_usage.hpp"
+
 namespace {
 
 using namespace tyto;
 using T = Tensor<Lazy>;
+using bench::thread_seconds;
 
 enum class Kind { plain, causal, mask, bias };
 constexpr const char* names[] = {"plain", "causal", "mask", "bias"};
 constexpr std::int64_t heads = 8;
-
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// The fastest call of each body in alternating rounds of about half a millisecond.
 std::vector<double> compare(const std::vector<std::function<void()>>& bodies) {
@@ -36,16 +32,16 @@ std::vector<double> compare(const std::vector<std::function<void()>>& bodies) {
   std::vector<int> calls;
   for (const auto& body : bodies) {
     body();
-    const double start = seconds_now();
+    const double start = thread_seconds();
     body();
-    calls.push_back(std::max(1, static_cast<int>(5e-4 / (seconds_now() - start))));
+    calls.push_back(std::max(1, static_cast<int>(5e-4 / (thread_seconds() - start))));
   }
   double spent = 0;
   for (int round = 0; round < 300 && (round < 5 || spent < 0.15 * static_cast<double>(bodies.size())); ++round) {
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      const double start = seconds_now();
+      const double start = thread_seconds();
       for (int call = 0; call < calls[i]; ++call) bodies[i]();
-      const double seconds = seconds_now() - start;
+      const double seconds = thread_seconds() - start;
       best[i] = std::min(best[i], seconds / calls[i]);
       spent += seconds;
     }

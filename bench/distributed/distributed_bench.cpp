@@ -6,7 +6,6 @@
 // "apart": nothing is averaged; processes begin each step together, and share the cores of their machine. Rank 0
 // prints what report() says, and milliseconds of the best and the median step as "step BEST median MEDIAN".
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,15 +16,14 @@
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
+#include "bench/process_usage.hpp"
+
 namespace {
 
 namespace nn = tyto::nn;
 namespace distributed = tyto::distributed;
+using tyto::bench::wall_seconds;
 using Tensor = tyto::Tensor<tyto::Lazy>;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void train(std::int64_t layers, std::int64_t features, std::int64_t batch, double seconds, bool apart) {
   const distributed::Group group = distributed::start();
@@ -46,9 +44,9 @@ void train(std::int64_t layers, std::int64_t features, std::int64_t batch, doubl
   const Tensor x = Tensor::ones({batch, features});
   std::vector<double> times;
   const auto one = [&] {
-    const double begin = seconds_now();
+    const double begin = wall_seconds();
     step(x).item<float>();
-    times.push_back(seconds_now() - begin);
+    times.push_back(wall_seconds() - begin);
   };
   constexpr int first_steps = 3;  // before connections are as fast as they get
   for (int i = 0; i < first_steps; ++i) one();

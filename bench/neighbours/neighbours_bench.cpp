@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <string>
@@ -15,26 +14,23 @@
 
 #include <tyto/tyto.hpp>
 
+#include "bench/process_usage.hpp"
+
 namespace {
 
 using namespace tyto;
-
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using bench::thread_seconds;
 
 /// Seconds of one call: the fastest of many short runs, since other load can only add time.
 double fastest(const std::function<void()>& call) {
   call();
   call();
   double best = std::numeric_limits<double>::infinity();
-  const double begin = seconds_now();
-  while (seconds_now() - begin < 0.02) {
-    const double start = seconds_now();
+  const double begin = thread_seconds();
+  while (thread_seconds() - begin < 0.02) {
+    const double start = thread_seconds();
     call();
-    best = std::min(best, seconds_now() - start);
+    best = std::min(best, thread_seconds() - start);
   }
   return best;
 }

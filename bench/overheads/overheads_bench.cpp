@@ -7,23 +7,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/process_usage.hpp"
 #include "tyto/tyto.hpp"
 
 namespace {
 
-// Processor time of this thread: what other programs take is not counted.
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using tyto::bench::thread_seconds;
 
 /// Nanoseconds of one of the `count` pieces of work that a call does: the median of many short runs.
 template <class Work>
@@ -31,15 +26,15 @@ double nanoseconds(int count, const Work& work) {
   constexpr int runs = 31;
   constexpr double seconds_a_run = 0.01;
   work();
-  const double start = seconds_now();
+  const double start = thread_seconds();
   work();
-  const double once = std::max(seconds_now() - start, 1e-8);
+  const double once = std::max(thread_seconds() - start, 1e-8);
   const int calls = std::max(1, static_cast<int>(seconds_a_run / once));
   std::vector<double> times;
   for (int run = 0; run < runs; ++run) {
-    const double from = seconds_now();
+    const double from = thread_seconds();
     for (int call = 0; call < calls; ++call) work();
-    times.push_back((seconds_now() - from) * 1e9 / calls / count);
+    times.push_back((thread_seconds() - from) * 1e9 / calls / count);
   }
   std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
   return times[runs / 2];

@@ -11,7 +11,6 @@
 // process with the most, and processor time that of all. "report": rank 0 says what report() does of the training step,
 // on stderr; "sharded": the same, with the optimizer's states in parts (ZeRO-1).
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -36,14 +35,11 @@ namespace nn = tyto::nn;
 namespace distributed = tyto::distributed;
 using tyto::bench::peak_bytes;
 using tyto::bench::processor_seconds;
+using tyto::bench::wall_seconds;
 using Tensor = tyto::Tensor<tyto::Lazy>;
 using Inputs = tyto::NamedList<Tensor>;
 
 constexpr std::int64_t compared_steps = 4;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double of_all(double number, distributed::Reduce how) {
   return distributed::all_reduce(Tensor(std::vector<double>{number}), how).item<double>();
@@ -60,12 +56,12 @@ struct Measured {
 /// Runs for about so many seconds: as often on all processes.
 Measured measure(double seconds, std::int64_t kept, const std::function<Tensor()>& run) {
   Measured measured;
-  const double start = seconds_now();
+  const double start = wall_seconds();
   double before = start;
   const auto one = [&] {
     const Tensor result = run();
     result.data<float>();
-    const double now = seconds_now();
+    const double now = wall_seconds();
     if (measured.seconds.empty()) measured.first_seconds = now - start;
     if (static_cast<std::int64_t>(measured.results.size()) < kept) measured.results.push_back(result);
     measured.seconds.push_back(now - before);
@@ -75,7 +71,7 @@ Measured measure(double seconds, std::int64_t kept, const std::function<Tensor()
   const double left = (seconds - (before - start)) / measured.seconds.back();
   const auto runs = static_cast<std::int64_t>(of_all(std::max(1.0, left), distributed::Reduce::max));
   const double busy = processor_seconds();
-  before = seconds_now();
+  before = wall_seconds();
   for (std::int64_t i = 0; i < runs; ++i) one();
   measured.busy_seconds = (processor_seconds() - busy) / static_cast<double>(runs);
   return measured;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -24,13 +23,10 @@ namespace {
 namespace nn = tyto::nn;
 using tyto::bench::peak_bytes;
 using tyto::bench::processor_seconds;
+using tyto::bench::wall_seconds;
 using Host = tyto::Tensor<tyto::Eager>;
 
 constexpr std::int64_t batch = 100, pictures = 2000;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Steps a second, processor time of all threads a step, growth of the process, bytes of the plan and of the states,
 /// losses of the first and the last step.
@@ -64,9 +60,9 @@ Figures train(const std::string& folder, double seconds) {
   constexpr std::int64_t warm_up = 5;
   figures.first_loss = one();
   while (done < warm_up) one();
-  const double start = seconds_now(), busy = processor_seconds();
-  while (seconds_now() - start < seconds) figures.last_loss = one();
-  figures.rate = static_cast<double>(done - warm_up) / (seconds_now() - start);
+  const double start = wall_seconds(), busy = processor_seconds();
+  while (wall_seconds() - start < seconds) figures.last_loss = one();
+  figures.rate = static_cast<double>(done - warm_up) / (wall_seconds() - start);
   figures.busy = (processor_seconds() - busy) / static_cast<double>(done - warm_up);
   figures.grown = peak_bytes() - before;
   if constexpr (std::is_same_v<typename Tensor::mode, tyto::Lazy>) {
