@@ -8,14 +8,14 @@
 #include <string>
 #include <tyto/tyto.hpp>
 
+#include "tests/support/message.hpp"
 #include "tests/support/scaled_on_host.hpp"
 
 namespace profile_test {
 
 namespace {
 using Tensor = tyto::Tensor<tyto::Lazy>;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using tyto_test::contains;
 }  // namespace
 
 TEST_CASE("a profile has a row a step, with the bytes it moved and the operations of its product") {

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace tyto::cli_tests {
@@ -59,6 +60,6 @@ inline Ran run(const std::string& arguments, const std::string& environment = ""
   return ran;
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using tyto_test::contains;
 
 }  // namespace tyto::cli_tests

@@ -14,6 +14,7 @@
 
 #include "devices/opencl/device/device.hpp"
 #include "tests/devices/opencl_rig.hpp"
+#include "tests/support/message.hpp"
 
 namespace opencl_device_test {
 
@@ -21,6 +22,8 @@ using namespace tyto;
 using namespace tyto::opencl;
 using namespace tyto::opencl::test;
 using core::OpId;
+using tyto_test::contains;
+using tyto_test::message_of;
 
 namespace {
 
@@ -45,18 +48,6 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
   for (const auto& entry : std::filesystem::directory_iterator(folder)) found.push_back(entry.path());
   return found;
 }
-
-template <class F>
-std::string message_of(F&& call) {
-  try {
-    call();
-  } catch (const DeviceError& error) {
-    return error.what();
-  }
-  return "no DeviceError";
-}
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -118,23 +109,23 @@ TEST_CASE("what cannot be done is refused with the numbers that matter") {
   OpenClDevice* const cl = device(Style::cpu);
   if (cl == nullptr) return;
   const std::string most = std::to_string(cl->properties().max_buffer);
-  const std::string too_much = message_of([&] { cl->allocate(cl->properties().max_buffer + 1); });
-  CHECK(holds(too_much, "opencl:0: cannot allocate"));
-  CHECK(holds(too_much, most));
+  const std::string too_much = message_of<DeviceError>([&] { cl->allocate(cl->properties().max_buffer + 1); });
+  CHECK(contains(too_much, "opencl:0: cannot allocate"));
+  CHECK(contains(too_much, most));
 
   const core::BufferRef small = cl->allocate(16);
   std::byte host[32];
-  CHECK(holds(message_of([&] { cl->copy_in(small->at(8), host, 16); }),
-              "copy in of 16 bytes at 8 leaves a buffer of 16 bytes"));
-  CHECK(holds(message_of([&] { cl->copy_out(host, small->at(17), 1); }), "copy out of 1 bytes at 17"));
-  CHECK(holds(message_of([&] { cl->copy(small->at(0), small->at(8), 9); }), "copy of 9 bytes at 8"));
+  CHECK(contains(message_of<DeviceError>([&] { cl->copy_in(small->at(8), host, 16); }),
+                 "copy in of 16 bytes at 8 leaves a buffer of 16 bytes"));
+  CHECK(contains(message_of<DeviceError>([&] { cl->copy_out(host, small->at(17), 1); }), "copy out of 1 bytes at 17"));
+  CHECK(contains(message_of<DeviceError>([&] { cl->copy(small->at(0), small->at(8), 9); }), "copy of 9 bytes at 8"));
   const std::byte zero[8] = {};
-  CHECK(holds(message_of([&] { cl->fill(small->at(8), zero, 16); }), "fill of 16 bytes at 8"));
+  CHECK(contains(message_of<DeviceError>([&] { cl->fill(small->at(8), zero, 16); }), "fill of 16 bytes at 8"));
 
   const core::Operand operand{DType::f32, core::View::dense({4})};
   const core::Attributes none;
   CHECK(!cl->supports(OpId::partition, {}, {}));
-  CHECK(message_of([&] {
+  CHECK(message_of<DeviceError>([&] {
           cl->prepare({OpId::partition, &none, {&operand, 1}, {&operand, 1}});
         }) == "opencl:0: no kernel for partition(f32)");
 }
@@ -145,9 +136,9 @@ TEST_CASE("a kernel that does not compile is shown with the compiler's words") {
   LaunchPlan plan;
   plan.name = "broken";
   plan.launches.push_back({"kernel void KERNEL(global float* x) { x[0] = no_such_thing; }\n", {}});
-  const std::string message = message_of([&] { cl->build({&plan, 1}); });
-  CHECK(holds(message, "opencl:0: broken: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"));
-  CHECK(holds(message, "no_such_thing"));
+  const std::string message = message_of<DeviceError>([&] { cl->build({&plan, 1}); });
+  CHECK(contains(message, "opencl:0: broken: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"));
+  CHECK(contains(message, "no_such_thing"));
 }
 
 TEST_CASE("a launch that the driver refuses names the operator and the error") {
@@ -159,7 +150,7 @@ TEST_CASE("a launch that the driver refuses names the operator and the error") {
   plan.launches[0].global[0] = plan.launches[0].local[0] = std::size_t{1} << 30;
   const auto kernel = cl->build({&plan, 1}).front();
   // Drivers differ in which of its sizes they find fault with.
-  const std::string message = message_of([&] { kernel->launch({}, {}, {}); });
+  const std::string message = message_of<DeviceError>([&] { kernel->launch({}, {}, {}); });
   CHECK((message == "opencl:0: crowd: clEnqueueNDRangeKernel: CL_INVALID_WORK_GROUP_SIZE (-54)" ||
          message == "opencl:0: crowd: clEnqueueNDRangeKernel: CL_INVALID_WORK_ITEM_SIZE (-55)"));
 }

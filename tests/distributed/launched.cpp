@@ -40,8 +40,6 @@ std::string given(const char* variable) {
   return value == nullptr ? "" : value;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 std::string command_of_case(const std::string& mpi, int processes, const std::string& name,
                             const std::string& environment, const std::string& options) {
   const std::string self = given("DISTRIBUTED_TEST");

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "tests/support/message.hpp"
+
 namespace distributed_tests {
 
 struct Ran {
@@ -28,6 +30,6 @@ void with_each_mpi(const std::function<void(const std::string& mpi)>& test);
 /// The value of an environment variable, or nothing.
 std::string given(const char* variable);
 
-bool contains(const std::string& text, const std::string& part);
+using tyto_test::contains;
 
 }  // namespace distributed_tests

@@ -5,11 +5,13 @@
 
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
+#include "tests/support/message.hpp"
 
 namespace tyto::onnx_tests {
 namespace {
 
 using L = Tensor<Lazy>;
+using tyto_test::message_of;
 
 Message counter() { return value("i", {}, DType::i64); }
 Message going(const char* name) { return value(name, {}, DType::boolean); }
@@ -39,17 +41,6 @@ std::string doubling_rows() {
   return loop_model(
       graph(body_of({node("Add", {"h", "h"}, {"hn"}), node("Neg", {"hn"}, {"row"})}, {value("row", {"3"})})),
       {"y", "rows"});
-}
-
-/// The message of the error that a call throws.
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace

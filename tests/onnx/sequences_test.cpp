@@ -7,27 +7,19 @@
 
 #include "tests/onnx/model_text.hpp"
 #include "tests/support/both_modes.hpp"
+#include "tests/support/message.hpp"
 
 namespace tyto::onnx_tests::sequences {
 namespace {
 
 using E = Tensor<Eager>;
 using L = Tensor<Lazy>;
+using tyto_test::message_of;
 
 Message number(std::string_view name) { return value(name, {}, DType::i64); }
 
 std::string one_node(const Message& n, const std::vector<Message>& inputs, const std::vector<Message>& outputs) {
   return model({.nodes = {n}, .inputs = inputs, .outputs = outputs});
-}
-
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 /// s with x put in before position n of it.

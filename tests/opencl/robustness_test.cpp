@@ -16,6 +16,7 @@
 #include "devices/opencl/device/opencl_device.hpp"
 #include "tests/opencl/failing_driver.hpp"
 #include "tests/opencl/on_device.hpp"
+#include "tests/support/message.hpp"
 
 namespace robustness_test {
 
@@ -25,6 +26,8 @@ using namespace tyto::opencl::test;
 using L = Tensor<Lazy>;
 using E = Tensor<Eager>;
 using Numbers = std::vector<float>;
+using tyto_test::contains;
+using tyto_test::message_of;
 
 namespace {
 
@@ -108,8 +111,6 @@ bool close(const Numbers& a, const Numbers& b) {
   return true;
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// The status that drivers return from such a call.
 DriverFault fault_of(const std::string& call, std::size_t at) {
   const cl_int status = call == "clCreateBuffer"                              ? CL_MEM_OBJECT_ALLOCATION_FAILURE
@@ -121,21 +122,11 @@ DriverFault fault_of(const std::string& call, std::size_t at) {
 
 bool can_fail(const std::string& call) { return !call.starts_with("clRelease") && !call.starts_with("clRetain"); }
 
-/// The message of the DeviceError that the work ends with; nothing if it does not.
-std::string error_of(const Work& work) {
-  try {
-    (void)work();
-  } catch (const DeviceError& error) {
-    return error.what();
-  }
-  return {};
-}
-
 /// Whether the message tells of the call; CLBlast says only with what status one of its calls ended, or in its own
 /// codes.
 bool tells_of(const std::string& message, const std::string& call, cl_int status) {
-  return holds(message, failure(call, status)) || holds(message, failure("CLBlast", status)) ||
-         holds(message, "CLBlast: clblast::StatusCode -10");
+  return contains(message, failure(call, status)) || contains(message, failure("CLBlast", status)) ||
+         contains(message, "CLBlast: clblast::StatusCode -10");
 }
 
 /// Lets every call that the work makes fail in its turn.
@@ -156,7 +147,7 @@ void check_every_call(const char* name, const Work& work) {
       std::string message;
       {
         const FailingDriver driver(fault_of(call, at));
-        message = error_of(work);
+        message = message_of<DeviceError>(work);
         CHECK(driver.failed() == call);
       }
       INFO(message);
@@ -185,7 +176,7 @@ void check_loss(const char* name, const Work& work) {
     {
       const FailingDriver driver({.call = "", .at = at, .status = CL_DEVICE_NOT_AVAILABLE, .for_good = true});
       for (int again = 0; again < 3; ++again) {
-        const std::string message = error_of(work);
+        const std::string message = message_of<DeviceError>(work);
         INFO(message);
         CHECK(message.starts_with("opencl:7: "));
         CHECK(message.find("CL_DEVICE_NOT_AVAILABLE (-2): the device cannot be used now") != message.npos);
@@ -312,7 +303,7 @@ TEST_CASE("a fault on the way to a device's first results leaves nothing behind,
         Numbers found;
         {
           const FailingDriver driver(fault_of(call, at));
-          message = error_of([&] { return found = once(); });
+          message = message_of<DeviceError>([&] { return found = once(); });
           CHECK(driver.failed() == call);
         }
         if (may_be_missed(call, is_warm, at, times)) {
@@ -321,7 +312,7 @@ TEST_CASE("a fault on the way to a device's first results leaves nothing behind,
           CHECK(found == Numbers{cold[0], compiles ? 1.0f : 0.0f});
         } else {
           CHECK(message.starts_with("opencl:7: "));
-          CHECK(holds(message, failure(call, fault_of(call, at).status)));
+          CHECK(contains(message, failure(call, fault_of(call, at).status)));
         }
         CHECK(living_objects() == living);
         CHECK(once()[0] == cold[0]);
@@ -399,7 +390,7 @@ TEST_CASE("a device that cannot be opened is left out with its reason, and the o
     CHECK(found.devices.size() == all - 1);
     CHECK(found.devices[1]->properties().name == "opencl:1");
     REQUIRE(found.refused.size() == 1);
-    CHECK(holds(found.refused[0], failure(call, CL_OUT_OF_RESOURCES)));
+    CHECK(contains(found.refused[0], failure(call, CL_OUT_OF_RESOURCES)));
   }
   {
     const FailingDriver driver({.call = "clGetDeviceIDs", .at = 1, .status = CL_OUT_OF_HOST_MEMORY});

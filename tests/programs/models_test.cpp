@@ -11,10 +11,13 @@
 #include <tyto/io.hpp>
 
 #include "tests/programs/example.hpp"
+#include "tests/support/message.hpp"
 
 namespace tyto::programs_test {
 
 namespace {
+
+using tyto_test::contains;
 
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 
@@ -32,8 +35,6 @@ std::optional<std::string> found(const std::string& name) {
 }
 
 bool reads_pictures(const std::string& said) { return said.find("was built without") == std::string::npos; }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());

@@ -50,14 +50,7 @@ void check_bytes(MatmulProblem problem, const std::array<Placement, 3>& placed, 
   std::int64_t points = 1, wrong = 0;
   for (const std::int64_t extent : problem.batch) points *= extent;
   for (std::int64_t point = 0; point < points; ++point) {
-    std::int64_t at_a = placed[0].origin, at_b = placed[1].origin, at_c = placed[2].origin, rest = point;
-    for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
-      const std::int64_t index = rest % problem.batch[axis];
-      rest /= problem.batch[axis];
-      at_a += index * problem.a.batch_strides[axis];
-      at_b += index * problem.b.batch_strides[axis];
-      at_c += index * problem.c.batch_strides[axis];
-    }
+    const auto [at_a, at_b, at_c] = origins(problem, placed, point);
     for (std::int64_t i = 0; i < problem.m; ++i) {
       for (std::int64_t j = 0; j < problem.n; ++j) {
         std::int64_t sum = 0;

@@ -57,6 +57,19 @@ inline Placement place(Draw& draw, std::int64_t rows, std::int64_t columns, cons
   return placed;
 }
 
+/// Where the three matrices of one point of the batch begin.
+inline std::array<std::int64_t, 3> origins(const MatmulProblem& problem, const std::array<Placement, 3>& placed,
+                                           std::int64_t point) {
+  std::array<std::int64_t, 3> at{placed[0].origin, placed[1].origin, placed[2].origin};
+  for (std::size_t axis = problem.batch.size(); axis-- > 0; point /= problem.batch[axis]) {
+    const std::int64_t index = point % problem.batch[axis];
+    at[0] += index * problem.a.batch_strides[axis];
+    at[1] += index * problem.b.batch_strides[axis];
+    at[2] += index * problem.c.batch_strides[axis];
+  }
+  return at;
+}
+
 template <class T>
 void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& placed, const KernelChoice& choice,
                   Draw& draw) {
@@ -78,14 +91,7 @@ void check_matmul(const MatmulProblem& problem, const std::array<Placement, 3>& 
   std::int64_t points = 1, wrong = 0;
   for (const std::int64_t extent : problem.batch) points *= extent;
   for (std::int64_t point = 0; point < points; ++point) {
-    std::int64_t at_a = placed[0].origin, at_b = placed[1].origin, at_c = placed[2].origin, rest = point;
-    for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
-      const std::int64_t index = rest % problem.batch[axis];
-      rest /= problem.batch[axis];
-      at_a += index * problem.a.batch_strides[axis];
-      at_b += index * problem.b.batch_strides[axis];
-      at_c += index * problem.c.batch_strides[axis];
-    }
+    const auto [at_a, at_b, at_c] = origins(problem, placed, point);
     for (std::int64_t i = 0; i < problem.m; ++i) {
       for (std::int64_t j = 0; j < problem.n; ++j) {
         const std::int64_t target = at_c + i * problem.c.row_stride + j * problem.c.column_stride;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of a matrix with its own transpose, which compute one half of the result, and of matrices with columns.
+// Products of a matrix with its own transpose, of long vectors, of matrices with columns, and of computed operands.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
 
-namespace gram_test {
+namespace products_test {
 
 using namespace tyto;
 
@@ -25,17 +25,14 @@ Tensor<M> waves(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a matrix by its own transpose is what the product with a copy is, and symmetric", M, Eager, Lazy) {
+TEST_CASE_TEMPLATE("a matrix by its own transpose is symmetric, and what the product with a copy is", M, Eager, Lazy) {
   // Integers, whose sums are exact whatever their order.
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const std::int64_t columns : {191, 192, 300, 515}) {
-      const Tensor<M> x = waves<M>({130, columns}, dtype), other = copy(x * 1.0);
-      const Tensor<M> product = matmul(x.T(), x), wanted = matmul(other.T(), x);
-      CHECK(all(equal(product, wanted)).template item<bool>());
-      CHECK(all(equal(product, product.T())).template item<bool>());
-      const Tensor<M> rows = waves<M>({columns, 97}, dtype);
-      CHECK(all(equal(matmul(rows, rows.T()), matmul(copy(rows * 1.0), rows.T()))).template item<bool>());
-    }
+    const Tensor<M> x = waves<M>({130, 191}, dtype), other = copy(x * 1.0);
+    const Tensor<M> product = matmul(x.T(), x);
+    CHECK(all(equal(product, matmul(other.T(), x))).template item<bool>());
+    CHECK(all(equal(product, product.T())).template item<bool>());
+    CHECK(all(equal(matmul(x, x.T()), matmul(other, x.T()))).template item<bool>());
   }
 }
 
@@ -101,4 +98,4 @@ TEST_CASE("the inner product of what is computed element by element stores nothi
   CHECK(rows.plan().height < 10'000);
 }
 
-}  // namespace gram_test
+}  // namespace products_test
