@@ -261,7 +261,7 @@ struct ProgressLine::State {
 };
 
 ProgressLine::ProgressLine(std::int64_t done, std::int64_t total) : state_(std::make_unique<State>()) {
-  state_->terminal = core::prints_to_terminal();
+  state_->terminal = core::prints_to_terminal(stdout);
   state_->first = done;
   state_->total = total;
   state_->start = detail::seconds_now();

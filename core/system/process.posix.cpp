@@ -31,7 +31,7 @@ void release_signal(int signal, void (*handler)(int)) {
   if (::sigaction(signal, nullptr, &now) == 0 && is(now, handler)) ::signal(signal, SIG_DFL);
 }
 
-bool prints_to_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
+bool prints_to_terminal(std::FILE* stream) { return ::isatty(::fileno(stream)) != 0; }
 
 int processors_of_thread() {
 #if defined(__linux__)

@@ -24,7 +24,7 @@ void release_signal(int signal, void (*handler)(int)) {
   if (now != handler && now != SIG_DFL && now != SIG_ERR) std::signal(signal, now);
 }
 
-bool prints_to_terminal() { return _isatty(_fileno(stdout)) != 0; }
+bool prints_to_terminal(std::FILE* stream) { return _isatty(_fileno(stream)) != 0; }
 
 int processors_of_thread() {
   GROUP_AFFINITY processors{};

@@ -17,7 +17,6 @@
 #endif
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <sys/resource.h>
 #include <unistd.h>
 #endif
 
@@ -39,9 +38,6 @@ constexpr double least_known = 0.15;  // seconds; a few windows alone prove noth
 // Shares of a thread's time that it waits for a processor. A thread without competition waits for a hundredth, a few
 // hundredths where small programs wake up all the time; beside one that computes it is a third and more.
 constexpr double contended_share = 0.15, calm_share = 0.05;
-
-// The cost of an interruption where the system reports their count alone: about a time slice.
-[[maybe_unused]] constexpr double seconds_interrupted = 2e-3;
 
 int team_size() noexcept {
 #if defined(_OPENMP)
@@ -102,21 +98,6 @@ Contention::Usage Contention::Usage::of_this_thread() noexcept {
     const bool read = std::fscanf(file, "%lf %lf", &ran, &waited) == 2;
     std::fclose(file);
     if (read) return {1e-9 * ran, 1e-9 * waited};
-  }
-#endif
-#if defined(__unix__) || defined(__APPLE__)
-#if defined(RUSAGE_THREAD)
-  constexpr auto whose = RUSAGE_THREAD;
-#else
-  constexpr auto whose = RUSAGE_SELF;
-#endif
-  rusage usage{};
-  if (getrusage(whose, &usage) == 0) {
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    };
-    return {seconds(usage.ru_utime) + seconds(usage.ru_stime),
-            seconds_interrupted * static_cast<double>(usage.ru_nivcsw)};
   }
 #endif
   return {};

@@ -2,12 +2,12 @@
 // Waits on a thread of its own while a program is compiled, and prints the line when that takes long.
 #include "devices/opencl/runtime/slow_build_notice.hpp"
 
-#include <unistd.h>
+#include "core/system/process.hpp"
 
 namespace tyto::opencl {
 
 SlowBuildNotice::Seconds SlowBuildNotice::patience_of(std::FILE* out) {
-  return ::isatty(::fileno(out)) != 0 ? Seconds(2) : Seconds(30);
+  return core::prints_to_terminal(out) ? Seconds(2) : Seconds(30);
 }
 
 void SlowBuildNotice::write() {
