@@ -16,9 +16,7 @@ Attributes attributes_of_product(OpId product, const ProductAttributes& epilogue
 }
 
 /// A product that only the optimiser makes: bytes, u8 or i8 by i8, with sums of i32.
-bool is_of_bytes(OpId product, DType left) {
-  return product == OpId::matmul && (left == DType::u8 || left == DType::i8);
-}
+bool is_of_bytes(DType left) { return left == DType::u8 || left == DType::i8; }
 
 /// Operands: the left one, the weights, then scale, bias and residual where there are any.
 template <OpId product>
@@ -29,7 +27,7 @@ std::vector<TensorType> infer_epilogue(const Attributes& attributes, std::span<c
   const std::size_t operands = 2 + by_channel + std::size_t{epilogue.residual};
   if (inputs.size() != operands)
     throw_error<GraphError>(op, ": it takes ", operands, " operands, given ", inputs.size());
-  const bool of_bytes = is_of_bytes(product, inputs[0].dtype);
+  const bool of_bytes = is_of_bytes(inputs[0].dtype);
   std::vector<TensorType> multiplied(inputs.begin(), inputs.begin() + 2);
   if (epilogue.packed) {
     if (inputs[0].shape != epilogue.left) {
@@ -69,7 +67,7 @@ std::vector<Value> lower_epilogue(const Attributes& attributes, std::span<const 
   if (epilogue.packed)
     throw_error<GraphError>(definition(product).name, ": packed weights are for the kernel that they were packed for");
   std::vector<Value> multiplied(inputs.begin(), inputs.begin() + 2);
-  if (is_of_bytes(product, inputs[0].dtype())) {
+  if (is_of_bytes(inputs[0].dtype())) {
     for (Value& each : multiplied) each = cast_to(each, DType::i32);
   }
   Value y = emit(product, attributes_of_product(product, epilogue), multiplied);

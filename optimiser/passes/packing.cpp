@@ -102,12 +102,13 @@ class Packer {
     }
     const auto inputs = editor_.inputs(index);
     std::vector<Port> operands(inputs.begin(), inputs.end());
-    // Integers as they are recorded are multiplied in their own type; only passes make products of bytes.
-    const DType dtype = editor_.dtype(operands[0]);
-    if (!stays(operands[1]) || (op == OpId::matmul && !is_floating(dtype))) return;
+    if (!stays(operands[1])) return;
     product.left = editor_.shape(operands[0]);
     product.weights = editor_.shape(operands[1]);
-    product.bytes = context_.options.packed_bytes(packed, product, dtype);
+    // Integers as they are recorded are multiplied in their own type; only passes make products of bytes.
+    const DType dtype = editor_.dtype(operands[0]);
+    const bool packs = op == packed || is_floating(dtype);
+    product.bytes = packs ? context_.options.packed_bytes(packed, product, dtype) : 0;
     if (product.bytes == 0) {
       if (packed == OpId::convolution_epilogue) make_dense(index, operands[1]);
       return;

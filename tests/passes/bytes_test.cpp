@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "core/graph/op_ids.hpp"
+#include "engine/run/devices.hpp"
+#include "engine/run/session.hpp"
 #include "tests/passes/outcome.hpp"
 
 namespace bytes_test {
@@ -25,7 +27,56 @@ core::Graph drawn(bool fires, const std::function<Port(Sketch&)>& draw) {
   return expect("bytes", fires, draw, {}, "bytes").graph;
 }
 
+/// A convolution in f32 of a picture of u8 with so many channels by three filters of i8, all of one weight; optimised
+/// for a device that packs so many bytes of weights.
+core::Graph convolved(std::int64_t channels, double weight, std::int64_t packed_bytes, DType picture = DType::u8) {
+  Sketch s;
+  const Shape kernel{3, channels, 3, 3};
+  const Port w =
+      s.constant(std::vector<double>(static_cast<std::size_t>(element_count(kernel)), weight), kernel, DType::i8);
+  const Port filters = s.add(OpId::transpose, {cast(s, w, DType::f32)}, core::ListAttributes{{2, 3, 1, 0}});
+  core::WindowAttributes window;
+  window.window = {3, 3};
+  window.stride = window.dilation = {1, 1};
+  window.before = window.after = {1, 0};
+  const core::Graph graph =
+      s.graph({s.add(OpId::convolution, {wide(s, {2, 4, 5, channels}, picture, DType::f32), filters}, window)});
+  optimiser::PassOptions options;
+  options.passes = {"bytes"};
+  options.packed_bytes = [=](OpId, const core::ProductAttributes& product, DType dtype) {
+    CHECK(product.left == Shape{2, 4, 5, channels});
+    CHECK(product.weights == Shape{3, 3, channels, 3});
+    CHECK(dtype == DType::u8);
+    return packed_bytes;
+  };
+  options.evaluate = [](core::Graph constants) {
+    CompileOptions as_it_is;
+    as_it_is.passes = run::as_recorded;
+    run::Session session(std::make_shared<const run::Executable>(std::move(constants), run::cpu_device(), as_it_is));
+    session.run();
+    return std::vector{session.take_output(0)};
+  };
+  const core::Graph found = optimiser::optimise(graph, options);
+  CHECK(agree(results_of(graph, 0, 200), results_of(found, 0, 200)));
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("a convolution in f32 of widened bytes reads the bytes where f32 holds its sums and the device gains by it") {
+  const auto fires = [](std::int64_t channels, double weight, std::int64_t packed_bytes, DType picture = DType::u8) {
+    return count(convolved(channels, weight, packed_bytes, picture), OpId::convolution_epilogue) == 1;
+  };
+  CHECK(fires(2, 127, 64));
+  CHECK_FALSE(fires(2, 127, 0));
+  CHECK_FALSE(fires(2, 127, 64, DType::i8));
+  CHECK(count(convolved(2, -128, 64), OpId::cast) == 1);
+  // 9 taps of 60 channels: 255 times 540 times 121 is less than 2^24, times 122 it is more.
+  CHECK(fires(60, 121, 64));
+  CHECK(fires(60, -121, 64));
+  CHECK_FALSE(fires(60, 122, 64));
+  CHECK_FALSE(fires(60, -122, 64));
+}
 
 TEST_CASE("a product of widened bytes reads the bytes, through views too") {
   for (const DType left : {DType::u8, DType::i8}) {

@@ -51,10 +51,11 @@ MatmulProblem matmul_problem(const ProductAttributes& product, DType left, DType
   return problem;
 }
 
-ConvolutionProblem convolution_problem(const ProductAttributes& product, DType dtype, const Shape& image,
+ConvolutionProblem convolution_problem(const ProductAttributes& product, DType left, DType dtype, const Shape& image,
                                        const Shape& kernel, std::int64_t result_pitch = 0) {
   ConvolutionProblem problem;
   problem.dtype = dtype;
+  problem.bytes = dtype != left;
   problem.groups = product.window.groups;
   problem.batch = image[0];
   problem.in_channels = image.back();
@@ -84,7 +85,9 @@ Matmul packed_matmul(const ProductAttributes& product, DType dtype) {
 Convolution packed_convolution(const ProductAttributes& product, DType dtype) {
   ProductAttributes packed = product;
   packed.packed = true;
-  return prepare_convolution(convolution_problem(packed, dtype, product.left, product.weights));
+  const bool bytes = size_of(dtype) == 1;
+  return prepare_convolution(convolution_problem(packed, bytes ? DType::u8 : dtype, bytes ? DType::i32 : dtype,
+                                                 product.left, product.weights));
 }
 
 void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
@@ -138,8 +141,9 @@ KernelRef prepare_convolution_epilogue(const core::Step& step) {
   if (result_is_empty(step)) return no_work();
   const ProductAttributes& product = attributes_of(step);
   const Shape& kernel = product.packed ? product.weights : step.inputs[1].view.shape;
-  const Convolution convolution = prepare_convolution(convolution_problem(
-      product, step.outputs[0].dtype, step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
+  const Convolution convolution =
+      prepare_convolution(convolution_problem(product, step.inputs[0].dtype, step.outputs[0].dtype,
+                                              step.inputs[0].view.shape, kernel, pixel_pitch(step.outputs[0].view)));
   if (product.packed) check_packed(convolution, product);
   return make_product_kernel(
       [convolution, skips = skips_of(step), result = skipped(step.outputs[0]), scale = product.scale,
@@ -181,19 +185,19 @@ std::uint64_t matmul_wants_dense(const core::Step& step) {
 }
 
 bool convolution_writes(const core::Step& step) {
-  return !attributes_of(step).residual && size_of(step.outputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
+  return !attributes_of(step).residual && size_of(step.inputs[0].dtype) > 2 && pixel_pitch(step.outputs[0].view) != 0;
 }
 
 }  // namespace
 
 std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype) {
   // Types through f32 copies pack their weights as part of the copying; loops read them as they are.
-  const bool bytes = op == OpId::matmul_epilogue && dtype == DType::u8;
+  const bool bytes = dtype == DType::u8;
   if (dtype != DType::f32 && dtype != DType::f64 && !bytes) return 0;
   if (element_count(product.left) == 0 || element_count(product.weights) == 0) return 0;
   if (op == OpId::convolution_epilogue) {
     const bool depthwise = product.window.groups > 1 && product.window.groups == product.left.back();
-    if (depthwise) return 0;
+    if (depthwise && !bytes) return 0;
     return static_cast<std::int64_t>(packed_convolution(product, dtype).packed_bytes());
   }
   if (product.weights.size() != 2 || (product.left[0] < rows_worth_packing && !bytes)) return 0;

@@ -86,6 +86,48 @@ TEST_CASE("integer convolutions wrap round in their own type and booleans take a
   check_drawn_convolutions<bool>(6);
 }
 
+TEST_CASE("convolutions of bytes are exact sums of 32 bits, of any values on every code path") {
+  for (int number = 0; number < 120; ++number) {
+    Draw draw(static_cast<std::uint64_t>(number) + 5000);
+    ConvolutionProblem p = drawn_problem(draw, DType::i32);
+    p.bytes = true;
+    p.packed_kernel = draw.coin();
+    const Sizes sizes(p);
+    Fenced<std::uint8_t> input(sizes.input);
+    Fenced<std::int8_t> kernel(sizes.kernel);
+    const bool extremes = draw.coin();
+    for (std::int64_t i = 0; i < sizes.input; ++i)
+      input[i] = static_cast<std::uint8_t>(extremes ? draw.of({0, 255, 255}) : draw.below(256));
+    for (std::int64_t i = 0; i < sizes.kernel; ++i)
+      kernel[i] = static_cast<std::int8_t>(extremes ? draw.of({-128, 127, 127}) : draw.below(256) - 128);
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(sizes.output));
+    for_each_product(p, [&](std::int64_t o, std::int64_t i, std::int64_t k) {
+      sums[static_cast<std::size_t>(o)] += std::int64_t{input[i]} * kernel[k];
+    });
+    for (const Path& path : all_paths(static_cast<int>(1 + draw.below(3)))) {
+      CAPTURE(number);
+      CAPTURE(path.name);
+      if (!takes(p, path)) continue;
+      auto convolution = fenced(prepare_convolution, p, path.choice);
+      Fenced<std::int32_t> result(sizes.output);
+      ConvolutionArguments arguments;
+      arguments.input = input.data();
+      arguments.kernel = kernel.data();
+      arguments.result = result.data();
+      arguments.workspace = convolution.workspace.data();
+      if (convolution.kernel.packed_bytes() != 0) {
+        convolution.kernel.pack(kernel.data(), convolution.packed.data());
+        arguments.kernel = convolution.packed.data();
+      }
+      convolution.kernel.run(arguments);
+      std::int64_t wrong = 0;
+      for (std::int64_t place = 0; place < sizes.output; ++place)
+        wrong += result[place] != sums[static_cast<std::size_t>(place)];
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("kernel gradients of few and many channels are right over many lines, cut lines and wide padding") {
   const WindowAxis wide{.input = 37, .kernel = 5, .pad_before = 2, .pad_after = 2},
       high{.input = 20, .kernel = 3, .stride = 2, .dilation = 2, .pad_before = 1},
@@ -186,6 +228,9 @@ TEST_CASE("malformed convolutions are refused with what was wrong") {
   p.scale = true;
   CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: scale and packed_kernel are for f32 and f64, not i32",
                        ValueError);
+  p = image_problem(8, 4, 3, 6);
+  p.bytes = true;
+  CHECK_THROWS_WITH_AS(prepare_convolution(p), "convolution: bytes have sums of i32 and no gradients", ValueError);
   p = image_problem(8, 4, 3, 6);
   p.pass = ConvolutionPass::backward_kernel;
   p.limits = {};

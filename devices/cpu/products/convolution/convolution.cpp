@@ -34,14 +34,17 @@ void check(const ConvolutionProblem& problem) {
     refuse("scale, bias, residual and limits belong to the forward pass");
   }
   const bool is_wide = problem.dtype == DType::f32 || problem.dtype == DType::f64;
-  if ((problem.scale || problem.packed_kernel) && !is_wide) {
+  if ((problem.scale && !is_wide) || (problem.packed_kernel && !is_wide && !problem.bytes)) {
     refuse("scale and packed_kernel are for f32 and f64, not ", name_of(problem.dtype));
+  }
+  if (problem.bytes && (problem.dtype != DType::i32 || problem.pass != ConvolutionPass::forward)) {
+    refuse("bytes have sums of i32 and no gradients");
   }
   if ((problem.bias || problem.residual || problem.limits.any()) && !is_floating(problem.dtype)) {
     refuse("bias, residual and limits are for floating types, not ", name_of(problem.dtype));
   }
   if (problem.result_pitch != 0 && (problem.pass != ConvolutionPass::forward || is_half(problem.dtype) ||
-                                    problem.residual || problem.result_pitch < problem.out_channels)) {
+                                    problem.bytes || problem.residual || problem.result_pitch < problem.out_channels)) {
     refuse("pixels lie ", problem.result_pitch,
            " elements apart: only forward results wider than 16 bits without residual may, and not less than ",
            problem.out_channels, " channels");

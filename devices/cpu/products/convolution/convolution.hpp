@@ -21,10 +21,11 @@ enum class ConvolutionPass { forward, backward_input, backward_kernel };
 
 /// Dense tensors, save that pixels of a result may lie apart: input (batch, axes..., in_channels), kernel (axes...,
 /// in_channels / groups, out_channels), output (batch, axes..., out_channels). f16 and bf16 accumulate in f32; integers
-/// wrap round; booleans take `any of and`.
+/// wrap round; booleans take `any of and`. Bytes are u8 by i8 with sums of i32, dense and forward only.
 struct ConvolutionProblem {
   ConvolutionPass pass = ConvolutionPass::forward;
   DType dtype = DType::f32;
+  bool bytes = false;  ///< the input is u8, the kernel i8; dtype is i32
   std::int64_t batch = 1;
   std::int64_t in_channels = 1;
   std::int64_t out_channels = 1;

@@ -64,11 +64,11 @@ std::unique_ptr<ConvolutionRoutine> prepare_panel_convolution(const ConvolutionP
 std::unique_ptr<ConvolutionRoutine> prepare_kernel_gradient(const ConvolutionProblem&, const KernelChoice&);
 /// f32 and f64, all passes, one input and one output channel a group.
 std::unique_ptr<ConvolutionRoutine> prepare_depthwise_convolution(const ConvolutionProblem&, const KernelChoice&);
-/// Integers and booleans, all passes, by plain loops.
+/// Integers, bytes with sums of i32 and booleans, all passes, by plain loops.
 std::unique_ptr<ConvolutionRoutine> prepare_loop_convolution(const ConvolutionProblem&, const KernelChoice&);
 /// f16 and bf16 through f32 copies in the workspace.
 std::unique_ptr<ConvolutionRoutine> prepare_half_convolution(const ConvolutionProblem&, const KernelChoice&);
-/// f32 by oneDNN; null where it cannot take the problem.
+/// f32 and bytes by oneDNN; null where it cannot take the problem.
 std::unique_ptr<ConvolutionRoutine> prepare_onednn_convolution(const ConvolutionProblem&, const KernelChoice&);
 /// Our own code for any type.
 std::unique_ptr<ConvolutionRoutine> prepare_own_convolution(const ConvolutionProblem&, const KernelChoice&);

@@ -17,7 +17,8 @@ class DirectConvolution : public ConvolutionRoutine {
  protected:
   explicit DirectConvolution(const ConvolutionProblem& problem)
       : problem_(problem), g_(problem), window_pairs_(window_pairs_of(g_.axes, pairs_of(problem.pass))) {
-    if (problem.packed_kernel) packed_space_.reserve(kernel_bytes());
+    // Kernels of bytes are packed for instructions that multiply them alone.
+    if (problem.packed_kernel && !problem.bytes) packed_space_.reserve(kernel_bytes());
   }
 
   ConvolutionProblem problem_;

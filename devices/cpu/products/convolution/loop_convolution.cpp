@@ -11,7 +11,8 @@ namespace tyto::cpu {
 
 namespace {
 
-template <class T>
+/// Of bytes, operands are of types of their own.
+template <class T, class Input = T, class Weight = T>
 class LoopConvolution final : public DirectConvolution {
  public:
   using Arithmetic = WrappingArithmetic<T>;
@@ -55,20 +56,20 @@ class LoopConvolution final : public DirectConvolution {
   }
 
   void run_forward(const ConvolutionArguments& arguments, Team team) const noexcept {
-    const T* input = static_cast<const T*>(arguments.input);
-    const T* kernel = static_cast<const T*>(arguments.kernel);
+    const Input* input = static_cast<const Input*>(arguments.input);
+    const Weight* kernel = static_cast<const Weight*>(arguments.kernel);
     const std::int64_t pixels = product_of(g_.output);
     const Range mine = share(g_.batch * pixels, team.member, team.size);
     for (std::int64_t pixel = mine.begin; pixel < mine.end; ++pixel) {
       T* out = static_cast<T*>(arguments.result) + pixel * g_.result_pitch;
       std::fill_n(out, g_.out_channels, T(0));
       for_each(g_.output, pixel, [&](auto tap_z, auto tap_y, auto tap_x, auto z, auto y, auto x) {
-        const T* in = input + input_offset(pixel / pixels, z, y, x);
+        const Input* in = input + input_offset(pixel / pixels, z, y, x);
         for (std::int64_t channel = 0; channel < g_.in_channels; ++channel) {
-          const T* weights = kernel + kernel_offset(tap_z, tap_y, tap_x, channel) + first_out(channel);
+          const Weight* weights = kernel + kernel_offset(tap_z, tap_y, tap_x, channel) + first_out(channel);
           T* to = out + first_out(channel);
           for (std::int64_t o = 0; o < g_.group_out(); ++o)
-            to[o] = Arithmetic::plus_product(to[o], in[channel], weights[o]);
+            to[o] = Arithmetic::plus_product(to[o], T(in[channel]), T(weights[o]));
         }
       });
     }
@@ -127,6 +128,7 @@ class LoopConvolution final : public DirectConvolution {
 
 std::unique_ptr<ConvolutionRoutine> prepare_loop_convolution(const ConvolutionProblem& problem,
                                                              const KernelChoice& choice) {
+  if (problem.bytes) return std::make_unique<LoopConvolution<std::int32_t, std::uint8_t, std::int8_t>>(problem, choice);
   return with_integer_type(problem.dtype, [&]<class T>() -> std::unique_ptr<ConvolutionRoutine> {
     return std::make_unique<LoopConvolution<T>>(problem, choice);
   });

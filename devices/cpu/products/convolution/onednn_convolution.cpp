@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions in f32 by oneDNN: plain channels-last activations, the kernel in the layout the library asks for.
+// Convolutions in f32 and of bytes by oneDNN: plain channels-last activations, the kernel in the layout the library
+// asks for.
 #include "devices/cpu/products/convolution/convolution_routine.hpp"
 
 #if defined(TYTO_HAVE_ONEDNN)
@@ -50,9 +51,9 @@ bool takes(const ConvolutionProblem& problem, const KernelChoice& choice) {
   const Geometry g(problem);
   // Its code for processors before AVX2 crashes on some geometries.
   const bool trusted = instruction_set() >= InstructionSet::avx2;
-  return trusted && problem.dtype == DType::f32 && !choice.instructions.has_value() && g.input_elements() > 0 &&
-         g.output_elements() > 0 && g.kernel_elements() > 0 && every_position_sees_input(problem) &&
-         !leaves_ends_over(problem) && !strides_over_holes(problem);
+  return trusted && (problem.dtype == DType::f32 || problem.bytes) && !choice.instructions.has_value() &&
+         g.input_elements() > 0 && g.output_elements() > 0 && g.kernel_elements() > 0 &&
+         every_position_sees_input(problem) && !leaves_ends_over(problem) && !strides_over_holes(problem);
 }
 
 // Behind a scale the bias is no part of the sums.
@@ -63,7 +64,9 @@ struct Terms {
   explicit Terms(const ConvolutionProblem& problem) {
     const Geometry g(problem);
     const std::size_t first = 3 - problem.axes.size();
-    const auto tensor = [&](std::int64_t channels, const Extents& extents) {
+    using Type = dnnl::memory::data_type;
+    const Type weight = problem.bytes ? Type::s8 : Type::f32;
+    const auto tensor = [&](Type type, std::int64_t channels, const Extents& extents) {
       Dims dims{g.batch, channels}, strides{product_of(extents) * channels, 1};
       for (std::size_t axis = first; axis < 3; ++axis) {
         dims.push_back(extents[axis]);
@@ -71,11 +74,11 @@ struct Terms {
         for (std::size_t inner = axis + 1; inner < 3; ++inner) stride *= extents[inner];
         strides.push_back(stride);
       }
-      return Description(dims, dnnl::memory::data_type::f32, strides);
+      return Description(dims, type, strides);
     };
-    input = tensor(g.in_channels, g.input);
-    output = tensor(g.out_channels, g.output);
-    bias = Description({g.out_channels}, dnnl::memory::data_type::f32, Dims{1});
+    input = tensor(problem.bytes ? Type::u8 : Type::f32, g.in_channels, g.input);
+    output = tensor(problem.bytes ? Type::s32 : Type::f32, g.out_channels, g.output);
+    bias = Description({g.out_channels}, Type::f32, Dims{1});
 
     // Kernel (axes..., group_in, out): oneDNN names its axes (groups, group_out, group_in, axes...).
     Dims dims{g.group_out(), g.group_in()}, strides{1, g.out_channels};
@@ -93,8 +96,8 @@ struct Terms {
       dims.insert(dims.begin(), g.groups);
       strides.insert(strides.begin(), g.group_out());
     }
-    kernel = Description(dims, dnnl::memory::data_type::f32, strides);
-    any_kernel = Description(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+    kernel = Description(dims, weight, strides);
+    any_kernel = Description(dims, weight, dnnl::memory::format_tag::any);
   }
 
   dnnl::convolution_forward::primitive_desc forward(const ConvolutionProblem& problem, const Description& weights,
@@ -146,11 +149,11 @@ class OnednnConvolution final : public ConvolutionRoutine {
   OnednnConvolution(const ConvolutionProblem& problem, const KernelChoice& choice)
       : problem_(problem),
         g_(problem),
-        threads_(convolution_threads(problem, choice, machine::onednn_operations)),
+        threads_(convolution_threads(problem, choice, speed_of(problem))),
         images_(images_at_a_time(problem)),
         g_part_(images_of(problem, images_)) {
     const Terms terms(images_of(problem, images_));
-    const int layout_threads = convolution_layout_threads(problem, machine::onednn_operations);
+    const int layout_threads = convolution_layout_threads(problem, speed_of(problem));
     const auto describe_with = [&](const auto& describe) {
       if (!problem.packed_kernel) return describe(terms.any_kernel, threads_);
       return onednn::describe_packed(describe, terms.any_kernel, layout_threads, threads_);
@@ -164,6 +167,9 @@ class OnednnConvolution final : public ConvolutionRoutine {
           return std::vector{terms.forward(problem, weights, limits)};
         });
         reference_ = onednn::is_reference(descriptions);
+        if (problem.bytes && !onednn::is_exact_in_bytes(descriptions.front())) {
+          throw dnnl::error(dnnl_unimplemented, "sums of products of bytes may saturate");
+        }
         asked = descriptions.front().weights_desc();
         const onednn::ThreadCount guard(threads_);
         main_.emplace(forward_primitive(terms, descriptions.front()));
@@ -246,6 +252,10 @@ class OnednnConvolution final : public ConvolutionRoutine {
   const char* name() const noexcept override { return "onednn"; }
 
  private:
+  static double speed_of(const ConvolutionProblem& problem) noexcept {
+    return problem.bytes ? machine::byte_operations : machine::onednn_operations;
+  }
+
   // The greatest divisor of the batch whose results stay in the cache; all images where no pass follows. How far pixels
   // lie apart plays no part: whoever packs the weights does not know it, and the layout may follow from the batch.
   static std::int64_t images_at_a_time(const ConvolutionProblem& problem) {
@@ -356,7 +366,7 @@ std::unique_ptr<ConvolutionRoutine> prepare_onednn_convolution(const Convolution
     if (routine->is_reference_code() && choice.implementation == Implementation::automatic) return nullptr;
     return routine;
   } catch (const dnnl::error&) {
-    return nullptr;  // a geometry that this version does not know
+    return nullptr;  // a geometry that this version does not know, or bytes that this processor does not
   }
 }
 

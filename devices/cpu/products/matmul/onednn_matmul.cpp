@@ -5,7 +5,6 @@
 #if defined(TYTO_HAVE_ONEDNN)
 
 #include <optional>
-#include <string_view>
 
 #include "devices/cpu/products/onednn/primitive.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -54,12 +53,6 @@ Description describe(const MatmulProblem& p, Type type, const MatrixLayout& layo
   return Description(extents, type, strides);
 }
 
-// Instructions for sums of four products of bytes do not saturate; the code for other processors adds two in 16 bits.
-bool is_exact(const dnnl::matmul::primitive_desc& description) {
-  const std::string_view code = description.impl_info_str();
-  return code.find("vnni") != code.npos || code.find("amx") != code.npos;
-}
-
 class OnednnMatmul final : public MatmulRoutine {
  public:
   OnednnMatmul(const MatmulProblem& problem, const KernelChoice& choice)
@@ -78,7 +71,7 @@ class OnednnMatmul final : public MatmulRoutine {
     const auto description = (problem.packed_b ? onednn::describe_packed(describe_by, any, layout_threads, threads_)
                                                : describe_by(b, threads_))
                                  .front();
-    is_right_ = !problem.bytes || is_exact(description);
+    is_right_ = !problem.bytes || onednn::is_exact_in_bytes(description);
     const Description weights = description.weights_desc();
     const onednn::ThreadCount guard(threads_);
     product_.emplace(

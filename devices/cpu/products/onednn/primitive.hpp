@@ -114,6 +114,14 @@ bool is_reference(const std::vector<Description>& descriptions) {
   return false;
 }
 
+/// Whether sums of products of bytes are exact: instructions for four at once do not saturate; the code for other
+/// processors adds two in 16 bits.
+template <class Description>
+bool is_exact_in_bytes(const Description& description) {
+  const std::string code = description.impl_info_str();
+  return code.find("vnni") != code.npos || code.find("amx") != code.npos;
+}
+
 /// Describes an operation by `describe(weights, threads)`, with weights in the layout that oneDNN asks for under
 /// `layout_threads`. Both the layout and is_reference() of the answer are the same for any `threads`; where oneDNN
 /// cannot read the layout well under `threads`, these become `layout_threads`.
