@@ -15,6 +15,14 @@ namespace tyto::onnx {
 using Array = Tensor<Any>;
 struct TensorMessage;
 
+/// Bytes that a tensor of f32 stands for: (numbers - zero_point) * scale, one scale for all or for each index of an
+/// axis, as they can be multiplied.
+struct Dequantised {
+  Array numbers;
+  Array scale;
+  double zero_point = 0;
+};
+
 /// How many tensors a sequence has, and whether an optional holds anything, is known wherever there is an operand:
 /// graphs have tensors alone, so this much is decided before they are recorded. Without a tensor or a sequence it is
 /// what was left out or, if it is known, an optional that holds nothing.
@@ -51,6 +59,8 @@ struct Operand {
   /// TensorProto.DataType, where the file says more of the elements than the tensor's type: integers of fewer bits than
   /// they are held in, floating-point numbers of 8 and fewer, text. 0 where it says nothing.
   std::int64_t element_type = 0;
+  /// Where DequantizeLinear made the tensor of bytes: products read these.
+  std::shared_ptr<const Dequantised> dequantised = {};
 };
 
 /// How long an axis is. Throws ShapeError where the tensor has no such axis.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx/operators/convolutions.hpp"
+#include "onnx/operators/quantisation.hpp"
 #include "onnx/operators/windows.hpp"
 #include "onnx/program/operators.hpp"
 #include "tyto/indexing.hpp"
@@ -12,13 +13,23 @@
 
 namespace tyto::onnx {
 
-Array convolved(const OperatorCall& call, const Array& x, const Array& w, const Array& bias) {
+Array convolved(const OperatorCall& call, const Array& x, const Array& w, const Array& bias, double zero_point) {
   if (w.ndim() < 3) call.refuse("kernels of shape ", w.shape(), "; expected (out, in, window...)");
   const Windows windows = windows_of(call, x.shape(), IntList(std::span(w.shape().begin() + 2, w.shape().end())));
   if (!windows.any()) call.refuse("windows ", windows.kernel, " do not fit into input ", x.shape());
-  const Array y = convolution(x, w,
+  Array padded = x;
+  Padding padding = windows.padding();
+  if (zero_point != 0) {
+    IntList before{0, 0}, after{0, 0};
+    for (const std::int64_t count : windows.before) before.push_back(count);
+    for (const std::int64_t count : windows.after) after.push_back(count);
+    padded = pad(x, before, after, PaddingMode::constant, zero_point);
+    padding = Padding(IntList(windows.axes(), 0), IntList(windows.axes(), 0));
+  }
+  if (x.dtype() == DType::u8) padded = cast(padded, w.dtype());
+  const Array y = convolution(padded, w,
                               {.stride = windows.stride,
-                               .padding = windows.padding(),
+                               .padding = padding,
                                .dilation = windows.dilation,
                                .groups = call.integer("group", 1),
                                .layout = nchw});
@@ -43,7 +54,10 @@ Array laid_out(const OperatorCall& call, std::size_t i, const Array& w) {
   return transpose(copy(transpose(recorded, there)), back);
 }
 
-Outputs convolution_rule(const OperatorCall& call) { return {convolved(call, call[0], call[1], call.optional(2))}; }
+Outputs convolution_rule(const OperatorCall& call) {
+  const Array of_bytes = dequantised_convolution(call);
+  return {of_bytes.defined() ? of_bytes : convolved(call, call[0], call[1], call.optional(2))};
+}
 
 Outputs transposed_rule(const OperatorCall& call) {
   const Array &x = call[0], w = laid_out(call, 1, call[1]);

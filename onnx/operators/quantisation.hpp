@@ -22,6 +22,10 @@ Array integer_product(const Array& a, const Array& b, const Array& a_zero, const
 /// computed of them beforehand would be of 32 bits.
 Array byte_weights(const OperatorCall& call, std::size_t i);
 
+/// The convolution of a node whose operands stand for bytes, u8 or i8 by i8 without a zero point: that of the bytes in
+/// f32, times their scales, and the bias. Undefined where they do not.
+Array dequantised_convolution(const OperatorCall& call);
+
 /// Numbers as bytes, by their own range.
 struct QuantisedByRange {
   Array bytes;

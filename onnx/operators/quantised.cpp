@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Quantised operators: computed on the integers' exact values, then rounded as the standard says.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/value/element_types.hpp"
 #include "onnx/file/element_types.hpp"
@@ -124,10 +126,37 @@ Array integer_product(const Array& a, const Array& b, const Array& a_zero, const
   return products - left.zero * (matmul(ones, columns) - right.zero * terms) - right.zero * sum(rows, -1, true);
 }
 
-Array byte_weights(const OperatorCall& call, std::size_t i) {
-  const Array w = call[i];
+// Input i of a product, or the bytes that it stands for.
+Array recorded_weights(const OperatorCall& call, std::size_t i, const Array& w) {
   if (!call.lazy() || !call.known(i) || call.known(0)) return w;
   return Array(Tensor<Lazy>::borrow_bytes(w.bytes().data(), w.shape(), w.dtype(), [kept = w] {}).value());
+}
+
+Array byte_weights(const OperatorCall& call, std::size_t i) { return recorded_weights(call, i, call[i]); }
+
+// One number, or one for each channel of y.
+Array of_channels(const Array& numbers, const Array& y) {
+  return numbers.size() == 1 ? reshape(numbers, {}) : by_channel(numbers, y.ndim());
+}
+
+// Of u8 or i8 by filters of i8, in f32: (x - zero) w = x w - zero (sums of w).
+Array byte_convolution(const OperatorCall& call, const Array& x, double zero_point, const Array& w) {
+  const double zero = zero_point + (x.dtype() == DType::i8 ? middle_of_bytes : 0);
+  const Array kernel = cast(w, DType::f32);
+  const Array y = convolved(call, bytes_of(x, {}, DType::u8).numbers, kernel, {}, zero);
+  return zero == 0 ? y : y - of_channels(sum(reshape(kernel, {axis_length(w, 0), -1}), 1) * zero, y);
+}
+
+Array dequantised_convolution(const OperatorCall& call) {
+  const auto &x = call.operand(0).dequantised, &w = call.operand(1).dequantised;
+  if (x == nullptr || w == nullptr || x->scale.size() != 1) return {};
+  const bool by_filter = w->scale.size() == 1 || w->scale.shape()[0] == w->scale.size();
+  if (w->numbers.dtype() != DType::i8 || w->zero_point != 0 || w->numbers.ndim() < 3 || w->numbers.size() == 0 ||
+      !by_filter)
+    return {};
+  const Array sums = byte_convolution(call, x->numbers, x->zero_point, recorded_weights(call, 1, w->numbers));
+  const Array y = sums * of_channels(x->scale * w->scale, sums);
+  return call.has(2) ? y + by_channel(call[2], y.ndim()) : y;
 }
 
 QuantisedByRange quantised_by_range(const Array& x) {
@@ -165,6 +194,14 @@ Outputs quantise(const OperatorCall& call) {
   return {y};
 }
 
+// The one zero point, 0 where it was left out; nothing where there are several, or it is not known.
+std::optional<double> known_zero(const OperatorCall& call, std::size_t i) {
+  if (!call.has(i)) return 0;
+  const std::vector<double> zeros = call.known(i) ? call.numbers_in(i) : std::vector<double>();
+  if (zeros.empty() || std::ranges::count(zeros, zeros[0]) != std::ssize(zeros)) return {};
+  return zeros[0];
+}
+
 Outputs dequantise(const OperatorCall& call) {
   const Array& x = call[0];
   const std::int64_t axis = call.integer("axis", 1), block = call.integer("block_size", 0);
@@ -174,6 +211,11 @@ Outputs dequantise(const OperatorCall& call) {
   const std::optional<DType> dtype = computed_dtype_from(y.element_type);
   if (!dtype) call.refuse("dequantises to ", element_type_name(stated), ", in which Tyto does not compute");
   y.tensor = cast(y.tensor, *dtype);
+  const bool is_byte = x.dtype() == DType::u8 || x.dtype() == DType::i8;
+  if (!is_byte || call[1].dtype() != DType::f32 || *dtype != DType::f32 || block != 0) return {y};
+  if (const std::optional<double> zero = known_zero(call, 2)) {
+    y.dequantised = std::make_shared<Dequantised>(Dequantised{x, along_axis(call[1], x, axis), *zero});
+  }
   return {y};
 }
 
@@ -194,24 +236,36 @@ Outputs quantised_product(const OperatorCall& call) {
   return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
 }
 
-// Computes in f64 where f32 does not hold the sums exactly: convolutions of i32 are slower.
-Array integer_convolution(const OperatorCall& call, const Array& x, const Array& w, const Array& x_zero,
-                          const Array& w_zero) {
+// Whether f32 holds every sum of bytes times these filters.
+bool f32_holds_sums(const Array& w) {
+  if (w.ndim() < 3 || w.size() == 0) return false;
+  const Array sizes = sum(abs(reshape(cast(w, DType::f32), {axis_length(w, 0), -1})), 1);
+  return cast(max(sizes), DType::f64).to_vector<double>()[0] * 255 <= 0x1p24;
+}
+
+// Computes in f64 where f32 does not hold the sums exactly: convolutions of i32 are slower. Inputs by their numbers.
+Array integer_convolution(const OperatorCall& call, std::size_t w_at, std::size_t x_zero_at, std::size_t w_zero_at) {
+  const Array &x = call[0], &w = call[w_at];
+  const std::optional<double> x_zero = known_zero(call, x_zero_at);
+  const bool of_bytes =
+      (x.dtype() == DType::u8 || x.dtype() == DType::i8) && w.dtype() == DType::i8 && call.known(w_at);
+  if (of_bytes && x_zero && known_zero(call, w_zero_at) == 0.0 && f32_holds_sums(w))
+    return byte_convolution(call, x, *x_zero, byte_weights(call, w_at));
   const std::int64_t terms = w.size() / std::max<std::int64_t>(axis_length(w, 0), 1);
   const DType type = terms <= most_f32_terms ? DType::f32 : DType::f64;
-  return convolved(call, less_zero(x, x_zero, type), less_zero(w, along_axis(w_zero, w, 0), type), {});
+  return convolved(call, less_zero(x, call.optional(x_zero_at), type),
+                   less_zero(w, along_axis(call.optional(w_zero_at), w, 0), type), {});
 }
 
 Outputs convolution_of_integers(const OperatorCall& call) {
-  return {cast(integer_convolution(call, call[0], call[1], call.optional(2), call.optional(3)), DType::i32)};
+  return {cast(integer_convolution(call, 1, 2, 3), DType::i32)};
 }
 
 Outputs quantised_convolution(const OperatorCall& call) {
-  Array y = integer_convolution(call, call[0], call[3], call[2], call[5]);
-  if (call.has(8)) y = y + cast(by_channel(call[8], y.ndim()), y.dtype());
-  const Array scale = call[1] * call[4] / call[6];
-  const Array by = scale.size() == 1 ? reshape(scale, {}) : by_channel(scale, y.ndim());
-  return {quantised(cast(y, DType::f32) * by, Array::full({}, 1.0), call[7], call[7].dtype())};
+  Array y = integer_convolution(call, 3, 2, 5);
+  if (call.has(8)) y = cast(y, DType::i32) + by_channel(call[8], y.ndim());
+  const Array scale = of_channels(call[1] * call[4] / call[6], y);
+  return {quantised(cast(y, DType::f32) * scale, Array::full({}, 1.0), call[7], call[7].dtype())};
 }
 
 constexpr OperatorRow quantised_table[] = {

@@ -235,6 +235,64 @@ BOTH_MODES("QGemm adds its bias to sums that f32 does not hold") {
   CHECK(numbers(found["y"]) == Numbers{3});
 }
 
+BOTH_MODES("Conv multiplies the bytes that its operands stand for, whatever their types, zero points and groups") {
+  // Scales are powers of two, so sums in f32 are exact.
+  constexpr std::int64_t channels = 4, filters = 6, size = 5, window = 3;
+  for (const DType type : {DType::u8, DType::i8}) {
+    for (const double zero : {0.0, 3.0}) {
+      for (const std::int8_t w_zero : {std::int8_t{0}, std::int8_t{1}}) {
+        for (const std::int64_t groups : {1, 2}) {
+          CAPTURE(static_cast<int>(type));
+          CAPTURE(zero);
+          CAPTURE(w_zero);
+          CAPTURE(groups);
+          const std::int64_t group_in = channels / groups;
+          Numbers x, sums;
+          for (std::int64_t i = 0; i < channels * size * size; ++i)
+            x.push_back(static_cast<double>(i * 37 % 256 - (type == DType::i8 ? 128 : 0)));
+          std::vector<std::int8_t> w;
+          for (std::int64_t i = 0; i < filters * group_in * window * window; ++i)
+            w.push_back(static_cast<std::int8_t>(i * 61 % 255 - 127));
+          const std::vector<float> scales{0.5f, 1, 2, 0.25f, 4, 0.125f}, bias{1, -2, 3, -4, 5, -6};
+          // Padding of 1 above, 2 to the left and 1 to the right; strides 1 and 2: 4 by 3 results.
+          for (std::int64_t o = 0; o < filters; ++o) {
+            for (std::int64_t y = 0; y < 4; ++y) {
+              for (std::int64_t column = 0; column < 3; ++column) {
+                double sum = 0;
+                for (std::int64_t i = 0; i < group_in * window * window; ++i) {
+                  const std::int64_t channel = o / (filters / groups) * group_in + i / (window * window);
+                  const std::int64_t row = y + i / window % window - 1, place = column * 2 + i % window - 2;
+                  if (row < 0 || row >= size || place < 0 || place >= size) continue;
+                  const double number = x[static_cast<std::size_t>((channel * size + row) * size + place)] - zero;
+                  sum += number * (w[static_cast<std::size_t>(o * group_in * window * window + i)] - w_zero);
+                }
+                sums.push_back(sum * 0.25 * scales[static_cast<std::size_t>(o)] + bias[static_cast<std::size_t>(o)]);
+              }
+            }
+          }
+          const auto found =
+              given_by<Mode>({node("DequantizeLinear", {"xq", "xs", "xz"}, {"x"}),
+                              node("DequantizeLinear", {"wq", "ws", "wz"}, {"w"}, {attribute("axis", std::int64_t{0})}),
+                              node("Conv", {"x", "w", "b"}, {"y"},
+                                   {attribute("pads", Integers{1, 2, 0, 1}), attribute("strides", Integers{1, 2}),
+                                    attribute("group", groups)})},
+                             {{"xq", integers(x, {1, channels, size, size}, type)}},
+                             {raw_tensor<float>("xs", {}, {0.25f}),
+                              type == DType::u8 ? raw_tensor<std::uint8_t>("xz", {}, {static_cast<std::uint8_t>(zero)})
+                                                : raw_tensor<std::int8_t>("xz", {}, {static_cast<std::int8_t>(zero)}),
+                              raw_tensor<std::int8_t>("wq", {filters, group_in, window, window}, w),
+                              raw_tensor<float>("ws", {filters}, scales),
+                              raw_tensor<std::int8_t>("wz", {filters}, std::vector<std::int8_t>(filters, w_zero)),
+                              raw_tensor<float>("b", {filters}, bias)},
+                             {value("y", {"n", "c", "h", "w"})});
+          CHECK(found["y"].shape() == Shape{1, filters, 4, 3});
+          CHECK(numbers(found["y"]) == sums);
+        }
+      }
+    }
+  }
+}
+
 BOTH_MODES("an RNN whose batch comes first takes its first state by batch, too") {
   const std::vector<Message> constants{raw_tensor<float>("w", {1, 2, 1}, {0, 0}),
                                        raw_tensor<float>("r", {1, 2, 2}, {1, 0, 0, 1})};
