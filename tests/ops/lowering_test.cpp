@@ -107,6 +107,11 @@ TEST_CASE("a product of bytes lowers to one in 32 bits") {
     const Value bytes = cast(Tensor<Eager>(a) - (left == DType::i8 ? 128 : 0), left);
     check_lowering(OpId::matmul_epilogue, core::ProductAttributes{}, {bytes, cast(Tensor<Eager>(b), DType::i8)});
   }
+  core::ProductAttributes two_taps;
+  two_taps.window = {{1, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false, {}};
+  const Value picture = cast(Tensor<Eager>(a).reshape({1, 2, 3, 1}), DType::u8);
+  check_lowering(OpId::convolution_epilogue, two_taps,
+                 {picture, cast(Tensor<Eager>(b).reshape({1, 2, 1, 3}), DType::i8)});
 }
 
 TEST_CASE("a product with weights of few bits lowers to one with the numbers that they stand for") {
