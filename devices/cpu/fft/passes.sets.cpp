@@ -191,40 +191,6 @@ struct Lanes {
   }
 };
 
-template <int... numbers>
-struct Numbers {};
-template <int count>
-struct Counted;
-template <>
-struct Counted<2> : Numbers<0, 1> {};
-template <>
-struct Counted<4> : Numbers<0, 1, 2, 3> {};
-template <>
-struct Counted<8> : Numbers<0, 1, 2, 3, 4, 5, 6, 7> {};
-template <>
-struct Counted<16> : Numbers<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> {};
-
-/// Exchanges b's blocks of `size` elements at even places with a's at odd ones.
-template <int size, class Vector, int... l>
-[[gnu::always_inline]] inline void exchange_blocks(Vector& a, Vector& b, Numbers<l...>) {
-  constexpr int count = int(sizeof...(l));
-  const Vector first = __builtin_shufflevector(a, b, ((l & size) == 0 ? l : count + l - size)...);
-  b = __builtin_shufflevector(a, b, ((l & size) == 0 ? l + size : count + l)...);
-  a = first;
-}
-
-/// Transposes as many vectors as one has elements.
-template <int size, int count, class Vector>
-[[gnu::always_inline]] inline void transpose(Vector (&rows)[count]) {
-  if constexpr (size > 0) {
-#pragma GCC unroll 16
-    for (int i = 0; i < count; ++i) {
-      if ((i & size) == 0) exchange_blocks<size>(rows[i], rows[i + size], Counted<count>());
-    }
-    transpose<size / 2>(rows);
-  }
-}
-
 /// Any odd radix r: sums of the points k and r - k, whose roots are conjugate, and so are those of the results j and
 /// r - j: a quarter of the products of the plain sums. Points x[i + k apart] with neighbouring i fill a vector however
 /// short s is.
@@ -383,7 +349,7 @@ void fetch_transposed(Index points, const T* const* from, Points<T> to) {
     typename L::Vector rows[L::count];
 #pragma GCC unroll 16
     for (int l = 0; l < L::count; ++l) __builtin_memcpy(&rows[l], from[l] + done * width, sizeof rows[l]);
-    transpose<L::count / 2>(rows);
+    transpose(rows);
 #pragma GCC unroll 16
     for (int j = 0; j < L::count; ++j) {
       T* const part = pairs && j % 2 == 1 ? to.im : to.re;
@@ -411,7 +377,7 @@ void put_transposed(Index points, Index lines, Points<const T> from, T scale, T*
       __builtin_memcpy(&rows[j], part + (done + j / width) * L::count, sizeof rows[j]);
       rows[j] *= scale;
     }
-    transpose<L::count / 2>(rows);
+    transpose(rows);
 #pragma GCC unroll 16
     for (int l = 0; l < L::count; ++l) {
       if (l < lines) __builtin_memcpy(to[l] + done * width, &rows[l], sizeof rows[l]);

@@ -179,26 +179,6 @@ void scatter(void* to, const void* from, ptrdiff_t stride, size_t n) {
   for (size_t i = 0; i < n; ++i) __builtin_memcpy(out + static_cast<ptrdiff_t>(i) * stride, in + i, sizeof(T));
 }
 
-/// Lanes of a and b in turn, from the lower and from the upper halves of their 16 bytes, or of both of their 16 bytes.
-template <class V>
-TYTO_VECTOR_INLINE V interleave_low(V a, V b) {
-  if constexpr (sizeof(V) == 32 && sizeof(a[0]) == 8) return __builtin_shufflevector(a, b, 0, 4, 2, 6);
-  else if constexpr (sizeof(a[0]) == 8) return __builtin_shufflevector(a, b, 0, 2);
-  else if constexpr (sizeof(V) == 32) return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
-  else if constexpr (sizeof(a[0]) == 4) return __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  else if constexpr (sizeof(a[0]) == 2) return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-  else return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-template <class V>
-TYTO_VECTOR_INLINE V interleave_high(V a, V b) {
-  if constexpr (sizeof(V) == 32 && sizeof(a[0]) == 8) return __builtin_shufflevector(a, b, 1, 5, 3, 7);
-  else if constexpr (sizeof(a[0]) == 8) return __builtin_shufflevector(a, b, 1, 3);
-  else if constexpr (sizeof(V) == 32) return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-  else if constexpr (sizeof(a[0]) == 4) return __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  else if constexpr (sizeof(a[0]) == 2) return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-  else return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
-
 template <class V, class Half>
 TYTO_VECTOR_INLINE V joined(Half a, Half b) {
   if constexpr (sizeof(a[0]) == 8) return __builtin_shufflevector(a, b, 0, 1, 2, 3);
@@ -211,8 +191,8 @@ constexpr bool squares_together = true;
 constexpr bool squares_together = false;
 #endif
 
-/// In squares of vectors: interleaving row i with row i + lanes / 2 transposes after log2(lanes) rounds; `Squares` are
-/// side by side in vectors of 32 bytes. The columns from `column` on that fill squares; returns the first that is left.
+/// In squares of vectors, of which `Squares` are side by side in vectors of 32 bytes. The columns from `column` on that
+/// fill squares; returns the first that is left.
 template <class T, size_t Squares>
 size_t transpose_squares(T* out, size_t pitch, const char* in, ptrdiff_t column_stride, size_t rows, size_t columns,
                          size_t column) {
@@ -233,23 +213,14 @@ size_t transpose_squares(T* out, size_t pitch, const char* in, ptrdiff_t column_
         }
         break;
       }
-      Vector square[lanes], next[lanes];
+      Vector square[lanes];
 #pragma GCC unroll 16
       for (size_t i = 0; i < lanes; ++i) {
         const Half first = read<Half>(source(row, column + i));
         if constexpr (Squares == 1) square[i] = first;
         else square[i] = joined<Vector>(first, read<Half>(source(row, column + lanes + i)));
       }
-#pragma GCC unroll 4
-      for (size_t round = 1; round < lanes; round *= 2) {
-#pragma GCC unroll 8
-        for (size_t i = 0; i < lanes / 2; ++i) {
-          next[2 * i] = interleave_low(square[i], square[i + lanes / 2]);
-          next[2 * i + 1] = interleave_high(square[i], square[i + lanes / 2]);
-        }
-#pragma GCC unroll 16
-        for (size_t i = 0; i < lanes; ++i) square[i] = next[i];
-      }
+      cpu::transpose(square);
 #pragma GCC unroll 16
       for (size_t i = 0; i < lanes; ++i) {
         if (i < filled) __builtin_memcpy(out + (row + i) * pitch + column, &square[i], 16 * Squares);

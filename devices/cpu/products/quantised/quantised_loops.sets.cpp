@@ -240,19 +240,6 @@ void dots(const QuantisedDots& d) {
   }
 }
 
-// The lower, or upper, halves of two vectors, word by word in turn.
-[[gnu::always_inline]] inline Word in_turn(Word a, Word b, bool upper) {
-#if TYTO_VECTOR_BYTES == 64
-  return upper ? __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-               : __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-#elif TYTO_VECTOR_BYTES == 32
-  return upper ? __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-               : __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-#else
-  return upper ? __builtin_shufflevector(a, b, 2, 6, 3, 7) : __builtin_shufflevector(a, b, 0, 4, 1, 5);
-#endif
-}
-
 // Words of each column as vectors of all columns' words: `count` of them. Gathers would take several times as long.
 [[gnu::always_inline]] inline void transposed_words(const QuantisedPanel& p, std::int64_t first, std::int64_t count,
                                                     Word (&words)[lanes]) {
@@ -266,17 +253,7 @@ void dots(const QuantisedDots& d) {
       __builtin_memcpy(&words[i], from + p.offsets[i], static_cast<unsigned long>(count) * 4);
     }
   }
-  TYTO_UNROLL
-  for (int turn = 1; turn < lanes; turn *= 2) {
-    Word next[lanes];
-    TYTO_UNROLL
-    for (int i = 0; i < lanes / 2; ++i) {
-      next[2 * i] = in_turn(words[i], words[i + lanes / 2], false);
-      next[2 * i + 1] = in_turn(words[i], words[i + lanes / 2], true);
-    }
-    TYTO_UNROLL
-    for (int i = 0; i < lanes; ++i) words[i] = next[i];
-  }
+  transpose(words);
 }
 
 [[gnu::always_inline]] inline Float at_block(const float* const* by_block, std::int64_t block) {
