@@ -142,7 +142,7 @@ void exponentials_line(const void* x, std::int64_t count, std::int64_t stride, v
         const C reference = reference_of(peak);
         C total;
         if (length <= longest_short_line<C>) {
-          total = sum_short_exps<false>(part, length, reference, static_cast<C*>(nullptr));
+          total = sum_short_exps(part, length, reference);
         } else {
           C terms[line_block];
           for (std::int64_t i = 0; i < length; ++i) terms[i] = exp_nonpositive(part[i] - reference);

@@ -12,15 +12,12 @@ namespace tyto::cpu::TYTO_ISA {
 template <class C>
 inline constexpr std::int64_t longest_short_line = 8 * Lanes<C>::count - 1;
 
-/// The terms decay(x[i] - peak) of a short line, by whole vectors: one by one, three would cost as much as 24. With
-/// `keep` they are written to y, which may be x.
-template <bool keep, class C>
+/// The terms exp(x[i] - peak) of a short line, by whole vectors: one by one, three would cost as much as 24.
+template <class C>
 struct ShortExpSums {
   using L = Lanes<C>;
   const C* x;
-  std::int64_t count;
   C peak;
-  C* y;
 
   [[gnu::always_inline]] static inline typename L::Vector terms(const C* from, C peak) {
     C terms[L::count];
@@ -31,27 +28,20 @@ struct ShortExpSums {
   [[gnu::always_inline]] inline typename L::Vector vector(std::int64_t i) const {
     C from[L::count];
     L::store(from, L::load(x + i));
-    const typename L::Vector value = terms(from, peak);
-    if constexpr (keep) L::store(y + i, value);
-    return value;
+    return terms(from, peak);
   }
   [[gnu::always_inline]] inline typename L::Vector rest(std::int64_t i, std::int64_t length, C) const {
     C from[L::count];
     for (int k = 0; k < L::count; ++k) from[k] = -Format<C>::infinity;
     for (std::int64_t k = i; k < length; ++k) from[k - i] = x[k];
-    const typename L::Vector value = terms(from, peak);
-    if constexpr (keep) {
-      L::store(from, value);
-      for (std::int64_t k = i; k < length; ++k) y[k] = from[k - i];
-    }
-    return value;
+    return terms(from, peak);
   }
 };
 
 /// Their sum, in the order in which fold_array would add them.
-template <bool keep, class C>
-[[gnu::always_inline]] inline C sum_short_exps(const C* x, std::int64_t count, C peak, C* y) {
-  return fold_elements<Add, C>(ShortExpSums<keep, C>{x, count, peak, y}, count, C(0));
+template <class C>
+[[gnu::always_inline]] inline C sum_short_exps(const C* x, std::int64_t count, C peak) {
+  return fold_elements<Add, C>(ShortExpSums<C>{x, peak}, count, C(0));
 }
 
 }  // namespace tyto::cpu::TYTO_ISA
