@@ -149,7 +149,8 @@ class Binding {
 
   bool repeats(const OperandLayout& layout) const {
     const TileGeometry& geometry = result_.geometry;
-    return geometry.same_in_all_tiles(layout) || (geometry.same_along_row(layout) && geometry.column_tiles > 1);
+    return geometry.same_in_all_tiles(layout) ||
+           (geometry.same_along_row(layout) && geometry.tile_columns < geometry.columns);
   }
 
   std::uint32_t reserve(std::size_t bytes) {

@@ -22,8 +22,6 @@ TileGeometry cut_into_tiles(std::span<const core::Operand> inputs, std::span<con
     geometry.tile_rows =
         std::min(geometry.rows, std::max<std::int64_t>(tile / std::max<std::int64_t>(geometry.columns, 1), 1));
   }
-  geometry.column_tiles = (geometry.columns + geometry.tile_columns - 1) / geometry.tile_columns;
-  geometry.row_tiles = (geometry.rows + geometry.tile_rows - 1) / geometry.tile_rows;
   return geometry;
 }
 

@@ -13,13 +13,12 @@ namespace tyto::cpu {
 /// lies in memory along another axis than the result, a square over both axes, which reads and writes whole cache
 /// lines.
 ///
-/// Tiles are numbered: along the columns first, then the rows, then the outer axes. `rows` is 1 where tiles do not
-/// reach over it.
+/// `rows` is 1 where tiles do not reach over it.
 struct TileGeometry : LoopGeometry {
   std::int64_t tile_columns = 1, tile_rows = 1;  ///< of one tile
-  std::int64_t column_tiles = 1, row_tiles = 1;
 
-  std::int64_t tiles() const { return column_tiles * row_tiles * outer_count; }
+  /// Elements that follow one another and make whole tiles: one, or all along some rows.
+  std::int64_t elements_of_tiles() const { return tile_rows > 1 ? tile_rows * columns : tile_columns; }
 
   /// The tile covers the operand's memory without gaps.
   bool contiguous(const OperandLayout& layout, std::ptrdiff_t width) const {
@@ -30,7 +29,7 @@ struct TileGeometry : LoopGeometry {
     for (const std::int64_t stride : layout.outer) {
       if (stride != 0) return false;
     }
-    return (rows == 1 || layout.row == 0) && (layout.column == 0 || column_tiles == 1);
+    return (rows == 1 || layout.row == 0) && (layout.column == 0 || tile_columns == columns);
   }
   /// Memory runs along the rows of the tile's columns.
   bool transposed(const OperandLayout& layout, std::ptrdiff_t width) const {

@@ -2,6 +2,8 @@
 // Kernels and range programs of the interpreter: they share the bound program; each thread has a runner on its stack.
 #include "devices/cpu/loop/loop_kernels.hpp"
 
+#include <algorithm>
+
 #include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/loop/interpreter/tile_runner.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -15,14 +17,12 @@ class TileKernel final : public core::Kernel {
   TileKernel(BoundProgram program, TeamRequest request) : program_(std::move(program)), team_(request) {}
 
   void launch(Addresses inputs, Addresses outputs, core::Address) const override {
-    const std::int64_t tiles = program_.geometry.tiles();
-    if (team_.count == 1) {
-      TileRunner(program_, inputs, outputs).run_tiles({0, tiles});
-      return;
-    }
+    const std::int64_t elements = program_.geometry.elements, tile = program_.geometry.elements_of_tiles();
+    if (team_.count == 1) return TileRunner(program_, inputs, outputs).run_elements({0, elements});
     run_team(team_, [&](Team team) {
-      const Range mine = share(tiles, team.member, team.size);
-      if (mine.size() > 0) TileRunner(program_, inputs, outputs).run_tiles(mine);
+      const Range mine = share((elements + tile - 1) / tile, team.member, team.size);
+      if (mine.size() == 0) return;
+      TileRunner(program_, inputs, outputs).run_elements({mine.begin * tile, std::min(mine.end * tile, elements)});
     });
   }
 

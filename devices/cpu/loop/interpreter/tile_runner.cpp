@@ -112,14 +112,10 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
     std::byte* from = at(load.operand, layout);
     if (load.form == Load::Form::direct) {
       values_[load.value] = from;
-    } else if (kept >= Kept::all_but_rows && load.once) {
-      continue;
-    } else if ((kept == Kept::all || kept == Kept::numbers_and_rows) && load.per_row) {
-      continue;
-    } else if ((kept == Kept::numbers || kept == Kept::numbers_and_rows) && load.number) {
+    } else if ((kept.numbers && load.number) || (kept.row && load.per_row) || (kept.rows && load.once)) {
       continue;
     } else {
-      const bool wide = load.number || (kept_whole_ && (load.once || load.per_row));
+      const bool wide = load.number || (load.once && extent.columns == geometry_.columns);
       fetch(load, layout, from, values_[load.value], memory_, wide ? whole() : extent);
     }
   }
@@ -135,55 +131,33 @@ void TileRunner::run(std::int64_t row, std::int64_t column, Extent extent, Kept 
   }
 }
 
-void TileRunner::run_tiles(Range tiles) {
-  kept_whole_ = true;
-  const std::int64_t column_tiles = geometry_.column_tiles, row_tiles = geometry_.row_tiles;
-  std::int64_t column_tile = tiles.begin % column_tiles;
-  std::int64_t row_tile = tiles.begin / column_tiles % row_tiles;
-  std::int64_t outer = tiles.begin / (column_tiles * row_tiles);
-  enter(outer);
-  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
-    const std::int64_t row = row_tile * geometry_.tile_rows, column = column_tile * geometry_.tile_columns;
-    const Extent extent{std::min(geometry_.tile_columns, geometry_.columns - column),
-                        std::min(geometry_.tile_rows, geometry_.rows - row)};
-    const Kept kept = tile == tiles.begin ? Kept::nothing : column_tile == 0 ? Kept::all_but_rows : Kept::all;
-    run(row, column, extent, kept);
-    if (++column_tile == column_tiles) {
-      column_tile = 0;
-      if (++row_tile == row_tiles) {
-        row_tile = 0;
-        if (++outer < geometry_.outer_count) enter(outer);
-      }
-    }
-  }
-}
-
 void TileRunner::run_elements(Range elements) {
-  kept_whole_ = false;
   const std::int64_t columns = geometry_.columns, rows = geometry_.rows;
-  std::int64_t column = elements.begin % columns;
-  std::int64_t outer = elements.begin / columns, row = 0;
-  if (rows != 1) {
-    row = outer % rows;
-    outer /= rows;
+  std::int64_t column = 0, row = 0, outer = 0;
+  if (elements.begin != 0) {
+    column = elements.begin % columns;
+    row = elements.begin / columns % rows;
+    outer = elements.begin / columns / rows;
   }
   enter(outer);
-  std::int64_t widest = 0;
-  for (std::int64_t at = elements.begin; at < elements.end;) {
-    const std::int64_t left = elements.end - at;
-    Extent extent{std::min({geometry_.tile_columns, columns - column, left}), 1};
-    if (extent.columns == columns) extent.rows = std::min({geometry_.tile_rows, rows - row, left / columns});
-    const bool same_row = column != 0 && extent.columns <= widest;
-    run(row, column, extent, at == elements.begin ? Kept::nothing : same_row ? Kept::numbers_and_rows : Kept::numbers);
-    if (!same_row) widest = extent.columns;
-    at += static_cast<std::int64_t>(extent.count());
-    column += extent.columns;
-    if (column < columns) continue;
+  Kept kept;
+  for (std::int64_t left = elements.size(); left > 0;) {
+    const std::int64_t end = std::min(columns, column + left);
+    const bool whole_rows = end - column == columns;
+    const std::int64_t height =
+        whole_rows && geometry_.tile_rows > 1 ? std::min({geometry_.tile_rows, rows - row, left / columns}) : 1;
+    left -= (end - column) * height;
+    kept.rows = kept.rows && whole_rows;
+    for (kept.row = false; column < end; column += geometry_.tile_columns) {
+      run(row, column, {std::min(geometry_.tile_columns, end - column), height}, kept);
+      kept.numbers = kept.row = true;
+    }
+    kept.rows = whole_rows;
     column = 0;
-    row += extent.rows;
+    row += height;
     if (row < rows) continue;
     row = 0;
-    if (at < elements.end) enter(++outer);
+    if (left > 0) enter(++outer);
   }
 }
 

@@ -17,8 +17,8 @@ class TileRunner final : public RangeRunner {
 
   void run_columns(Range lines, Range columns, std::int64_t length) override;
 
-  /// A share of the tiles as the geometry numbers them.
-  void run_tiles(Range tiles);
+  /// Any elements by their numbers in row-major order: whole rows by tiles of several, parts of rows by tiles of one.
+  void run_elements(Range elements);
 
  private:
   /// The part of a tile that is computed at a time.
@@ -27,18 +27,17 @@ class TileRunner final : public RangeRunner {
     std::size_t count() const { return static_cast<std::size_t>(columns * rows); }
   };
 
-  /// Which loads may be left as the last tile had them: those that stay the same in all tiles and those that do along
-  /// a row, as long as tiles start where the geometry says; in tiles that start anywhere, numbers, and what stays the
-  /// same along the row when that is the last tile's and this one no longer.
-  enum class Kept : std::uint8_t { nothing, numbers, numbers_and_rows, all_but_rows, all };
+  /// Which loads may be left as the last tile had them: numbers; what stays the same along a row, in that row; what
+  /// stays the same in all tiles, in whole rows after whole rows.
+  struct Kept {
+    bool numbers = false, row = false, rows = false;
+  };
 
   static void fetch(const Load& load, const OperandLayout& layout, const std::byte* from, void* tile, std::byte* memory,
                     Extent extent);
   static void put(const Store& store, const OperandLayout& layout, std::byte* to, const void* value, std::byte* memory,
                   Extent extent);
 
-  /// Any elements by their numbers in row-major order.
-  void run_elements(Range elements);
   void enter(std::int64_t index);
   /// Outputs lie exactly over an input or apart from all of them: where they start tells which.
   void choose_by_starts() override;
@@ -50,7 +49,6 @@ class TileRunner final : public RangeRunner {
 
   const BoundProgram& program_;
   const TileGeometry& geometry_;
-  bool kept_whole_ = true;
   std::uint64_t in_place_ = 0;  // outputs, by store, that instructions write themselves
   alignas(64) std::byte memory_[tile_memory];
   void* values_[BoundProgram::most_values];
