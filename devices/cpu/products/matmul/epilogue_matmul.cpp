@@ -32,31 +32,30 @@ class EpilogueMatmul final : public MatmulRoutine {
 
   void run(const MatmulArguments& arguments) const override {
     auto* const c = static_cast<std::uint16_t*>(arguments.c);
+    const auto* const bias = static_cast<const std::uint16_t*>(arguments.bias);
     auto* const sums = problem_.accumulate ? at<std::uint16_t>(arguments.workspace, sums_) : c;
     product_->run({arguments.a, arguments.b, sums, nullptr, at<std::byte>(arguments.workspace, inner_)});
+    const std::int64_t stride = problem_.c.column_stride, sums_stride = problem_.accumulate ? 1 : stride;
     run_team(threads_, [&](Team team) {
       const Range mine = share(batch_count(problem_) * problem_.m, team.member, team.size);
       for (std::int64_t row = mine.begin; row < mine.end; ++row) {
         std::uint16_t* const out =
             c + batch_offsets(problem_, row / problem_.m).c + row % problem_.m * problem_.c.row_stride;
-        end(problem_.accumulate ? sums + row * problem_.n : out, out,
-            static_cast<const std::uint16_t*>(arguments.bias));
+        const std::uint16_t* const from = problem_.accumulate ? sums + row * problem_.n : out;
+        for (std::int64_t first = 0; first < problem_.n; first += tile) {
+          const std::int64_t count = std::min(tile, problem_.n - first);
+          float wide[tile];
+          widen(problem_.dtype, from + first * sums_stride, sums_stride, wide, count);
+          std::uint16_t* const to = out + first * stride;
+          const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? bias + first : nullptr,
+                                      problem_.accumulate ? to : nullptr, stride, problem_.limits.as<float>()};
+          apply_half_epilogue(epilogue, wide, to, stride, 1, count);
+        }
       }
     });
   }
 
  private:
-  void end(const std::uint16_t* sums, std::uint16_t* out, const std::uint16_t* bias) const noexcept {
-    for (std::int64_t first = 0; first < problem_.n; first += tile) {
-      const std::int64_t count = std::min(tile, problem_.n - first);
-      float wide[tile];
-      widen(problem_.dtype, sums + first, 1, wide, count);
-      const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? bias + first : nullptr,
-                                  problem_.accumulate ? out + first : nullptr, 1, problem_.limits.as<float>()};
-      apply_half_epilogue(epilogue, wide, out + first, 1, 1, count);
-    }
-  }
-
   MatmulProblem problem_;
   int threads_;
   std::unique_ptr<MatmulRoutine> product_;
@@ -74,6 +73,7 @@ MatmulProblem without_epilogue(const MatmulProblem& problem) {
 
 std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
                                                  std::unique_ptr<MatmulRoutine> product) {
+  if (!problem.bias && !problem.accumulate && !problem.limits.any()) return product;
   return std::make_unique<EpilogueMatmul>(problem, choice, std::move(product));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end, and the
-// epilogue rounds as separate operators do.
+// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end.
+#include "core/value/view.hpp"
 #include "devices/cpu/arithmetic/half_precision.hpp"
-#include "devices/cpu/products/half_epilogues.hpp"
+#include "devices/cpu/moves/strided_iterator.hpp"
 #include "devices/cpu/products/matmul/matmul_routine.hpp"
 #include "devices/cpu/system/machine.hpp"
 #include "devices/cpu/system/threads.hpp"
@@ -11,69 +11,53 @@ namespace tyto::cpu {
 
 namespace {
 
-// One operand as its elements are stored and as its f32 copy lies: dense, broadcast axes kept broadcast.
+/// One operand as it is stored, in the order of its dense f32 copy, whose broadcast axes are broadcast too.
 struct DenseCopy {
-  std::vector<std::int64_t> extents;  // batch axes that step, then the two matrix axes, contiguous one last
-  std::vector<std::int64_t> strides;
+  StridedIterator<1> stored;
   MatrixLayout dense;
-  std::int64_t elements = 1;
+  std::size_t bytes;
 };
 
-enum class Runs { as_stored, rows };
-
 DenseCopy plan_copy(const MatmulProblem& problem, const MatrixLayout& layout, std::int64_t rows, std::int64_t columns,
-                    Runs runs = Runs::as_stored) {
-  DenseCopy copy;
-  const bool by_columns = runs == Runs::as_stored && layout.row_stride == 1 && layout.column_stride != 1;
-  copy.dense.row_stride = by_columns ? 1 : columns;
-  copy.dense.column_stride = by_columns ? rows : 1;
-  copy.elements = rows * columns;
-  copy.dense.batch_strides.assign(problem.batch.size(), 0);
-  for (std::size_t axis = problem.batch.size(); axis-- > 0;) {
-    if (layout.batch_strides[axis] == 0) continue;
-    copy.dense.batch_strides[axis] = copy.elements;
-    copy.elements *= problem.batch[axis];
-  }
+                    bool by_columns) {
+  core::View stored;
+  const auto add = [&](std::int64_t extent, std::int64_t stride) {
+    stored.shape.push_back(extent);
+    stored.strides.push_back(stride);
+  };
   for (std::size_t axis = 0; axis < problem.batch.size(); ++axis) {
-    if (layout.batch_strides[axis] == 0) continue;
-    copy.extents.push_back(problem.batch[axis]);
-    copy.strides.push_back(layout.batch_strides[axis]);
+    if (layout.batch_strides[axis] != 0) add(problem.batch[axis], layout.batch_strides[axis]);
   }
-  copy.extents.push_back(by_columns ? columns : rows);
-  copy.strides.push_back(by_columns ? layout.column_stride : layout.row_stride);
-  copy.extents.push_back(by_columns ? rows : columns);
-  copy.strides.push_back(by_columns ? layout.row_stride : layout.column_stride);
-  return copy;
+  if (by_columns) add(columns, layout.column_stride);
+  add(rows, layout.row_stride);
+  if (!by_columns) add(columns, layout.column_stride);
+  MatrixLayout dense{by_columns ? 1 : columns, by_columns ? rows : 1};
+  const Strides steps = core::row_major(stored.shape);
+  for (std::size_t axis = 0, kept = 0; axis < problem.batch.size(); ++axis)
+    dense.batch_strides.push_back(layout.batch_strides[axis] == 0 ? 0 : steps[kept++]);
+  return {StridedIterator<1>({stored}), std::move(dense), static_cast<std::size_t>(stored.count()) * sizeof(float)};
 }
 
-// Calls run(stored offset, dense offset) for each innermost run in the team's share of a copy.
-template <class Run>
-void for_each_run(const DenseCopy& copy, Team team, const Run& run) noexcept {
-  const std::int64_t length = copy.extents.back();
-  if (copy.elements == 0) return;
-  const Range mine = share(copy.elements / length, team.member, team.size);
-  for (std::int64_t number = mine.begin; number < mine.end; ++number) {
-    std::int64_t rest = number, offset = 0;
-    for (std::size_t axis = copy.extents.size() - 1; axis-- > 0;) {
-      offset += rest % copy.extents[axis] * copy.strides[axis];
-      rest /= copy.extents[axis];
-    }
-    run(offset, number * length);
-  }
-}
+bool lies_by_columns(const MatrixLayout& layout) { return layout.row_stride == 1 && layout.column_stride != 1; }
 
+/// The product alone, without an epilogue.
 class HalfMatmul final : public MatmulRoutine {
  public:
   HalfMatmul(const MatmulProblem& problem, const KernelChoice& choice)
-      : problem_(problem),
-        a_(plan_copy(problem, problem.a, problem.m, problem.k)),
-        b_(plan_copy(problem, problem.b, problem.k, problem.n)),
-        c_(plan_copy(problem, problem.c, problem.m, problem.n, Runs::rows)),
-        threads_(matmul_threads(problem, choice, machine::tile_operations)),
-        inner_(prepare_panel_matmul(in_f32(), choice)) {
-    a_offset_ = space_.reserve(floats(a_.elements));
-    b_offset_ = space_.reserve(floats(b_.elements));
-    c_offset_ = space_.reserve(floats(c_.elements));
+      : dtype_(problem.dtype),
+        a_(plan_copy(problem, problem.a, problem.m, problem.k, lies_by_columns(problem.a))),
+        b_(plan_copy(problem, problem.b, problem.k, problem.n, lies_by_columns(problem.b))),
+        c_(plan_copy(problem, problem.c, problem.m, problem.n, false)),
+        threads_(matmul_threads(problem, choice, machine::tile_operations)) {
+    MatmulProblem wide = problem;
+    wide.dtype = DType::f32;
+    wide.a = a_.dense;
+    wide.b = b_.dense;
+    wide.c = c_.dense;
+    inner_ = prepare_panel_matmul(wide, choice);
+    a_offset_ = space_.reserve(a_.bytes);
+    b_offset_ = space_.reserve(b_.bytes);
+    c_offset_ = space_.reserve(c_.bytes);
     inner_offset_ = space_.reserve(inner_->workspace());
   }
 
@@ -87,12 +71,9 @@ class HalfMatmul final : public MatmulRoutine {
     });
     inner_->run({a, b, c, nullptr, at<std::byte>(arguments.workspace, inner_offset_)});
     run_team(threads_, [&](Team team) {
-      for_each_run(c_, team, [&](std::int64_t stored, std::int64_t dense) {
-        std::uint16_t* const row = static_cast<std::uint16_t*>(arguments.c) + stored;
-        const std::int64_t stride = c_.strides.back();
-        const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? arguments.bias : nullptr,
-                                    problem_.accumulate ? row : nullptr, stride, problem_.limits.as<float>()};
-        apply_half_epilogue(epilogue, c + dense, row, stride, 1, problem_.n);
+      auto* const to = static_cast<std::uint16_t*>(arguments.c);
+      each_run(c_, team, [&](Range dense, std::int64_t stored, std::int64_t step) {
+        narrow(c + dense.begin, dtype_, to + stored, step, dense.size());
       });
     });
   }
@@ -100,27 +81,19 @@ class HalfMatmul final : public MatmulRoutine {
   const char* name() const noexcept override { return "own through f32"; }
 
  private:
-  static std::size_t floats(std::int64_t count) noexcept { return static_cast<std::size_t>(count) * sizeof(float); }
-
-  MatmulProblem in_f32() const {
-    MatmulProblem problem = problem_;
-    problem.dtype = DType::f32;
-    problem.a = a_.dense;
-    problem.b = b_.dense;
-    problem.c = c_.dense;
-    problem.bias = problem.accumulate = false;
-    problem.limits = {};
-    return problem;
+  template <class Run>
+  static void each_run(const DenseCopy& copy, Team team, const Run& run) {
+    copy.stored.each_row(share(copy.stored.count(), team.member, team.size),
+                         [&](Range dense, const auto& stored, const auto& steps) { run(dense, stored[0], steps[0]); });
   }
 
-  void widen_copy(const DenseCopy& copy, const void* from, float* to, Team team) const noexcept {
-    for_each_run(copy, team, [&](std::int64_t stored, std::int64_t dense) {
-      widen(problem_.dtype, static_cast<const std::uint16_t*>(from) + stored, copy.strides.back(), to + dense,
-            copy.extents.back());
+  void widen_copy(const DenseCopy& copy, const void* from, float* to, Team team) const {
+    each_run(copy, team, [&](Range dense, std::int64_t stored, std::int64_t step) {
+      widen(dtype_, static_cast<const std::uint16_t*>(from) + stored, step, to + dense.begin, dense.size());
     });
   }
 
-  MatmulProblem problem_;
+  DType dtype_;
   DenseCopy a_, b_, c_;
   int threads_;
   std::unique_ptr<MatmulRoutine> inner_;
@@ -130,7 +103,7 @@ class HalfMatmul final : public MatmulRoutine {
 }  // namespace
 
 std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice) {
-  return std::make_unique<HalfMatmul>(problem, choice);
+  return add_half_epilogue(problem, choice, std::make_unique<HalfMatmul>(without_epilogue(problem), choice));
 }
 
 }  // namespace tyto::cpu

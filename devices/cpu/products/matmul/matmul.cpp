@@ -262,7 +262,7 @@ bool adds_as_if_dense(const MatmulProblem& problem, const KernelChoice& choice) 
   if (is_column(asked) || asked.c.column_stride != 1) return false;
   const auto one = choose(asked, choice), other = choose(dense, choice);
   const MatmulRoutine &routine = *one, &usual = *other;
-  return typeid(routine) == typeid(usual) && !routine.order_depends_on_strides();
+  return typeid(routine) == typeid(usual) && !routine.order_depends_on_strides() && !usual.order_depends_on_strides();
 }
 
 }  // namespace tyto::cpu

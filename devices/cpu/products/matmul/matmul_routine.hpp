@@ -43,7 +43,7 @@ std::unique_ptr<MatmulRoutine> prepare_integer_matmul(const MatmulProblem& probl
 std::unique_ptr<MatmulRoutine> prepare_half_matmul(const MatmulProblem& problem, const KernelChoice& choice);
 /// A half-precision problem without bias, residual and ReLU, with a dense result where one is added to what c holds.
 MatmulProblem without_epilogue(const MatmulProblem& problem);
-/// The product made for without_epilogue(problem), followed by the epilogue.
+/// The product made for without_epilogue(problem), followed by the epilogue if there is one.
 std::unique_ptr<MatmulRoutine> add_half_epilogue(const MatmulProblem& problem, const KernelChoice& choice,
                                                  std::unique_ptr<MatmulRoutine> product);
 /// bf16 and bytes by oneDNN; null where it cannot take the problem.

@@ -114,7 +114,6 @@ std::unique_ptr<MatmulRoutine> prepare_onednn_matmul(const MatmulProblem& proble
     auto product = std::make_unique<OnednnMatmul>(without_epilogue(problem), choice);
     if (!product->is_right()) return nullptr;
     // oneDNN would round once where separate operators round after each.
-    if (!problem.bias && !problem.accumulate && !problem.limits.any()) return product;
     return add_half_epilogue(problem, choice, std::move(product));
   } catch (const dnnl::error&) {
     return nullptr;  // a layout or type that this version does not know
