@@ -39,7 +39,7 @@ KernelRef prepare_repeated_rows(const core::BoundLoop& bound, const KernelChoice
 
 /// Bytes from one row of transposed copies to the next: an odd number of cache lines, so that the lines of one column
 /// of a block fall into all sets of a cache.
-std::size_t copied_row_bytes(DType type, std::int64_t length);
+std::size_t copied_row_bytes(std::size_t element, std::int64_t length);
 
 /// A program that copies rows of `length` elements of an operand whose memory runs across them; null where elements
 /// that follow one another in memory are not those of neighbouring rows.

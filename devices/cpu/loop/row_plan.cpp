@@ -106,7 +106,7 @@ class RowPlanner {
       if ((transposed_[i] = prepare_transposed_rows(operand, plan_.length)) == nullptr) continue;
       ++found;
       if (size_of(types_[i]) < 8) rows = 16;
-      bytes += static_cast<double>(copied_row_bytes(types_[i], plan_.length));
+      bytes += static_cast<double>(copied_row_bytes(size_of(types_[i]), plan_.length));
     }
     if (found == 0) return;
     while (rows > least_rows && static_cast<double>(rows) * bytes > bytes_of_read_rows) rows /= 2;
@@ -130,7 +130,7 @@ class RowPlanner {
       if (value >= transposed_.size() || transposed_[value] == nullptr || stored_[value]) continue;
       if (std::ranges::find(wanted, value) != wanted.end()) continue;
       const ValueLocation from = locations_[value];
-      const std::size_t row_bytes = copied_row_bytes(types_[value], plan_.length);
+      const std::size_t row_bytes = copied_row_bytes(size_of(types_[value]), plan_.length);
       stored_[value] = copied_[value] = true;
       locations_[value] = {ValueLocation::Kind::buffer,
                            layout_.reserve(row_bytes * static_cast<std::size_t>(plan_.block_rows)), row_bytes};
@@ -145,7 +145,7 @@ class RowPlanner {
   core::View copied_view(Value value) const {
     core::View view = core::View::dense(group_.shape);
     const auto width = static_cast<std::int64_t>(size_of(types_[value]));
-    const auto pitch = static_cast<std::int64_t>(copied_row_bytes(types_[value], plan_.length)) / width;
+    const auto pitch = static_cast<std::int64_t>(copied_row_bytes(size_of(types_[value]), plan_.length)) / width;
     for (std::int64_t& stride : view.strides) {
       if (stride >= plan_.length) stride = stride / plan_.length * pitch;
     }

@@ -41,16 +41,16 @@ class TransposingRunner final : public RangeRunner {
 
 }  // namespace
 
-std::size_t copied_row_bytes(DType type, std::int64_t length) {
+std::size_t copied_row_bytes(std::size_t element, std::int64_t length) {
   constexpr std::size_t line = machine::cache_line;
-  const std::size_t bytes = static_cast<std::size_t>(length) * size_of(type);
+  const std::size_t bytes = static_cast<std::size_t>(length) * element;
   return ((bytes + line - 1) / line | 1) * line;
 }
 
 std::shared_ptr<const RangeProgram> prepare_transposed_rows(const core::Operand& operand, std::int64_t length) {
   const auto layouts = jit::RowLayouts::of({&operand, 1}, length);
   if (!layouts || !layouts->is_transposed(0, operand.dtype)) return nullptr;
-  const TransposedRows rows{*layouts, size_of(operand.dtype), copied_row_bytes(operand.dtype, length),
+  const TransposedRows rows{*layouts, size_of(operand.dtype), copied_row_bytes(size_of(operand.dtype), length),
                             tile_loops(instruction_set()).transpose[width_index(operand.dtype)]};
   return make_ranges<TransposingRunner>(rows, machine::transposed_element * static_cast<double>(operand.view.count()));
 }

@@ -8,6 +8,7 @@
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/jit/compile.hpp"
 #include "devices/cpu/loop/jit/non_temporal.hpp"
+#include "devices/cpu/loop/jit/row_layouts.hpp"
 #include "devices/cpu/loop/jit/transposed_copies.hpp"
 #include "devices/cpu/loop/loop_geometry.hpp"
 #include "devices/cpu/system/machine.hpp"
@@ -198,19 +199,6 @@ class LoopKernel final : public core::Kernel {
   TeamRequest team_;
 };
 
-Access access_of(const LoopGeometry& geometry, const OperandLayout& layout, DType type) {
-  const auto width = static_cast<std::ptrdiff_t>(size_of(type));
-  if (geometry.columns == 1 || layout.column == width) return Access::contiguous;
-  return layout.column == 0 ? Access::broadcast : Access::strided;
-}
-
-/// Whether its elements lie side by side along the rows' axis, and not within rows.
-bool is_transposed(const LoopGeometry& geometry, std::size_t operand, DType type) {
-  const OperandLayout& layout = geometry.layouts[operand];
-  return geometry.crossed && size_of(type) <= 8 && layout.row == static_cast<std::ptrdiff_t>(size_of(type)) &&
-         access_of(geometry, layout, type) == Access::strided;
-}
-
 /// Which part of complex numbers one of a loop's inputs or outputs is: two in a row are of one operand of its step.
 Part part_of(const std::vector<std::size_t>& operand_of, std::size_t i) {
   if (i + 1 < operand_of.size() && operand_of[i] == operand_of[i + 1]) return Part::real;
@@ -244,16 +232,19 @@ KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice)
   if (geometry.elements == 0) return no_work();
   std::vector<OperandSpec> from, to;
   TransposedCopies transposed;
+  std::vector<bool> across;      // inputs that run along the rows' axis
   double read = 0, written = 0;  // bytes an element
   for (std::size_t i = 0; i < geometry.layouts.size(); ++i) {
     const DType type = i < inputs.size() ? inputs[i].dtype : outputs[i - inputs.size()].dtype;
     const bool is_input = i < inputs.size();
-    const bool copied = is_input && transposed.has_room() && is_transposed(geometry, i, type);
-    const Access access = copied ? Access::contiguous : access_of(geometry, geometry.layouts[i], type);
+    const OperandLayout& layout = geometry.layouts[i];
+    const Access as_stored = access_of(layout.column, geometry.columns, type);
+    across.push_back(is_input && geometry.crossed && lies_across(layout, as_stored, type));
+    const bool copied = across[i] && transposed.has_room();
+    const Access access = copied ? Access::contiguous : as_stored;
     if (copied) transposed.add(i, type, choice.set());
     const Part part = is_input ? part_of(bound.input_of, i) : part_of(bound.output_of, i - inputs.size());
-    const bool every_second =
-        !copied && strides_by_two(type, geometry.layouts[i].column) && (is_input || part != Part::whole);
+    const bool every_second = !copied && strides_by_two(type, layout.column) && (is_input || part != Part::whole);
     (is_input ? from : to).push_back({type, access, false, every_second, part});
     if (access != Access::broadcast) (is_input ? read : written) += static_cast<double>(size_of(type));
   }
@@ -262,7 +253,7 @@ KernelRef prepare_loop(const core::BoundLoop& bound, const KernelChoice& choice)
   Compiled plain = compile(program, from, to, single ? Variant::single : Variant::rows, choice.set());
   if (plain.code == nullptr) return nullptr;
   for (std::size_t i = 0; machine::come_from_memory(bytes) && i < from.size(); ++i) {
-    from[i].prefetched = runs_on(geometry, i) && !is_transposed(geometry, i, inputs[i].dtype);
+    from[i].prefetched = runs_on(geometry, i) && !across[i];
   }
   if (machine::come_from_memory(bytes) && plain.cycles >= shortest_prefetched) {
     if (Compiled prefetching = compile(program, from, to, Variant::rows, choice.set()); prefetching.code != nullptr)

@@ -11,6 +11,7 @@
 #include "devices/cpu/loop/jit/record.hpp"
 #include "devices/cpu/loop/jit/row_layouts.hpp"
 #include "devices/cpu/loop/jit/transposed_copies.hpp"
+#include "devices/cpu/system/machine.hpp"
 
 namespace tyto::cpu::jit {
 

@@ -8,9 +8,22 @@
 
 #include "core/device/device.hpp"
 #include "devices/cpu/loop/jit/kernel_spec.hpp"
+#include "devices/cpu/loop/loop_geometry.hpp"
 #include "devices/cpu/system/threads.hpp"
 
 namespace tyto::cpu::jit {
+
+/// How the elements of a row follow one another.
+inline Access access_of(std::ptrdiff_t column, std::int64_t columns, DType type) {
+  if (columns == 1 || column == static_cast<std::ptrdiff_t>(size_of(type))) return Access::contiguous;
+  return column == 0 ? Access::broadcast : Access::strided;
+}
+
+/// Whether elements that are neighbours in memory belong to neighbouring rows.
+inline bool lies_across(const OperandLayout& layout, Access access, DType type) {
+  const std::size_t width = size_of(type);
+  return width <= 8 && access == Access::strided && layout.row == static_cast<std::ptrdiff_t>(width);
+}
 
 /// The layouts of the operands' rows. Rows of one element are elements of one long row instead.
 class RowLayouts {
@@ -21,20 +34,18 @@ class RowLayouts {
   /// The longest rows that all operands cross with one stride each.
   static RowLayouts longest(std::span<const core::Operand> operands);
 
-  std::size_t count() const { return layouts_.size(); }
-  std::int64_t length() const { return length_; }
+  std::size_t count() const { return access_.size(); }
+  std::int64_t length() const { return geometry_.columns; }
   /// Rows of the last axis around them.
-  std::int64_t rows() const { return rows_; }
-  Access access(std::size_t operand) const { return layouts_[operand].access; }
+  std::int64_t rows() const { return geometry_.rows; }
+  Access access(std::size_t operand) const { return access_[operand]; }
   /// Bytes from one element of a row to the next.
   std::ptrdiff_t column(std::size_t operand) const {
-    return single_ ? layouts_[operand].row : layouts_[operand].column;
+    return single_ ? geometry_.layouts[operand].row : geometry_.layouts[operand].column;
   }
 
-  /// Whether elements that are neighbours in memory belong to neighbouring rows.
   bool is_transposed(std::size_t operand, DType type) const {
-    const auto width = static_cast<std::ptrdiff_t>(size_of(type));
-    return !single_ && width <= 8 && access(operand) == Access::strided && layouts_[operand].row == width;
+    return !single_ && lies_across(geometry_.layouts[operand], access(operand), type);
   }
 
   /// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
@@ -42,21 +53,24 @@ class RowLayouts {
   template <class Each>
   void rectangles(Frame& frame, std::span<std::byte* const> starts, Range range, Range columns,
                   const Each& each) const {
-    for (std::size_t i = 0; i < layouts_.size(); ++i) {
-      frame.pointers[i].row = single_ ? 0 : layouts_[i].row;
-      frame.pointers[i].column = single_ ? layouts_[i].row : layouts_[i].column;
+    const std::vector<OperandLayout>& layouts = geometry_.layouts;
+    const Shape& outer = geometry_.outer;
+    const std::int64_t rows = geometry_.rows;
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      frame.pointers[i].row = single_ ? 0 : layouts[i].row;
+      frame.pointers[i].column = single_ ? layouts[i].row : layouts[i].column;
     }
     for (std::int64_t index = range.begin; index < range.end;) {
-      const std::int64_t position = outer_.empty() ? index : index % rows_;
-      const std::int64_t count = std::min(range.end - index, rows_ - position);
-      for (std::size_t i = 0; i < layouts_.size(); ++i) {
+      const std::int64_t position = outer.empty() ? index : index % rows;
+      const std::int64_t count = std::min(range.end - index, rows - position);
+      for (std::size_t i = 0; i < layouts.size(); ++i) {
         frame.pointers[i].start =
-            starts[i] + layouts_[i].start + position * layouts_[i].row + columns.begin * layouts_[i].column;
+            starts[i] + layouts[i].start + position * layouts[i].row + columns.begin * layouts[i].column;
       }
-      std::int64_t left = outer_.empty() ? 0 : index / rows_;
-      for (std::size_t axis = outer_.size(); axis-- > 0 && left != 0; left /= outer_[axis]) {
-        const std::int64_t at = left % outer_[axis];
-        for (std::size_t i = 0; i < layouts_.size(); ++i) frame.pointers[i].start += at * layouts_[i].outer[axis];
+      std::int64_t left = outer.empty() ? 0 : index / rows;
+      for (std::size_t axis = outer.size(); axis-- > 0 && left != 0; left /= outer[axis]) {
+        const std::int64_t at = left % outer[axis];
+        for (std::size_t i = 0; i < layouts.size(); ++i) frame.pointers[i].start += at * layouts[i].outer[axis];
       }
       frame.rows = single_ ? 1 : count;
       frame.columns = single_ ? count : columns.size();
@@ -66,16 +80,8 @@ class RowLayouts {
   }
 
  private:
-  /// Strides in bytes.
-  struct OperandLayout {
-    std::ptrdiff_t start = 0, row = 0, column = 0;
-    IntList outer;
-    Access access = Access::contiguous;
-  };
-
-  std::vector<OperandLayout> layouts_;
-  std::int64_t rows_ = 1, length_ = 1;
-  Shape outer_;
+  LoopGeometry geometry_;
+  std::vector<Access> access_;
   bool single_ = false;
 };
 

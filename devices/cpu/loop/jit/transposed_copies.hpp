@@ -11,7 +11,7 @@
 #include "devices/cpu/arithmetic/tile_loops/tile_loops.hpp"
 #include "devices/cpu/device/kernels.hpp"
 #include "devices/cpu/loop/jit/kernel_spec.hpp"
-#include "devices/cpu/system/machine.hpp"
+#include "devices/cpu/loop/loop_kernels.hpp"
 
 namespace tyto::cpu::jit {
 
@@ -37,9 +37,7 @@ class TransposedCopies {
     across_ = (columns + most_columns - 1) / most_columns;
     columns_ = std::min(columns, (columns + 16 * across_ - 1) / (16 * across_) * 16);
     for (Copy& each : list_) {
-      // An odd number of cache lines: lines of one column of a copy fall into all sets of a cache.
-      const std::size_t whole = static_cast<std::size_t>(columns_) * each.width;
-      each.row = ((whole + machine::cache_line - 1) / machine::cache_line | 1) * machine::cache_line;
+      each.row = copied_row_bytes(each.width, columns_);
       of_row += each.row;
     }
     rows_ = static_cast<std::int64_t>(bytes / of_row) / 16 * 16;  // whole squares of elements
