@@ -208,4 +208,52 @@ TEST_CASE("long bodies whose values are reduced fold them as the loops over line
   }
 }
 
+TEST_CASE("every set sums squares and products of two operands in one pass") {
+  std::mt19937 random(13);
+  constexpr std::int64_t rows = 3, length = 1050;
+  for (const DType type : {DType::f32, DType::f64}) {
+    const std::array types{type, type};
+    core::LoopBuilder program(types);
+    std::array<StoredTensor, 2> from{StoredTensor::dense(type, {rows, length}),
+                                     StoredTensor::dense(type, {rows, length})};
+    std::uniform_real_distribution<double> moderate(-1, 1);
+    for (std::int64_t i = 0; i < rows * length; ++i) from[0].put(i, moderate(random)), from[1].put(i, moderate(random));
+    std::vector<core::LoopValue> sums;
+    std::vector<std::vector<std::uint64_t>> expected;
+    for (const auto& [a, b] : {std::pair{0, 0}, {0, 1}, {1, 1}}) {
+      const auto product = program.apply(OpId::multiply, type, {core::LoopValue(a), core::LoopValue(b)});
+      sums.push_back(program.apply(OpId::sum, *jit::partial_type(OpId::sum, type), {product}));
+      StoredTensor products = StoredTensor::dense(type, {rows, length});
+      for (std::int64_t i = 0; i < rows * length; ++i) {
+        products.put(i, from[static_cast<std::size_t>(a)].get(i) * from[static_cast<std::size_t>(b)].get(i));
+      }
+      expected.push_back(folded(OpId::sum, products, rows, length));
+    }
+    const core::Operand partial{DType::f64, core::broadcast_to(core::View::dense({rows, 1}), {rows, length})};
+    for (const InstructionSet set : jit_sets()) {
+      CAPTURE(type);
+      CAPTURE(name_of(set));
+      const core::BoundLoop loop =
+          bound_loop(program.finish(sums), {from[0].operand(), from[1].operand()}, {partial, partial, partial});
+      const auto ranges = prepare_ranges(loop, length, {}, by_jit(set));
+      REQUIRE(ranges != nullptr);
+      std::array<std::array<std::uint64_t, rows>, 3> found;
+      struct Use {
+        std::array<OperandBase, 2> from;
+        std::array<OperandBase, 3> to;
+      } use;
+      for (std::size_t i = 0; i < 2; ++i) use.from[i] = OperandBase(from[i].memory.data());
+      for (std::size_t i = 0; i < 3; ++i) use.to[i] = OperandBase(reinterpret_cast<std::byte*>(found[i].data()));
+      ranges->with_runner(
+          [](void* context, RangeRunner& runner) {
+            const Use& own = *static_cast<Use*>(context);
+            runner.bind(own.from, own.to);
+            runner.run_rows({0, rows}, length);
+          },
+          &use);
+      for (std::size_t i = 0; i < 3; ++i) CHECK(std::ranges::equal(found[i], expected[i]));
+    }
+  }
+}
+
 }  // namespace tyto::cpu::testing

@@ -175,12 +175,14 @@ std::uint64_t FunctionEmitter::identity(std::size_t i) const {
 
 void FunctionEmitter::place_accumulators() {
   constexpr int most_masks = 3;
+  // What an operation takes at least. A long body that spills its values takes longer than folds of stored ones.
+  const int left_for_body = std::clamp(body_.pressure, 4, shape_.registers / 2);
   for (std::size_t i = 0; i < spec_.code.reductions.size(); ++i) {
     Accumulator made;
     const int vectors = std::max(1, fold_lanes(is_wide(lane_of_reduction(i)) ? 8 : 4) / shape_.lanes);
     const auto reserve = [&] {
       const int which = shape_.registers - 1 - accumulator_count_++;
-      if (which < shape_.registers / 2) throw NotEmitted();
+      if (which < left_for_body) throw NotEmitted();
       vectors_.reserve(which);
       return which;
     };
