@@ -70,7 +70,7 @@ TEST_CASE("long lines of one channel are right with taps beyond either end, howe
 }
 
 TEST_CASE("lines of one channel with padding as long as themselves, or with few pixels, are left to others") {
-  if (!has_onednn() || widest_instruction_set() != InstructionSet::avx512) return;
+  if (!has_onednn() || instruction_set() != InstructionSet::avx512) return;
   const auto takes_own = [](std::vector<WindowAxis> axes) {
     ConvolutionProblem p;
     p.axes = std::move(axes);
