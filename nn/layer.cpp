@@ -40,8 +40,9 @@ bool lists(const Module& module, const core::State& state) {
   return found;
 }
 
-// Distinguishes inference that a call asked for from that of a call without a phase.
-bool is_unstated(Phase phase) { return static_cast<int>(phase) == static_cast<int>(Phase::unstated); }
+// Inference of a call without a phase, which is told from inference that a caller asked for; handed to no function of
+// a user's.
+constexpr Phase unstated{2};
 
 // A module that is called must have its parameters among the states of the outermost one; it may be frozen.
 void require_listed(const Module& called, const Module& caller) {
@@ -62,10 +63,14 @@ void require_listed(const Module& called, const Module& caller) {
 CallsUnchecked::CallsUnchecked() : states_(std::exchange(listed_states, nullptr)) {}
 CallsUnchecked::~CallsUnchecked() { listed_states = states_; }
 
-Phase current_phase() { return innermost_call == nullptr ? Phase::unstated : innermost_call->phase(); }
+Phase current_phase() { return innermost_call == nullptr ? inference : innermost_call->phase(); }
+
+Phase detail::phase_around() { return innermost_call == nullptr ? unstated : innermost_call->phase(); }
 
 bool is_training(std::string_view layer, Phase phase) {
-  if (is_unstated(phase) && core::any_tape_open()) {
+  const bool is_stated =
+      phase == training || (phase == inference && (innermost_call == nullptr || !innermost_call->is_without_phase()));
+  if (!is_stated && core::any_tape_open()) {
     core::throw_error<ValueError>(layer,
                                   ": a gradient is taken in a call without a phase; write model(x, nn::training), "
                                   "or model(x, nn::inference) where it is not to train, in the outermost call");
@@ -126,7 +131,9 @@ LayerCall::LayerCall(const Module& module, std::optional<Phase> phase)
     : module_(module),
       phase_(phase.value_or(current_phase())),
       outer_(innermost_call),
-      outermost_(outer_ == nullptr ? this : outer_->outermost_) {
+      outermost_(outer_ == nullptr ? this : outer_->outermost_),
+      is_without_phase_(!phase || phase_ == unstated) {
+  if (phase_ == unstated) phase_ = inference;
   if (listed_states != nullptr) require_listed(module, outer_->module_);
   if (outer_ == nullptr) {
     checks_ = core::any_tape_open() ? 2 : 1;

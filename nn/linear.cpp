@@ -39,7 +39,7 @@ Bilinear::Bilinear(const BilinearOptions& options) {
 }
 
 Tensor<Any> Bilinear::product(const Tensor<Any>& a, const Tensor<Any>& b) const {
-  return LayerCall(*this, current_phase()).run([&]() -> Tensor<Any> {
+  return LayerCall(*this, detail::phase_around()).run([&]() -> Tensor<Any> {
     const std::int64_t left = weight.shape()[1], right = weight.shape()[2];
     if (a.ndim() < 1 || a.ndim() != b.ndim() || a.shape().back() != left || b.shape().back() != right) {
       core::throw_error<ShapeError>("Bilinear: the last axes of ", a.shape(), " and ", b.shape(), " must be ", left,

@@ -48,6 +48,8 @@ class LayerCall {
   LayerCall& operator=(const LayerCall&) = delete;
 
   Phase phase() const { return phase_; }
+  /// Whether the outermost call was given none.
+  bool is_without_phase() const { return outermost_->is_without_phase_; }
   /// In a first call while a gradient is taken, variables that are read from now on, `input` excepted, must be listed
   /// or be what the gradient is taken by.
   void check_reads(const Tensor<Any>& input);
@@ -73,6 +75,7 @@ class LayerCall {
   Phase phase_;
   const LayerCall* outer_;
   const LayerCall* outermost_;
+  bool is_without_phase_;
   core::Label path_;     // from the outermost module
   core::Label outside_;  // in force around the outermost module's call
   core::Label label_;    // in force during this call

@@ -276,11 +276,12 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
   }
   // A function that reads its variables may be constant in them, as the gradient of a linear function is.
   if (is_constant && !states_.empty() && !core::has_tracked_reads(id_)) {
-    core::throw_error<GraphError>(
-        "value_and_grad: the function reads none of the ", states_.size(),
-        " variables that its gradient is asked for, the first of them '",
-        run::state_behind(states_[0].first, "value_and_grad")->name(),
-        "'; compute the loss inside of the function, by the model whose parameters() are given");
+    core::throw_error<GraphError>("value_and_grad: the function reads none of the ", states_.size(),
+                                  " variables that its gradient is asked for, the first of them '",
+                                  run::state_behind(states_[0].first, "value_and_grad")->name(),
+                                  "'; compute the loss inside of the function, by the model whose parameters() are "
+                                  "given, or add sum(parameter) * 0.0 "
+                                  "where there is none this time");
   }
   return out;
 }

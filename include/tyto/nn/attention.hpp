@@ -49,14 +49,14 @@ struct TYTO_API MultiheadAttention : Layer {
   using Layer::operator();
   template <class M>
   Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<AttentionOptions<M>>& masks,
-                       Phase phase = current_phase()) const {
+                       Phase phase = detail::phase_around()) const {
     return (*this)(x, x, x, masks, phase);
   }
   template <class M>
   Tensor<M> operator()(const Tensor<M>& query, const std::type_identity_t<Tensor<M>>& key,
                        const std::type_identity_t<Tensor<M>>& value,
                        const std::type_identity_t<AttentionOptions<M>>& masks = {},
-                       Phase phase = current_phase()) const {
+                       Phase phase = detail::phase_around()) const {
     return detail::with_mode<M>(attend(detail::modeless(query), detail::modeless(key), detail::modeless(value),
                                        tyto::detail::in_any_mode(masks), phase));
   }

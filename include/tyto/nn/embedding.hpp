@@ -70,7 +70,7 @@ struct TYTO_API EmbeddingBag : Layer {
   using Layer::operator();
   template <class M>
   Tensor<M> operator()(const Tensor<M>& indices, const std::type_identity_t<BagOptions<M>>& bags,
-                       Phase phase = current_phase()) const {
+                       Phase phase = detail::phase_around()) const {
     return detail::with_mode<M>(
         gathered(detail::modeless(indices), {detail::modeless(bags.offsets), detail::modeless(bags.weights)}, phase));
   }

@@ -18,19 +18,10 @@ namespace nn TYTO_API {
 
 /// Whether a module is being trained or used: it decides what dropout and batch norm do. A call without a phase inside
 /// of another layer's call has that layer's phase; any other one is inference.
-enum class Phase : std::uint8_t {
-  inference,
-  training,
-  unstated  ///< inference because no call around was given a phase; equal to inference
-};
-constexpr bool operator==(Phase a, Phase b) {
-  return (static_cast<int>(a) == static_cast<int>(Phase::training)) ==
-         (static_cast<int>(b) == static_cast<int>(Phase::training));
-}
-constexpr bool operator!=(Phase a, Phase b) { return !(a == b); }
+enum class Phase : std::uint8_t { inference, training };
 inline constexpr Phase inference = Phase::inference;
 inline constexpr Phase training = Phase::training;
-/// The phase of the innermost call of a layer that runs on this thread; unstated outside of one.
+/// The phase of the innermost call of a layer that runs on this thread; inference outside of one.
 Phase current_phase();
 
 /// The role of a state: a parameter is trained; a buffer (a running statistic, a counter) is only kept.
@@ -40,7 +31,10 @@ class Module;
 class LayerCall;
 namespace detail {
 class Cloning;
-}
+/// What a phase is that a caller left out: that of the call around or, outside of one, inference that nobody asked for,
+/// which layers that differ between the phases refuse where a gradient is taken. It is for their own use.
+Phase phase_around();
+}  // namespace detail
 
 /// One of the things that a module consists of, under a name: a state of its own, another module, or a list of modules.
 class TYTO_API Member {

@@ -53,7 +53,7 @@ struct TYTO_API Recurrent : Layer {
   /// Reads x (batch, time, features) from a state, zeros by default.
   template <class M>
   Recurrence<M> run(const Tensor<M>& x, const std::type_identity_t<RecurrentState<M>>& initial = {},
-                    Phase phase = current_phase()) const {
+                    Phase phase = detail::phase_around()) const {
     const Recurrence<Any> y =
         read(detail::modeless(x), {detail::modeless(initial.hidden), detail::modeless(initial.cell)}, phase);
     return {detail::with_mode<M>(y.output), {detail::with_mode<M>(y.state.hidden), detail::with_mode<M>(y.state.cell)}};

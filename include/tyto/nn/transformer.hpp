@@ -42,7 +42,7 @@ struct TYTO_API TransformerEncoderLayer : Layer {
   /// With masks for the self-attention.
   template <class M>
   Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<AttentionOptions<M>>& masks,
-                       Phase phase = current_phase()) const {
+                       Phase phase = detail::phase_around()) const {
     return detail::with_mode<M>(encode(detail::modeless(x), tyto::detail::in_any_mode(masks), phase));
   }
 
@@ -74,7 +74,7 @@ struct TYTO_API TransformerDecoderLayer : Module {
   Tensor<M> operator()(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& memory,
                        const std::type_identity_t<AttentionOptions<M>>& masks = {},
                        const std::type_identity_t<AttentionOptions<M>>& memory_masks = {},
-                       Phase phase = current_phase()) const {
+                       Phase phase = detail::phase_around()) const {
     return detail::with_mode<M>(decode(detail::modeless(x), detail::modeless(memory), tyto::detail::in_any_mode(masks),
                                        tyto::detail::in_any_mode(memory_masks), phase));
   }
