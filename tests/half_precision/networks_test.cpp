@@ -178,7 +178,7 @@ std::vector<Case> weighted_layers() {
            layer.original = any_mode(x[0]);
            layer.left = Tensor<Any>::full({3}, 0.5).astype(x[0].dtype());
            layer.right = Tensor<Any>::full({4}, 0.5).astype(x[0].dtype());
-           return layer(std::decay_t<decltype(x[0])>::eye(4, 4, 0, x[0].dtype()));
+           return layer(std::decay_t<decltype(x[0])>::eye(4, 4, 0, x[0].dtype()), nn::inference);
          },
          {.condition = 1024}),
   };
