@@ -139,7 +139,14 @@ Array of_channels(const Array& numbers, const Array& y) {
   return numbers.size() == 1 ? reshape(numbers, {}) : by_channel(numbers, y.ndim());
 }
 
-// Of u8 or i8 by filters of i8, in f32: (x - zero) w = x w - zero (sums of w).
+// Whether f32 holds every sum of bytes times these filters.
+bool f32_holds_sums(const Array& w) {
+  if (w.ndim() < 3 || w.size() == 0) return false;
+  const Array sizes = sum(abs(reshape(cast(w, DType::f32), {axis_length(w, 0), -1})), 1);
+  return cast(max(sizes), DType::f64).to_vector<double>()[0] * 255 <= 0x1p24;
+}
+
+// Of u8 or i8 by filters of i8, in f32, which holds the sums: (x - zero) w = x w - zero (sums of w).
 Array byte_convolution(const OperatorCall& call, const Array& x, double zero_point, const Array& w) {
   const double zero = zero_point + (x.dtype() == DType::i8 ? middle_of_bytes : 0);
   const Array kernel = cast(w, DType::f32);
@@ -154,7 +161,11 @@ Array dequantised_convolution(const OperatorCall& call) {
   if (w->numbers.dtype() != DType::i8 || w->zero_point != 0 || w->numbers.ndim() < 3 || w->numbers.size() == 0 ||
       !by_filter)
     return {};
-  const Array sums = byte_convolution(call, x->numbers, x->zero_point, recorded_weights(call, 1, w->numbers));
+  // The same numbers where f32 holds the sums; elsewhere the sums of w would cancel what was rounded.
+  const Array sums =
+      call.known(1) && f32_holds_sums(w->numbers)
+          ? byte_convolution(call, x->numbers, x->zero_point, recorded_weights(call, 1, w->numbers))
+          : convolved(call, cast(x->numbers, DType::f32) - x->zero_point, cast(w->numbers, DType::f32), {});
   const Array y = sums * of_channels(x->scale * w->scale, sums);
   return call.has(2) ? y + by_channel(call[2], y.ndim()) : y;
 }
@@ -234,13 +245,6 @@ Outputs quantised_product(const OperatorCall& call) {
   const Array scale = a_scale * call[4] / call[6];
   const Array y = cast(total, DType::f32) * cast(scale, DType::f32);
   return {quantised(y, Array::full({}, 1.0), call[7], call[7].dtype())};
-}
-
-// Whether f32 holds every sum of bytes times these filters.
-bool f32_holds_sums(const Array& w) {
-  if (w.ndim() < 3 || w.size() == 0) return false;
-  const Array sizes = sum(abs(reshape(cast(w, DType::f32), {axis_length(w, 0), -1})), 1);
-  return cast(max(sizes), DType::f64).to_vector<double>()[0] * 255 <= 0x1p24;
 }
 
 // Computes in f64 where f32 does not hold the sums exactly: convolutions of i32 are slower. Inputs by their numbers.

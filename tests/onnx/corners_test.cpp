@@ -293,6 +293,21 @@ BOTH_MODES("Conv multiplies the bytes that its operands stand for, whatever thei
   }
 }
 
+BOTH_MODES("Conv of bytes keeps small sums exact where f32 does not hold those of all filters") {
+  // One element of 1 among zeros, which bytes without a sign hold as 129 among 128.
+  constexpr std::int64_t channels = 512, count = channels * 9;
+  Numbers x(count);
+  x[1000] = 1;
+  const std::vector<std::int8_t> w(count, 121);
+  const std::vector<Message> constants{raw_tensor<float>("s", {}, {1}),
+                                       raw_tensor<std::int8_t>("w", {1, channels, 3, 3}, w)};
+  const std::vector<Message> nodes{node("DequantizeLinear", {"x", "s"}, {"x1"}),
+                                   node("DequantizeLinear", {"w", "s"}, {"w1"}), node("Conv", {"x1", "w1"}, {"y"})};
+  const auto found = given_by<Mode>(nodes, {{"x", integers(x, {1, channels, 3, 3}, DType::i8)}}, constants,
+                                    {value("y", {"n", "c", "h", "w"})});
+  CHECK(numbers(found["y"]) == Numbers{121});
+}
+
 BOTH_MODES("an RNN whose batch comes first takes its first state by batch, too") {
   const std::vector<Message> constants{raw_tensor<float>("w", {1, 2, 1}, {0, 0}),
                                        raw_tensor<float>("r", {1, 2, 2}, {1, 0, 0, 1})};
