@@ -280,8 +280,7 @@ std::vector<Value> Tape::gradients(const std::vector<Value>& results, const std:
                                   " variables that its gradient is asked for, the first of them '",
                                   run::state_behind(states_[0].first, "value_and_grad")->name(),
                                   "'; compute the loss inside of the function, by the model whose parameters() are "
-                                  "given, or add sum(parameter) * 0.0 "
-                                  "where there is none this time");
+                                  "given, or add sum(parameter) * 0.0 where there is none this time");
   }
   return out;
 }
