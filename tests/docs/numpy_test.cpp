@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <complex>
-#include <functional>
 #include <sstream>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>

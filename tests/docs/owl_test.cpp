@@ -2,7 +2,6 @@
 // Every spelling of docs/owl.md, run in both modes, and that no constructor of Owl's is forgotten.
 #include <doctest/doctest.h>
 
-#include <functional>
 #include <set>
 #include <sstream>
 #include <tyto/nn.hpp>

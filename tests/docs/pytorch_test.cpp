@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <functional>
 #include <tyto/io.hpp>
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>

@@ -61,4 +61,19 @@ std::string shown(const F& row) {
   }
 }
 
+/// A function without arguments, by reference: C++26 has std::function_ref. A std::function would hold a copy of each
+/// row's lambda; hundreds of them by libc++ take clang minutes and gigabytes.
+template <class Result>
+class FunctionRef {
+  const void* function_;
+  Result (*call_)(const void*);
+
+ public:
+  template <class F>
+  FunctionRef(const F& function)
+      : function_(&function), call_([](const void* f) -> Result { return (*static_cast<const F*>(f))(); }) {}
+
+  Result operator()() const { return call_(function_); }
+};
+
 }  // namespace documented
