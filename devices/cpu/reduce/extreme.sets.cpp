@@ -127,7 +127,7 @@ bool first_of_numbers(const C* x, std::int64_t count, std::int64_t& place) {
     take(0, value);
   };
   for (; i + L::count <= count; i += L::count, now += Indices::all(Index(L::count))) take_last(L::load(x + i));
-  if (i < count) take_last(L::load_first(x + i, static_cast<int>(count - i), x[0]));
+  if (i < count) take_last(FirstLanes<C>(static_cast<int>(count - i)).load(x + i, x[0]));
   if (nans.any()) return false;
   using Best = typename Op::OfNumbers;
   typename L::Vector all_best = best[0];

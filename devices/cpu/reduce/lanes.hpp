@@ -27,35 +27,6 @@ struct Lanes : Simd<T, TYTO_VECTOR_BYTES> {
   using Base::all, Base::load;
   static constexpr int count = Base::lanes;
 
-  /// The first `lanes` ones from memory, of which nothing else is read, and `filling` in the others.
-  [[gnu::always_inline]] static inline Vector load_first(const T* from, int lanes, T filling) {
-#if defined(__AVX512BW__)
-    const std::uint64_t mask = (std::uint64_t{1} << lanes) - 1;
-    const __m512i others = (__m512i)all(filling);
-    if constexpr (sizeof(T) == 1) return (Vector)_mm512_mask_loadu_epi8(others, mask, from);
-    if constexpr (sizeof(T) == 2) return (Vector)_mm512_mask_loadu_epi16(others, static_cast<__mmask32>(mask), from);
-    if constexpr (sizeof(T) == 4) return (Vector)_mm512_mask_loadu_epi32(others, static_cast<__mmask16>(mask), from);
-    if constexpr (sizeof(T) == 8) return (Vector)_mm512_mask_loadu_epi64(others, static_cast<__mmask8>(mask), from);
-#else
-#if defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) {
-      const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-      return (Vector)_mm256_blendv_epi8((__m256i)all(filling),
-                                        _mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask), mask);
-    }
-    if constexpr (sizeof(T) == 8) {
-      const __m256i mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes), _mm256_setr_epi64x(0, 1, 2, 3));
-      return (Vector)_mm256_blendv_epi8((__m256i)all(filling),
-                                        _mm256_maskload_epi64(reinterpret_cast<const long long*>(from), mask), mask);
-    }
-#endif
-    T part[count];
-    for (int k = 0; k < count; ++k) part[k] = filling;
-    __builtin_memcpy(part, from, static_cast<std::size_t>(lanes) * sizeof(T));
-    return load(part);
-#endif
-  }
-
   /// Whether a lane is one of the last `lanes`: in a vector that ends with an array, those not covered by the whole
   /// vectors before.
   [[gnu::always_inline]] static inline auto among_last(int lanes) {
@@ -63,6 +34,79 @@ struct Lanes : Simd<T, TYTO_VECTOR_BYTES> {
     for (int k = 0; k < count; ++k) number[k] = static_cast<T>(k);
     return number >= all(static_cast<T>(count - lanes));
   }
+};
+
+/// The first lanes of a vector, fewer than all but with AVX-512: what lies behind them in memory is neither read nor written.
+template <class T>
+class FirstLanes {
+  using L = Lanes<T>;
+
+ public:
+  using Vector = typename L::Vector;
+
+#if defined(__AVX512BW__)
+  [[gnu::always_inline]] explicit FirstLanes(int count) : mask_((std::uint64_t{1} << count) - 1) {}
+
+  [[gnu::always_inline]] Vector load(const T* from, T filling = 0) const {
+    const __m512i others = (__m512i)L::all(filling);
+    if constexpr (sizeof(T) == 1) return (Vector)_mm512_mask_loadu_epi8(others, mask_, from);
+    if constexpr (sizeof(T) == 2) return (Vector)_mm512_mask_loadu_epi16(others, static_cast<__mmask32>(mask_), from);
+    if constexpr (sizeof(T) == 4) return (Vector)_mm512_mask_loadu_epi32(others, static_cast<__mmask16>(mask_), from);
+    if constexpr (sizeof(T) == 8) return (Vector)_mm512_mask_loadu_epi64(others, static_cast<__mmask8>(mask_), from);
+  }
+  [[gnu::always_inline]] void store(T* to, Vector value) const {
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask_), (__m512i)value);
+    else _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask_), (__m512i)value);
+  }
+
+ private:
+  std::uint64_t mask_;
+#else
+  [[gnu::always_inline]] explicit FirstLanes(int count) : count_(count) {}
+
+  [[gnu::always_inline]] Vector load(const T* from, T filling = 0) const {
+#if defined(__AVX2__)
+    // Combined by operators, which fall away where zeros fill.
+    const __m256i others = (__m256i)L::all(filling);
+    if constexpr (sizeof(T) == 4) {
+      const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(count_), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+      return (Vector)(_mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask) | (~mask & others));
+    }
+    if constexpr (sizeof(T) == 8) {
+      const __m256i mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count_), _mm256_setr_epi64x(0, 1, 2, 3));
+      return (Vector)(_mm256_maskload_epi64(reinterpret_cast<const long long*>(from), mask) | (~mask & others));
+    }
+#endif
+    Vector part = L::all(filling);
+    if constexpr (L::count <= 4) {
+#pragma GCC unroll 4
+      for (int k = 0; k < L::count - 1; ++k) {
+        if (k < count_) part[k] = from[k];
+      }
+    } else {
+      __builtin_memcpy(&part, from, static_cast<std::size_t>(count_) * sizeof(T));
+    }
+    return part;
+  }
+  // In parts of half the lanes, a quarter and so on: on some processors a masked store of AVX takes as long as dozens
+  // of others. Inlined: behind a call g++ 12 takes the registers' upper halves for cleared, and code for SSE that
+  // follows waits for them.
+  [[gnu::always_inline]] void store(T* to, Vector value) const {
+    alignas(TYTO_VECTOR_BYTES) T lanes[L::count];
+    L::store(lanes, value);
+    const T* next = lanes;
+#pragma GCC unroll 8
+    for (int part = L::count / 2; part > 0; part /= 2) {
+      if ((count_ & part) == 0) continue;
+      __builtin_memcpy(to, next, static_cast<std::size_t>(part) * sizeof(T));
+      to += part;
+      next += part;
+    }
+  }
+
+ private:
+  int count_;
+#endif
 };
 
 template <class Mask>
@@ -165,7 +209,7 @@ struct ArrayElements {
   const C* x;
   [[gnu::always_inline]] inline typename Lanes<C>::Vector vector(std::int64_t i) const { return Lanes<C>::load(x + i); }
   [[gnu::always_inline]] inline typename Lanes<C>::Vector rest(std::int64_t i, std::int64_t count, C start) const {
-    return Lanes<C>::load_first(x + i, static_cast<int>(count - i), start);
+    return FirstLanes<C>(static_cast<int>(count - i)).load(x + i, start);
   }
 };
 

@@ -122,7 +122,7 @@ struct SortingNetwork {
     for (int i = 0; i < Rows; ++i) {
       const int lanes = count - i * width;
       rows[i] = i < Rows / 2 || lanes >= width ? L::load(keys + i * width)
-                : lanes > 0                    ? load_first(keys + i * width, lanes, greatest_key<K>)
+                : lanes > 0                    ? FirstLanes<K>(lanes).load(keys + i * width, greatest_key<K>)
                                                : L::all(greatest_key<K>);
     }
     sort_columns<0, Rows>(rows);
@@ -131,7 +131,7 @@ struct SortingNetwork {
     for (int i = 0; i < Rows; ++i) {
       const int lanes = count - i * width;
       if (i < Rows / 2 || lanes >= width) L::store(sorted + i * width, rows[i]);
-      else if (lanes > 0) store_first(sorted + i * width, lanes, rows[i]);
+      else if (lanes > 0) FirstLanes<K>(lanes).store(sorted + i * width, rows[i]);
     }
   }
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Intrinsics of each instruction set for sorting: loads and stores of parts of vectors, and the split of a vector's
-// keys into two arrays.
+// Intrinsics of each instruction set for sorting: the split of a vector's keys into two arrays.
 #pragma once
 
 #include <cstdint>
@@ -65,31 +64,6 @@ template <class K>
   return (__m512i)v;
 }
 
-/// The first `lanes` keys, and `filling` in the lanes behind them.
-template <class K>
-[[gnu::always_inline]] inline typename Lanes<K>::Vector load_first(const K* keys, int lanes, K filling) {
-  using Vector = typename Lanes<K>::Vector;
-  const __m512i all = as_integers<K>(Lanes<K>::all(filling));
-  if constexpr (sizeof(K) == 4) {
-    return (Vector)_mm512_mask_loadu_epi32(all, static_cast<__mmask16>(_bzhi_u32(~0u, static_cast<unsigned>(lanes))),
-                                           keys);
-  } else {
-    return (Vector)_mm512_mask_loadu_epi64(all, static_cast<__mmask8>(_bzhi_u32(~0u, static_cast<unsigned>(lanes))),
-                                           keys);
-  }
-}
-
-/// Stores the first `lanes` keys.
-template <class K>
-[[gnu::always_inline]] inline void store_first(K* to, int lanes, typename Lanes<K>::Vector v) {
-  const unsigned mask = _bzhi_u32(~0u, static_cast<unsigned>(lanes));
-  if constexpr (sizeof(K) == 4) {
-    _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), as_integers<K>(v));
-  } else {
-    _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), as_integers<K>(v));
-  }
-}
-
 /// The lanes among `present` in which the keys a compare so with those of b, as bits.
 template <class K, int comparison>
 [[gnu::always_inline]] inline unsigned lanes_where(unsigned present, __m512i a, __m512i b) {
@@ -118,8 +92,8 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
     const unsigned above = present & ~below;
     const int lows = _mm_popcnt_u32(below), highs = _mm_popcnt_u32(above);
     high -= highs;
-    store_first(low, lows, chosen_first<K>(v, below));
-    store_first(high, highs, chosen_first<K>(v, above));
+    FirstLanes<K>(lows).store(low, chosen_first<K>(v, below));
+    FirstLanes<K>(highs).store(high, chosen_first<K>(v, above));
     low += lows;
   };
   constexpr unsigned all = (1u << L::count) - 1;
@@ -159,7 +133,7 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
   for (; i + L::count <= count; i += L::count) place(as_integers<K>(L::load(keys + i)), all);
   if (i < count) {
     const int rest = static_cast<int>(count - i);
-    place(as_integers<K>(load_first(keys + i, rest, K{})), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
+    place(as_integers<K>(FirstLanes<K>(rest).load(keys + i)), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
   }
   return low - to;
 }
@@ -168,7 +142,7 @@ std::int64_t split(const K* keys, std::int64_t count, K bound, K* to) {
 template <class K>
 [[gnu::always_inline]] inline void store_within(K* to, const K* end, int lanes, typename Lanes<K>::Vector v) {
   if (end - to >= Lanes<K>::count) Lanes<K>::store(to, v);
-  else if (lanes > 0) store_first(to, lanes, v);
+  else if (lanes > 0) FirstLanes<K>(lanes).store(to, v);
 }
 
 /// Calls place(elements, lanes that are present). Only the last load is masked: processors do not learn from masked
@@ -180,7 +154,7 @@ template <class K, class Place>
   for (; i + L::count <= count; i += L::count) place(L::load(x + i), (1u << L::count) - 1);
   if (i < count) {
     const int rest = static_cast<int>(count - i);
-    place(load_first(x + i, rest, K{}), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
+    place(FirstLanes<K>(rest).load(x + i), _bzhi_u32(~0u, static_cast<unsigned>(rest)));
   }
 }
 
@@ -225,20 +199,6 @@ PartedCounts part_around(const void* elements, std::int64_t count, K middle, Ele
 }
 
 #else
-
-template <class K>
-[[gnu::always_inline]] inline typename Lanes<K>::Vector load_first(const K* keys, int lanes, K filling) {
-  typename Lanes<K>::Vector v;
-  for (int k = 0; k < Lanes<K>::count; ++k) v[k] = k < lanes ? keys[k] : filling;
-  return v;
-}
-
-template <class K>
-[[gnu::always_inline]] inline void store_first(K* to, int lanes, typename Lanes<K>::Vector v) {
-  K stored[Lanes<K>::count];
-  Lanes<K>::store(stored, v);
-  for (int k = 0; k < lanes; ++k) to[k] = stored[k];
-}
 
 #if defined(__AVX2__)
 

@@ -17,6 +17,7 @@ namespace {
 using cpu::TYTO_ISA::Add;
 using cpu::TYTO_ISA::ArrayElements;
 using cpu::TYTO_ISA::exp_nonpositive;
+using cpu::TYTO_ISA::FirstLanes;
 using cpu::TYTO_ISA::fold_elements;
 using cpu::TYTO_ISA::Lanes;
 using cpu::TYTO_ISA::Maximum;
@@ -51,7 +52,7 @@ struct NumbersAdded {
     return score + Lanes<T>::load(numbers + i);
   }
   [[gnu::always_inline]] inline Vector rest(std::int64_t i, int count, Vector score) const {
-    return score + Lanes<T>::load_first(numbers + i, count, T(0));
+    return score + FirstLanes<T>(count).load(numbers + i);
   }
 };
 // Calls work() with the numbers that are added.
@@ -141,10 +142,10 @@ void scale_row(std::int64_t count, T* values, T factor) {
 template <class T, int Rows, TriangleKind Kind>
 void add_triangle(const Triangle<T>& t) {
   using L = Lanes<T>;
-  const auto part = [&](std::int64_t j, auto load, auto store) __attribute__((always_inline)) {
+  const auto part = [&](std::int64_t j, auto lanes) __attribute__((always_inline)) {
     typename L::Vector sums[Rows];
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) sums[r] = load(t.sums + r * t.sum_row + j);
+    for (int r = 0; r < Rows; ++r) sums[r] = lanes.load(t.sums + r * t.sum_row + j);
 #pragma GCC unroll 8
     for (int s = 0; s < Rows; ++s) {
       const typename L::Vector right = L::load(t.right + s * t.right_step + j);
@@ -155,23 +156,11 @@ void add_triangle(const Triangle<T>& t) {
       }
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) store(t.sums + r * t.sum_row + j, sums[r]);
+    for (int r = 0; r < Rows; ++r) lanes.store(t.sums + r * t.sum_row + j, sums[r]);
   };
   std::int64_t j = 0;
-  for (; j + L::count <= t.columns; j += L::count) {
-    part(
-        j, [](const T* from) __attribute__((always_inline)) { return L::load(from); },
-        [](T * to, typename L::Vector v) __attribute__((always_inline)) { L::store(to, v); });
-  }
-  if (j == t.columns) return;
-  const auto rest = static_cast<int>(t.columns - j);
-  part(
-      j, [rest](const T* from) __attribute__((always_inline)) { return L::load_first(from, rest, T(0)); },
-      [rest](T * to, typename L::Vector v) __attribute__((always_inline)) {
-        T lanes[L::count];
-        L::store(lanes, v);
-        for (int k = 0; k < rest; ++k) to[k] = lanes[k];
-      });
+  for (; j + L::count <= t.columns; j += L::count) part(j, L());
+  if (j < t.columns) part(j, FirstLanes<T>(static_cast<int>(t.columns - j)));
 }
 
 template <class T>

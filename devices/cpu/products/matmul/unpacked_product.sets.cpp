@@ -6,11 +6,7 @@
 // calls that may throw, and the handler would be such a name.
 #include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/arithmetic/independent_loop.hpp"
-#include "devices/cpu/arithmetic/simd.hpp"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "devices/cpu/reduce/lanes.hpp"
 
 #if defined(__clang__)
 #define TYTO_UNROLL _Pragma("unroll")
@@ -23,81 +19,10 @@ namespace tyto::cpu::TYTO_ISA {
 namespace {
 
 template <class T>
-using Vectors = Simd<T, TYTO_VECTOR_BYTES>;
+using Vectors = Lanes<T>;
 
 template <class T>
 constexpr bool has_fractions = T(1) / T(2) != T(0);
-
-// In parts of half the lanes, a quarter and so on: on some processors a masked store of AVX takes as long as dozens of
-// others. Inlined: behind a call g++ 12 takes the registers' upper halves for cleared, and code for SSE that follows
-// waits for them.
-template <class T>
-[[gnu::always_inline, maybe_unused]] inline void copy_first(const T* lanes, T* to, int count) {
-  TYTO_UNROLL
-  for (int part = Vectors<T>::lanes / 2; part > 0; part /= 2) {
-    if ((count & part) == 0) continue;
-    __builtin_memcpy(to, lanes, static_cast<unsigned long>(part) * sizeof(T));
-    to += part;
-    lanes += part;
-  }
-}
-
-/// The first lanes of a vector: what lies behind them in memory is neither read nor written.
-template <class T>
-class FirstLanes {
- public:
-  using Value = typename Vectors<T>::Vector;
-
-#if defined(__AVX512F__)
-  [[gnu::always_inline]] explicit FirstLanes(int count) : mask_((1u << count) - 1) {}
-
-  [[gnu::always_inline]] Value load(const T* from) const {
-    if constexpr (sizeof(T) == 4) return (Value)_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask_), from);
-    else return (Value)_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask_), from);
-  }
-  [[gnu::always_inline]] void store(T* to, Value value) const {
-    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask_), (__m512)value);
-    else _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask_), (__m512d)value);
-  }
-
- private:
-  unsigned mask_;
-#else
-  [[gnu::always_inline]] explicit FirstLanes(int count) : count_(count) {
-#if defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) {
-      mask_ = _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    } else {
-      mask_ = _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
-    }
-#endif
-  }
-
-  [[gnu::always_inline]] Value load(const T* from) const {
-#if defined(__AVX2__)
-    if constexpr (sizeof(T) == 4) return (Value)_mm256_maskload_ps(reinterpret_cast<const float*>(from), mask_);
-    else return (Value)_mm256_maskload_pd(reinterpret_cast<const double*>(from), mask_);
-#else
-    if constexpr (Vectors<T>::lanes == 4) {
-      if (count_ == 3) return Value{from[0], from[1], from[2]};
-      if (count_ == 2) return Value{from[0], from[1]};
-    }
-    return Value{from[0]};
-#endif
-  }
-  [[gnu::always_inline]] void store(T* to, Value value) const {
-    alignas(TYTO_VECTOR_BYTES) T lanes[Vectors<T>::lanes];
-    Vectors<T>::store(lanes, value);
-    copy_first(lanes, to, count_);
-  }
-
- private:
-  int count_;
-#if defined(__AVX2__)
-  __m256i mask_;
-#endif
-#endif
-};
 
 // `Rows` rows by `VectorCount` vectors of columns, the last of which is `last` where it is not whole.
 template <class T, int Rows, int VectorCount, bool Whole>

@@ -460,8 +460,7 @@ void dot_block(const DotArguments<T>& t, std::int64_t first) {
   if (0 < t.steps && t.steps < V::lanes) {
     const int few = static_cast<int>(t.steps);
     add(
-        0, [few](const T* from) __attribute__((always_inline)) { return Lanes<T>::load_first(from, few, T(0)); },
-        whole);
+        0, [few](const T* from) __attribute__((always_inline)) { return FirstLanes<T>(few).load(from); }, whole);
   } else if (i < t.steps) {
     // The last vector, of which what was added already counts as nothing.
     const auto fresh = V::load(lane_numbers<T>) >= V::all(static_cast<T>(V::lanes - (t.steps - i)));

@@ -37,17 +37,14 @@ template <class K>
 [[gnu::always_inline]] inline K* store_chosen(K* next, const K* end, typename Lanes<K>::Vector v, unsigned chosen) {
   static_cast<void>(end), static_cast<void>(v), static_cast<void>(chosen);
 #if defined(__AVX512F__)
-  __m512i packed;
-  if constexpr (sizeof(K) == 4) packed = _mm512_maskz_compress_epi32(static_cast<__mmask16>(chosen), as_integers<K>(v));
-  else packed = _mm512_maskz_compress_epi64(static_cast<__mmask8>(chosen), as_integers<K>(v));
   const int kept = _mm_popcnt_u32(chosen);
-  store_first(next, kept, (typename Lanes<K>::Vector)packed);
+  FirstLanes<K>(kept).store(next, chosen_first<K>(as_integers<K>(v), chosen));
   return next + kept;
 #elif defined(__AVX2__)
   const int kept = _mm_popcnt_u32(chosen);
   const auto packed = chosen_first<K>(v, chosen);
   if (end - next >= Lanes<K>::count) Lanes<K>::store(next, packed);
-  else store_first(next, kept, packed);
+  else FirstLanes<K>(kept).store(next, packed);
   return next + kept;
 #else
   return next;
