@@ -128,67 +128,31 @@ class LoopKernel final : public core::Kernel {
 
   /// `copies`: where the rectangles of transposed operands are copied to.
   void run(Addresses inputs, Addresses outputs, Range blocks, std::byte* copies) const {
-    Frame frame;
-    OperandPointers* const pointers = frame.pointers;
     const std::size_t count = geometry_.layouts.size();
-    std::array<std::byte*, most_places> starts;
+    std::array<std::byte*, most_places> starts, first;
     for (std::size_t i = 0; i < count; ++i) {
-      const core::Address& address = i < inputs_ ? inputs[i] : outputs[i - inputs_];
-      starts[i] = address.pointer() + geometry_.layouts[i].start;
-      pointers[i].row = geometry_.layouts[i].row;
-      pointers[i].column = geometry_.layouts[i].column;
+      starts[i] = (i < inputs_ ? inputs[i] : outputs[i - inputs_]).pointer();
+      first[i] = starts[i] + geometry_.layouts[i].start;
     }
-    const bool non_temporal = stores_non_temporally({starts.data(), count});
+    const bool non_temporal = non_temporal_ != nullptr && allows_non_temporal_stores({first.data(), count}, inputs_);
     const Function function = non_temporal ? non_temporal_->entry() : plain_->entry();
-    std::int64_t column_block = blocks.begin % column_blocks_, row_block = blocks.begin / column_blocks_ % row_blocks_;
-    std::int64_t outer = blocks.begin / (column_blocks_ * row_blocks_);
-    for (std::int64_t block = blocks.begin; block < blocks.end;) {
-      const std::int64_t column = column_block * block_columns_, row = row_block * block_rows_;
-      frame.columns = std::min(block_columns_, geometry_.columns - column);
-      frame.rows = std::min(block_rows_, geometry_.rows - row);
+    const auto first_row = [&](std::int64_t row_block) {
+      return row_block / row_blocks_ * geometry_.rows + row_block % row_blocks_ * block_rows_;
+    };
+    Frame frame;
+    for (std::int64_t block = blocks.begin, taken; block < blocks.end; block += taken) {
+      const std::int64_t column_block = block % column_blocks_, left = blocks.end - block;
       // Neighbouring blocks that make one rectangle are one.
-      std::int64_t taken = 1;
-      if (!geometry_.crossed) {
-        const std::int64_t left = blocks.end - block;
-        if (column_blocks_ > 1) {
-          taken = std::min(left, column_blocks_ - column_block);
-          frame.columns = std::min(taken * block_columns_, geometry_.columns - column);
-        } else {
-          taken = std::min(left, row_blocks_ - row_block);
-          frame.rows = std::min(taken * block_rows_, geometry_.rows - row);
-        }
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        const OperandLayout& layout = geometry_.layouts[i];
-        pointers[i].start = starts[i] + row * layout.row + column * layout.column;
-      }
-      std::int64_t index = outer;
-      for (std::size_t axis = geometry_.outer.size(); axis-- > 0 && index != 0;) {
-        const std::int64_t position = axis == 0 ? index : index % geometry_.outer[axis];
-        if (axis != 0) index /= geometry_.outer[axis];
-        for (std::size_t i = 0; i < count; ++i) pointers[i].start += position * geometry_.layouts[i].outer[axis];
-        if (axis == 0) break;
-      }
-      transposed_.take(frame, copies);
-      function(&frame);
-      block += taken;
-      if (geometry_.crossed || column_blocks_ > 1) {
-        column_block += taken;
-        if (column_block < column_blocks_) continue;
-        column_block = 0;
-        ++row_block;
-      } else {
-        row_block += taken;
-      }
-      if (row_block < row_blocks_) continue;
-      row_block = 0;
-      ++outer;
+      taken = geometry_.crossed ? 1 : column_blocks_ == 1 ? left : std::min(left, column_blocks_ - column_block);
+      const Range rows{first_row(block / column_blocks_), first_row((block + taken - 1) / column_blocks_ + 1)};
+      const Range columns{column_block * block_columns_,
+                          std::min((column_block + taken) * block_columns_, geometry_.columns)};
+      each_rectangle(geometry_, false, frame, starts, rows, columns, [&](Frame& each) {
+        transposed_.take(each, copies);
+        function(&each);
+      });
     }
     if (non_temporal) fence_non_temporal_stores();
-  }
-
-  bool stores_non_temporally(std::span<std::byte* const> starts) const {
-    return non_temporal_ != nullptr && allows_non_temporal_stores(starts, inputs_);
   }
 
   LoopGeometry geometry_;

@@ -25,6 +25,38 @@ inline bool lies_across(const OperandLayout& layout, Access access, DType type) 
   return width <= 8 && access == Access::strided && layout.row == static_cast<std::ptrdiff_t>(width);
 }
 
+/// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
+/// address. `columns` names the part of every row that is wanted; `single`: rows have one element, and are elements of
+/// one long row.
+template <class Each>
+void each_rectangle(const LoopGeometry& geometry, bool single, Frame& frame, std::span<std::byte* const> starts,
+                    Range range, Range columns, const Each& each) {
+  const std::vector<OperandLayout>& layouts = geometry.layouts;
+  const Shape& outer = geometry.outer;
+  const std::int64_t rows = geometry.rows;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    frame.pointers[i].row = single ? 0 : layouts[i].row;
+    frame.pointers[i].column = single ? layouts[i].row : layouts[i].column;
+  }
+  for (std::int64_t index = range.begin; index < range.end;) {
+    const std::int64_t position = outer.empty() ? index : index % rows;
+    const std::int64_t count = std::min(range.end - index, rows - position);
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      frame.pointers[i].start =
+          starts[i] + layouts[i].start + position * layouts[i].row + columns.begin * layouts[i].column;
+    }
+    std::int64_t left = outer.empty() ? 0 : index / rows;
+    for (std::size_t axis = outer.size(); axis-- > 0 && left != 0; left /= outer[axis]) {
+      const std::int64_t at = left % outer[axis];
+      for (std::size_t i = 0; i < layouts.size(); ++i) frame.pointers[i].start += at * layouts[i].outer[axis];
+    }
+    frame.rows = single ? 1 : count;
+    frame.columns = single ? count : columns.size();
+    each(frame);
+    index += count;
+  }
+}
+
 /// The layouts of the operands' rows. Rows of one element are elements of one long row instead.
 class RowLayouts {
  public:
@@ -48,35 +80,11 @@ class RowLayouts {
     return !single_ && lies_across(geometry_.layouts[operand], access(operand), type);
   }
 
-  /// Calls each(frame) for rectangles that make up the rows from range.begin to range.end; starts[i] is operand i's
-  /// address. `columns` names the part of every row that is wanted.
+  /// each_rectangle() over these rows.
   template <class Each>
   void rectangles(Frame& frame, std::span<std::byte* const> starts, Range range, Range columns,
                   const Each& each) const {
-    const std::vector<OperandLayout>& layouts = geometry_.layouts;
-    const Shape& outer = geometry_.outer;
-    const std::int64_t rows = geometry_.rows;
-    for (std::size_t i = 0; i < layouts.size(); ++i) {
-      frame.pointers[i].row = single_ ? 0 : layouts[i].row;
-      frame.pointers[i].column = single_ ? layouts[i].row : layouts[i].column;
-    }
-    for (std::int64_t index = range.begin; index < range.end;) {
-      const std::int64_t position = outer.empty() ? index : index % rows;
-      const std::int64_t count = std::min(range.end - index, rows - position);
-      for (std::size_t i = 0; i < layouts.size(); ++i) {
-        frame.pointers[i].start =
-            starts[i] + layouts[i].start + position * layouts[i].row + columns.begin * layouts[i].column;
-      }
-      std::int64_t left = outer.empty() ? 0 : index / rows;
-      for (std::size_t axis = outer.size(); axis-- > 0 && left != 0; left /= outer[axis]) {
-        const std::int64_t at = left % outer[axis];
-        for (std::size_t i = 0; i < layouts.size(); ++i) frame.pointers[i].start += at * layouts[i].outer[axis];
-      }
-      frame.rows = single_ ? 1 : count;
-      frame.columns = single_ ? count : columns.size();
-      each(frame);
-      index += count;
-    }
+    each_rectangle(geometry_, single_, frame, starts, range, columns, each);
   }
 
  private:
