@@ -426,6 +426,28 @@ void multiply(Index count, Index lanes, Points<T> x, Points<const T> y) {
   }
 }
 
+// Calls pair() for the points from 1 to m - 1, each with the one as far from the end.
+template <auto pair, class T>
+[[gnu::always_inline]] inline void each_pair(Index m, Index lanes, Points<const T> x, Points<T> y,
+                                             Points<const T> roots) {
+  if (lanes == 1) {
+    TYTO_INDEPENDENT
+    for (Index k = 1; k < m; ++k) {
+      pair(x.re[k], x.im[k], x.re[m - k], x.im[m - k], roots.re[k], roots.im[k], y.re[k], y.im[k]);
+    }
+    return;
+  }
+  for (Index k = 1; k < m; ++k) {
+    const T root_re = roots.re[k], root_im = roots.im[k];
+    const Index here = k * lanes, other = (m - k) * lanes;
+    TYTO_INDEPENDENT
+    for (Index l = 0; l < lanes; ++l) {
+      pair(x.re[here + l], x.im[here + l], x.re[other + l], x.im[other + l], root_re, root_im, y.re[here + l],
+           y.im[here + l]);
+    }
+  }
+}
+
 // With Z of the pairs x_2j + i x_2j+1, their even part E and odd part O: E_k = (Z_k + conj Z_m-k) / 2,
 // O_k = (Z_k - conj Z_m-k) / 2i, X_k = E_k + root_k O_k.
 template <class T>
@@ -445,22 +467,7 @@ void unpack_pairs(Index m, Index lanes, Points<const T> x, Points<T> y, Points<c
     at(0, 0, l);
     at(m, 0, l);
   }
-  if (lanes == 1) {
-    TYTO_INDEPENDENT
-    for (Index k = 1; k < m; ++k) {
-      unpack_pair(x.re[k], x.im[k], x.re[m - k], x.im[m - k], roots.re[k], roots.im[k], y.re[k], y.im[k]);
-    }
-    return;
-  }
-  for (Index k = 1; k < m; ++k) {
-    const T root_re = roots.re[k], root_im = roots.im[k];
-    const Index here = k * lanes, other = (m - k) * lanes;
-    TYTO_INDEPENDENT
-    for (Index l = 0; l < lanes; ++l) {
-      unpack_pair(x.re[here + l], x.im[here + l], x.re[other + l], x.im[other + l], root_re, root_im, y.re[here + l],
-                  y.im[here + l]);
-    }
-  }
+  each_pair<unpack_pair<T>>(m, lanes, x, y, roots);
 }
 
 // Z_k = (X_k + conj X_m-k) + i conj(root_k) (X_k - conj X_m-k).
@@ -477,22 +484,7 @@ void pack_pairs(Index m, Index lanes, Points<const T> x, Points<T> y, Points<con
   for (Index l = 0; l < lanes; ++l) {
     pack_pair(x.re[l], T(0), x.re[m * lanes + l], T(0), T(1), T(0), y.re[l], y.im[l]);
   }
-  if (lanes == 1) {
-    TYTO_INDEPENDENT
-    for (Index k = 1; k < m; ++k) {
-      pack_pair(x.re[k], x.im[k], x.re[m - k], x.im[m - k], roots.re[k], roots.im[k], y.re[k], y.im[k]);
-    }
-    return;
-  }
-  for (Index k = 1; k < m; ++k) {
-    const T root_re = roots.re[k], root_im = roots.im[k];
-    const Index here = k * lanes, other = (m - k) * lanes;
-    TYTO_INDEPENDENT
-    for (Index l = 0; l < lanes; ++l) {
-      pack_pair(x.re[here + l], x.im[here + l], x.re[other + l], x.im[other + l], root_re, root_im, y.re[here + l],
-                y.im[here + l]);
-    }
-  }
+  each_pair<pack_pair<T>>(m, lanes, x, y, roots);
 }
 
 template <class T>
