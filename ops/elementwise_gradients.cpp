@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <type_traits>
+#include <utility>
 
 #include "ops/define.hpp"
 #include "tyto/complex.hpp"
@@ -95,66 +96,52 @@ void add_gradient(std::vector<Value>& out, const GradientContext& context, const
   out.emplace_back();
 }
 
+// The gradients for operands 0, 1, ... are functions of all operands, the result and its gradient.
+template <OpId op, Domain domain, std::size_t... i, class... Gradients>
+GradientRule rule_of(std::index_sequence<i...>, Gradients...) {
+  if constexpr (!(differentiable<decltype(Gradients()((static_cast<void>(i), T())..., T(), T()))> || ...)) {
+    return nullptr;
+  } else {
+    static constexpr GradientRule rule = [](const GradientContext& c) -> std::vector<Value> {
+      return conjugated_around(is_holomorphic(op), c.gradients[0], [&](const T& g) {
+        std::vector<Value> out;
+        const auto add = [&](const auto&... operands) { (add_gradient(out, c, Gradients(), operands...), ...); };
+        add(T(c.inputs[i])..., T(c.results[0]), g);
+        return out;
+      });
+    };
+    if constexpr (!is_composed(op, domain)) return rule;
+    else return [](const GradientContext& of) { return in_f32(rule, of); };
+  }
+}
+
 }  // namespace
 
-#define TYTO_UNARY(name, domain, expression, gradient, ...)                                   \
-  GradientRule gradient_of_##name() {                                                         \
-    static constexpr auto dx = []([[maybe_unused]] const T& x, [[maybe_unused]] const T& y,   \
-                                  [[maybe_unused]] const T& g) { return gradient; };          \
-    if constexpr (!differentiable<decltype(dx(T(), T(), T()))>) return nullptr;               \
-    static constexpr GradientRule rule = [](const GradientContext& c) -> std::vector<Value> { \
-      return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) {  \
-        std::vector<Value> out;                                                               \
-        add_gradient(out, c, dx, T(c.inputs[0]), T(c.results[0]), g);                         \
-        return out;                                                                           \
-      });                                                                                     \
-    };                                                                                        \
-    if constexpr (!is_composed(OpId::name, Domain::domain)) return rule;                      \
-    return [](const GradientContext& of) { return in_f32(rule, of); };                        \
+#define TYTO_OPERAND [[maybe_unused]] const T&
+#define TYTO_UNARY(name, domain, expression, gradient, ...)                                                 \
+  GradientRule gradient_of_##name() {                                                                       \
+    return rule_of<OpId::name, Domain::domain>(                                                             \
+        std::index_sequence<0>(), [](TYTO_OPERAND x, TYTO_OPERAND y, TYTO_OPERAND g) { return gradient; }); \
   }
-#define TYTO_BINARY(name, domain, expression, gradient_a, gradient_b, ...)                                          \
-  GradientRule gradient_of_##name() {                                                                               \
-    static constexpr auto da = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
-                                  [[maybe_unused]] const T& y, [[maybe_unused]] const T& g) { return gradient_a; }; \
-    static constexpr auto db = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
-                                  [[maybe_unused]] const T& y, [[maybe_unused]] const T& g) { return gradient_b; }; \
-    if constexpr (!differentiable<decltype(da(T(), T(), T(), T()))>) return nullptr;                                \
-    static constexpr GradientRule rule = [](const GradientContext& c) -> std::vector<Value> {                       \
-      return conjugated_around(is_holomorphic(OpId::name), c.gradients[0], [&](const T& g) {                        \
-        const T a(c.inputs[0]), b(c.inputs[1]), y(c.results[0]);                                                    \
-        std::vector<Value> out;                                                                                     \
-        add_gradient(out, c, da, a, b, y, g);                                                                       \
-        add_gradient(out, c, db, a, b, y, g);                                                                       \
-        return out;                                                                                                 \
-      });                                                                                                           \
-    };                                                                                                              \
-    if constexpr (!is_composed(OpId::name, Domain::domain)) return rule;                                            \
-    return [](const GradientContext& of) { return in_f32(rule, of); };                                              \
+#define TYTO_BINARY(name, domain, expression, gradient_a, gradient_b, ...)                          \
+  GradientRule gradient_of_##name() {                                                               \
+    return rule_of<OpId::name, Domain::domain>(                                                     \
+        std::index_sequence<0, 1>(),                                                                \
+        [](TYTO_OPERAND a, TYTO_OPERAND b, TYTO_OPERAND y, TYTO_OPERAND g) { return gradient_a; },  \
+        [](TYTO_OPERAND a, TYTO_OPERAND b, TYTO_OPERAND y, TYTO_OPERAND g) { return gradient_b; }); \
   }
-#define TYTO_TERNARY(name, domain, expression, gradient_a, gradient_b, gradient_c, ...)                             \
-  GradientRule gradient_of_##name() {                                                                               \
-    static constexpr auto da = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
-                                  [[maybe_unused]] const T& c, [[maybe_unused]] const T& g) { return gradient_a; }; \
-    static constexpr auto db = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
-                                  [[maybe_unused]] const T& c, [[maybe_unused]] const T& g) { return gradient_b; }; \
-    static constexpr auto dc = []([[maybe_unused]] const T& a, [[maybe_unused]] const T& b,                         \
-                                  [[maybe_unused]] const T& c, [[maybe_unused]] const T& g) { return gradient_c; }; \
-    static constexpr GradientRule rule = [](const GradientContext& context) -> std::vector<Value> {                 \
-      return conjugated_around(is_holomorphic(OpId::name), context.gradients[0], [&](const T& g) {                  \
-        const T a(context.inputs[0]), b(context.inputs[1]), c(context.inputs[2]);                                   \
-        std::vector<Value> out;                                                                                     \
-        add_gradient(out, context, da, a, b, c, g);                                                                 \
-        add_gradient(out, context, db, a, b, c, g);                                                                 \
-        add_gradient(out, context, dc, a, b, c, g);                                                                 \
-        return out;                                                                                                 \
-      });                                                                                                           \
-    };                                                                                                              \
-    if constexpr (!is_composed(OpId::name, Domain::domain)) return rule;                                            \
-    return [](const GradientContext& of) { return in_f32(rule, of); };                                              \
+#define TYTO_TERNARY(name, domain, expression, gradient_a, gradient_b, gradient_c, ...)                           \
+  GradientRule gradient_of_##name() {                                                                             \
+    return rule_of<OpId::name, Domain::domain>(                                                                   \
+        std::index_sequence<0, 1, 2>(),                                                                           \
+        [](TYTO_OPERAND a, TYTO_OPERAND b, TYTO_OPERAND c, TYTO_OPERAND, TYTO_OPERAND g) { return gradient_a; },  \
+        [](TYTO_OPERAND a, TYTO_OPERAND b, TYTO_OPERAND c, TYTO_OPERAND, TYTO_OPERAND g) { return gradient_b; },  \
+        [](TYTO_OPERAND a, TYTO_OPERAND b, TYTO_OPERAND c, TYTO_OPERAND, TYTO_OPERAND g) { return gradient_c; }); \
   }
 #include "tyto/ops/elementwise.def"
 #undef TYTO_UNARY
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
+#undef TYTO_OPERAND
 
 }  // namespace tyto::core
