@@ -112,7 +112,7 @@ Placement best_greedy(const Problem& p, const Effort& effort, Placement best) {
     keep_lower(best, squeeze(p, best), how);
     spent += 4 * each;
   }
-  for (const Order order : {Order::load_area, Order::breadth, Order::size, Order::degree, Order::area}) {
+  for (const Order order : {Order::load_area, Order::breadth, Order::size, Order::area}) {
     if (best.height <= effort.enough || spent > most_work || effort.late()) return best;
     spent += each;
     keep_lower(best, lowest_first(p, arrange(p, order), best.height), "lowest first, " + std::string(name(order)));

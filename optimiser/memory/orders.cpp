@@ -40,30 +40,6 @@ std::vector<Bytes> heaviest_crossed(const Problem& p) {
   return heaviest;
 }
 
-// How many blocks each one meets, by counting births and deaths: no neighbour lists needed.
-std::vector<double> degrees(const Problem& p) {
-  std::vector<double> degree(p.size.size());
-  if (p.precedence != nullptr || (p.has_holes() && p.listed)) {
-    for (Index i = 0; i < p.count(); ++i)
-      degree[static_cast<std::size_t>(i)] = static_cast<double>(p.neighbours(i).size());
-    return degree;
-  }
-  const auto sections = static_cast<std::size_t>(p.sections);
-  std::vector<std::int64_t> born_before(sections + 1, 0);
-  std::vector<std::int64_t> dead_by(sections + 1, 0);
-  for (std::size_t i = 0; i < p.size.size(); ++i) {
-    ++born_before[static_cast<std::size_t>(p.first[i]) + 1];
-    ++dead_by[static_cast<std::size_t>(p.last[i])];
-  }
-  std::partial_sum(born_before.begin(), born_before.end(), born_before.begin());
-  std::partial_sum(dead_by.begin(), dead_by.end(), dead_by.begin());
-  for (std::size_t i = 0; i < degree.size(); ++i) {
-    degree[i] = static_cast<double>(born_before[static_cast<std::size_t>(p.last[i])] -
-                                    dead_by[static_cast<std::size_t>(p.first[i])] - 1);
-  }
-  return degree;
-}
-
 // Ranks of sections by descending load; a block has the rank of the first such section that it crosses, which is
 // the heaviest of its own. Ties of loads are broken by time.
 std::vector<double> breadth_ranks(const Problem& p) {
@@ -92,13 +68,10 @@ std::string_view name(Order order) {
   switch (order) {
     case Order::size: return "size";
     case Order::area: return "area";
-    case Order::lifetime: return "lifetime";
-    case Order::degree: return "degree";
     case Order::birth: return "birth";
     case Order::death: return "death";
     case Order::breadth: return "breadth";
     case Order::load_area: return "load, area";
-    case Order::load_lifetime: return "load, lifetime";
     case Order::lifetime_area: return "lifetime, area";
     case Order::area_lifetime: return "area, lifetime";
   }
@@ -109,14 +82,12 @@ std::vector<Index> arrange(const Problem& p, Order order) {
   const auto n = p.size.size();
   std::vector<Keys> keys(n);
   std::vector<double> load;
-  std::vector<double> extra;
-  if (order == Order::load_area || order == Order::load_lifetime || order == Order::lifetime_area ||
-      order == Order::area_lifetime) {
+  std::vector<double> breadth;
+  if (order == Order::load_area || order == Order::lifetime_area || order == Order::area_lifetime) {
     const std::vector<Bytes> heaviest = heaviest_crossed(p);
     load.assign(heaviest.begin(), heaviest.end());
   }
-  if (order == Order::degree) extra = degrees(p);
-  if (order == Order::breadth) extra = breadth_ranks(p);
+  if (order == Order::breadth) breadth = breadth_ranks(p);
   for (std::size_t i = 0; i < n; ++i) {
     const double size = static_cast<double>(p.size[i]);
     const double birth = static_cast<double>(p.birth[i]);
@@ -126,13 +97,10 @@ std::vector<Index> arrange(const Problem& p, Order order) {
     switch (order) {
       case Order::size: keys[i] = {size, lifetime, 0, 0}; break;
       case Order::area: keys[i] = {area, size, lifetime, 0}; break;
-      case Order::lifetime: keys[i] = {lifetime, size, 0, 0}; break;
-      case Order::degree: keys[i] = {extra[i], size, lifetime, 0}; break;
       case Order::birth: keys[i] = {-birth, size, lifetime, 0}; break;
       case Order::death: keys[i] = {death, size, lifetime, 0}; break;
-      case Order::breadth: keys[i] = {extra[i], size, lifetime, 0}; break;
+      case Order::breadth: keys[i] = {breadth[i], size, lifetime, 0}; break;
       case Order::load_area: keys[i] = {load[i], area, lifetime, 0}; break;
-      case Order::load_lifetime: keys[i] = {load[i], lifetime, area, 0}; break;
       case Order::lifetime_area: keys[i] = {lifetime, area, load[i], 0}; break;
       case Order::area_lifetime: keys[i] = {area, lifetime, load[i], 0}; break;
     }

@@ -13,20 +13,17 @@ namespace tyto::memory {
 enum class Order {
   size,           // largest first
   area,           // size x lifetime
-  lifetime,       // longest first
-  degree,         // most neighbours first
   birth,          // earliest first, larger first among equals
   death,          // latest first: birth order of the instance with time reversed
   breadth,        // sections by descending load, then size
   load_area,      // T A W: load of the heaviest section crossed, then area, then lifetime
-  load_lifetime,  // T W A
   lifetime_area,  // W A T
   area_lifetime,  // A W T
 };
 
-inline constexpr std::array<Order, 11> all_orders{
-    Order::size,    Order::area,      Order::lifetime,      Order::degree,        Order::birth,        Order::death,
-    Order::breadth, Order::load_area, Order::load_lifetime, Order::lifetime_area, Order::area_lifetime};
+inline constexpr std::array<Order, 8> all_orders{Order::size,          Order::area,         Order::birth,
+                                                 Order::death,         Order::breadth,      Order::load_area,
+                                                 Order::lifetime_area, Order::area_lifetime};
 
 std::string_view name(Order order);
 

@@ -31,7 +31,7 @@ constexpr std::array entries{
     PortfolioEntry{Order::death, {.heaviest_first = false, .most_in_tight_section = 1}},
     PortfolioEntry{Order::area_lifetime, {.heaviest_first = true, .most_in_tight_section = 0}},
     PortfolioEntry{Order::area, {.heaviest_first = false, .most_in_tight_section = any_number}},
-    PortfolioEntry{Order::degree, {.heaviest_first = false, .most_in_tight_section = 2}},
+    PortfolioEntry{Order::breadth, {.heaviest_first = false, .most_in_tight_section = 2}},
 };
 
 // Run times are heavy-tailed in the order, so that fresh orders near a good one are worth as much as patience. How far
