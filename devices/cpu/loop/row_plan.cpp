@@ -154,23 +154,13 @@ class RowPlanner {
 
   /// Whether later stages read elements of an input over which a result may be laid.
   bool inputs_read_after(std::size_t depth) const {
-    std::vector<bool> seen(program_.values(), false);
-    const auto reaches = [&](const auto& self, Value value) -> bool {
-      if (seen[value]) return false;
-      seen[value] = true;
-      if (value < program_.inputs) return reads_dense(value);
-      if (stored_[value] || value < program_.first_instruction()) return false;
-      return std::ranges::any_of(program_.operands_of(value), [&](Value operand) { return self(self, operand); });
-    };
+    std::vector<Value> later;
     for (std::size_t v = program_.first_instruction(); v < program_.values(); ++v) {
-      const auto value = static_cast<Value>(v);
-      const bool later = levels_.depth[v] > depth || (whole_[v] && result_[v] != none);
-      if (!later || (stored_[v] && levels_.depth[v] <= depth)) continue;
-      for (const Value operand : program_.operands_of(value)) {
-        if (reaches(reaches, operand)) return true;
-      }
+      const bool made_later = levels_.depth[v] > depth || (whole_[v] && result_[v] != none);
+      if (made_later && !stored_[v]) later.push_back(static_cast<Value>(v));
     }
-    return false;
+    const std::vector<Value> read = core::part_of(program_, later, stored_).inputs;
+    return std::ranges::any_of(read, [&](Value value) { return value < program_.inputs && reads_dense(value); });
   }
 
   /// The whole result in whose place the value may lie until the end, or none: a result its own, another value that of
