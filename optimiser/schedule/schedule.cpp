@@ -84,15 +84,13 @@ class Placer {
     add_workspace(problem_);
   }
 
-  const Problem& problem() const { return problem_; }
-
   struct Placed {
     NodeOrder order;
     std::optional<Problem> joined;  // none: the plain problem says it all
   };
-  Placed place(std::vector<std::uint32_t> nodes, const Order& order) const {
+  Placed place(const Order& order) const {
     Placed out;
-    out.order.nodes = std::move(nodes);
+    out.order.nodes = nodes_in_order(graph_, problem_, order);
     if (extra_.destinations) out.order.destinations = extra_.destinations(out.order.nodes);
     const auto& chosen = out.order.destinations;
     if (std::ranges::any_of(chosen, [](const optimiser::Destination& each) { return bool(each); })) {
@@ -102,24 +100,13 @@ class Placer {
     out.order.peak = footprint(out.joined ? *out.joined : problem_, order).peak;
     return out;
   }
-  Placed place(const Order& order) const { return place(nodes_in_order(graph_, problem_, order), order); }
 
   /// Which parts lie in their whole depends on the order, and which order is best on that: what is chosen for the order
-  /// as written decides first, then what is chosen for the best order that this led to, as long as that helps.
+  /// as written decides.
   NodeOrder choose_order(const ScheduleOptions& options) const {
-    constexpr int most_rounds = 3;
-    Placed best;
-    if (extra_.destinations) best = place(recorded(problem_));
-    std::optional<Problem> judge = best.joined;
-    for (int round = 0; round < most_rounds; ++round) {
-      const Schedule schedule = choose(problem_, judge ? *judge : problem_, options);
-      Placed placed = place(schedule.order);
-      const bool better = round == 0 || placed.order.peak < best.order.peak;
-      if (better) best = std::move(placed);
-      if (!better || !best.joined || options.strategy != "best") break;
-      judge = best.joined;
-    }
-    return std::move(best.order);
+    std::optional<Problem> judge;
+    if (extra_.destinations) judge = place(recorded(problem_)).joined;
+    return place(choose(problem_, judge ? *judge : problem_, options).order).order;
   }
 
  private:
