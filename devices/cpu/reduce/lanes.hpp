@@ -36,7 +36,7 @@ struct Lanes : Simd<T, TYTO_VECTOR_BYTES> {
   }
 };
 
-/// The first lanes of a vector, fewer than all but with AVX-512: what lies behind them in memory is neither read nor written.
+/// The first lanes of a vector, fewer than all before AVX-512: memory behind them is neither read nor written.
 template <class T>
 class FirstLanes {
   using L = Lanes<T>;
