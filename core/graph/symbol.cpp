@@ -124,6 +124,7 @@ Value* stand_in_of(const State& state) {
 Value State::current() {
   if (const Value* stand_in = stand_in_of(*this)) return *stand_in;
   const std::lock_guard lock(mutex_);
+  reads_.fetch_add(1, std::memory_order_relaxed);
   if (held_.deferred != nullptr) {
     Array array = held_.deferred->make();
     Value made = version(held_.deferred->mode, shared_from_this(), std::move(array));
@@ -160,6 +161,8 @@ void State::end_stand_in(Value before) {
   if (stand_ins->empty()) delete std::exchange(stand_ins, nullptr);
 }
 
+bool State::any_stand_in() { return stand_ins != nullptr; }
+
 void State::defer(DeferredContents contents) {
   contents.sequence = sequence_counter.fetch_add(1, std::memory_order_relaxed);  // as no other node has
   hold({Value(), std::make_shared<const DeferredContents>(std::move(contents))});
@@ -167,7 +170,7 @@ void State::defer(DeferredContents contents) {
 
 Array State::release(DeferredContents contents) {
   const std::lock_guard lock(mutex_);
-  if (written_ || !held_.version) return {};
+  if (writes_ != 0 || !held_.version) return {};
   Node& node = *held_.version.node();
   const bool alone = node.references() == 1;
   const bool unread =
@@ -186,13 +189,14 @@ Array State::release(DeferredContents contents) {
 State::Held State::held() const {
   if (const Value* stand_in = stand_in_of(*this)) return {*stand_in, nullptr};
   const std::lock_guard lock(mutex_);
+  reads_.fetch_add(1, std::memory_order_relaxed);
   return held_;
 }
 
 void State::hold(Held held) {
   const std::lock_guard lock(mutex_);
   std::swap(held_, held);  // its old contents are freed after the lock
-  ++revision_;
+  ++assignments_;
 }
 
 }  // namespace tyto::core

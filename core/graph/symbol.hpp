@@ -158,6 +158,8 @@ class State : public std::enable_shared_from_this<State> {
   /// recorded. Returns the earlier replacement, to be restored by end_stand_in(), or nothing.
   Value stand_in(Value version);
   void end_stand_in(Value before);
+  /// Whether this thread has replaced any state.
+  static bool any_stand_in();
   /// Sets contents that the first read computes.
   void defer(DeferredContents contents);
   /// Releases contents that `contents` restores, bit for bit, when they are read: their revision stays. Empty, with
@@ -167,10 +169,14 @@ class State : public std::enable_shared_from_this<State> {
   Held held() const;
 
   /// Counts what may have changed the contents: new versions, and runs that wrote them in place.
-  std::uint64_t revision() const { return revision_.load(std::memory_order_relaxed); }
-  void count_write() {
-    revision_.fetch_add(1, std::memory_order_relaxed);
-    written_.store(true, std::memory_order_relaxed);
+  std::uint64_t revision() const {
+    return assignments_.load(std::memory_order_relaxed) + writes_.load(std::memory_order_relaxed);
+  }
+  /// Called by the one run that writes the contents now, so no atomic increment is needed.
+  void count_write() { writes_.store(writes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  /// Counts new versions and calls of current() and held(): while it stays, nobody has obtained the contents.
+  std::uint64_t accesses() const {
+    return assignments_.load(std::memory_order_relaxed) + reads_.load(std::memory_order_relaxed);
   }
 
   /// Contents given to a placeholder for evaluations outside a graph.
@@ -185,8 +191,9 @@ class State : public std::enable_shared_from_this<State> {
   TensorType type_;
   mutable std::mutex mutex_;  // of what it holds: reads make deferred contents, and runs of other threads release them
   Held held_;
-  std::atomic<std::uint64_t> revision_ = 0;
-  std::atomic<bool> written_ = false;  // by a run
+  std::atomic<std::uint64_t> assignments_ = 0;
+  std::atomic<std::uint64_t> writes_ = 0;  // by runs
+  mutable std::atomic<std::uint64_t> reads_ = 0;
   Array assigned_;
 };
 

@@ -16,6 +16,20 @@
 
 namespace tyto::run {
 
+BoundSession::BoundSession(std::shared_ptr<const Executable> executable, core::BufferRef arena)
+    : session_(std::move(executable), std::move(arena)) {
+  const Executable& made = session_.executable();
+  const std::span<const core::GraphInput> inputs = made.graph().inputs();
+  auto packed = made.packed_inputs().begin();
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    core::State* const state = inputs[i].state.get();
+    if (packed != made.packed_inputs().end() && packed->input == i) ++packed;
+    else if (inputs[i].generator) generators_.push_back(i);
+    else if (state == nullptr || state->kind() == core::State::Kind::placeholder) required_.push_back(i);
+    else if (made.needs(i)) states_.push_back({state, i, made.is_written(i)});
+  }
+}
+
 // The key's memory never leaves the session: outputs are copies.
 const core::Array& BoundSession::key_of(const Generator& generator) {
   if (!key_) key_ = new_array(cpu_device(), DType::i64, {2});
@@ -42,18 +56,23 @@ core::Array computed_version(const Value& current) {
 
 }  // namespace
 
-void BoundSession::bind_state(std::uint32_t input) {
+void BoundSession::bind_state(BoundState& each) {
   const Executable& executable = session_.executable();
-  core::State& state = *executable.graph().inputs()[input].state;
-  session_.unbind(input);
-  if (!executable.needs(input)) return;
+  core::State& state = *each.state;
+  session_.unbind(each.input);
+  each.bound = false;
+  std::uint64_t count = each.count_now();
+  const bool used = each.count != never && each.count != count;
+  each.shared = used || (each.shared && !each.written);
+  each.count = never;
+  if (each.written) ++count;  // the call of current()
   const Value current = state.current();
   if (!current) {
     core::throw_error<GraphError>("input '", state.name(), "' of shape ", state.type().shape, " was given no value");
   }
-  core::Array array = current.node()->is_version() ? core::contents_of(current) : read_(current);
-  if (executable.is_written(input)) {
-    core::Node& node = *current.node();
+  core::Node& node = *current.node();
+  core::Array array = node.is_version() ? core::contents_of(current) : read_(current);
+  if (each.written) {
     // Held by the version's node and by `array` here; the node held by the state and by `current`.
     const bool alone =
         node.is_version() && node.references() == 2 && array.buffer.use_count() == 2 && !array.buffer->read_only();
@@ -64,12 +83,20 @@ void BoundSession::bind_state(std::uint32_t input) {
       const core::Array there = to_device(array, executable.device());
       array = new_array(executable.device(), there.dtype, there.view.shape);
       copy_elements(there, array);
-      const core::Mode mode = node.mode();
-      const auto shared = executable.graph().inputs()[input].state;
-      state.set_current(core::version(mode, shared, array));
+      state.set_current(core::version(node.mode(), state.shared_from_this(), array));
+      ++count;
     }
   }
-  session_.bind(input, array);
+  session_.bind(each.input, array);
+  // What depends on a placeholder is computed anew for each run, and a stand-in is this thread's alone.
+  const bool stays = each.written || node.is_version();
+  each.bound = stays && !core::State::any_stand_in();
+  if (each.bound) each.count = count;
+}
+
+void BoundSession::release_inputs() {
+  session_.release_inputs();
+  for (BoundState& each : states_) each.bound = false;
 }
 
 void BoundSession::read_beside_others() { read_ = computed_version; }
@@ -81,24 +108,13 @@ void BoundSession::release_packed() {
 void BoundSession::run() {
   const Executable& executable = session_.executable();
   const core::Graph& graph = executable.graph();
-  const auto kept = [](const core::GraphInput& input) {
-    return input.generator || (input.state != nullptr && input.state->kind() != core::State::Kind::placeholder);
-  };
   // A run that lacks an input leaves states and the random sequence as they were.
-  for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
-    if (!kept(graph.inputs()[i])) session_.require(i);
-  }
+  for (const std::uint32_t input : required_) session_.require(input);
   const Generator sequence = advance_generator(graph.draws());
-  auto packed = executable.packed_inputs().begin();
-  for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
-    const core::GraphInput& input = graph.inputs()[i];
-    if (packed != executable.packed_inputs().end() && packed->input == i) {
-      ++packed;
-    } else if (input.generator) {
-      session_.bind(i, key_of(sequence));
-    } else if (kept(input)) {
-      bind_state(i);
-    }
+  for (const std::uint32_t input : generators_) session_.bind(input, key_of(sequence));
+  const bool anew = core::State::any_stand_in();
+  for (BoundState& each : states_) {
+    if (anew || !each.bound || each.count != each.count_now()) bind_state(each);
   }
   // After the states, so that who reads one of them in plain too keeps that.
   for (const PackedInput& each : executable.packed_inputs())
@@ -113,6 +129,11 @@ void BoundSession::run() {
   } catch (...) {
     note_writes();
     throw;
+  }
+  for (BoundState& each : states_) {
+    if (!each.shared) continue;
+    session_.unbind(each.input);
+    each.bound = false;
   }
   // Other sessions may pack them anew before the next run.
   for (const PackedInput& each : executable.packed_inputs()) session_.unbind(each.input);

@@ -213,7 +213,7 @@ void IncrementalSession::run_session(BoundSession& bound, const Part& part) {
   place = 0;
   for (const std::uint32_t output : part.outputs) outputs_[output] = session.take_output(place++);
   for (const Port port : part.kept) kept_[port] = session.take_output(place++);
-  session.release_inputs();
+  bound.release_inputs();
 }
 
 void IncrementalSession::run_part(Part& part) {

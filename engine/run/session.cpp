@@ -27,15 +27,23 @@ Session::Session(std::shared_ptr<const Executable> executable, core::BufferRef a
   inputs_.resize(plan.graph().inputs().size());
   outputs_.resize(plan.graph().outputs().size());
   addresses_.resize(plan.operands().size());
+  moved_.assign(inputs_.size() + outputs_.size(), 1);
+  std::vector<std::pair<std::size_t, std::uint32_t>> moving;  // slots and operands in them
   for (std::uint32_t i = 0; i < plan.operands().size(); ++i) {
     const Storage& storage = plan.storages()[plan.operands()[i]];
     if (storage.kind == StorageKind::input || storage.kind == StorageKind::output) {
-      moving_.push_back(i);
+      moving.emplace_back(storage.index + (storage.kind == StorageKind::output ? inputs_.size() : 0), i);
     } else {
       addresses_[i] = address_of_storage(storage);
       addresses_[i].offset += plan.shifts()[i];
     }
   }
+  std::ranges::sort(moving);
+  for (const auto& [slot, operand] : moving) {
+    first_operands_.resize(slot + 1, static_cast<std::uint32_t>(operands_of_slots_.size()));
+    operands_of_slots_.push_back(operand);
+  }
+  first_operands_.resize(moved_.size() + 1, static_cast<std::uint32_t>(operands_of_slots_.size()));
   for (const ExecutableStep& step : plan.steps()) {
     workspaces_.push_back(step.workspace == UINT32_MAX ? core::Address()
                                                        : address_of_storage(plan.storages()[step.workspace]));
@@ -66,10 +74,12 @@ void Session::bind(std::uint32_t input, const core::Array& array) {
   if (array.view.shape != type.shape) {
     core::throw_error<ShapeError>("input '", slot.name, "' takes shape ", type.shape, ", given ", array.view.shape);
   }
-  inputs_[input] = contiguous(to_device(array, executable_->device()));
+  hold(input, contiguous(to_device(array, executable_->device())));
 }
 
-void Session::release_inputs() { inputs_.assign(inputs_.size(), {}); }
+void Session::release_inputs() {
+  for (std::uint32_t i = 0; i < inputs_.size(); ++i) unbind(i);
+}
 
 void Session::require(std::uint32_t input) const {
   if (inputs_[input]) return;
@@ -79,19 +89,29 @@ void Session::require(std::uint32_t input) const {
                                 " was given no value");
 }
 
+void Session::refresh_operands(std::size_t slot) {
+  const Executable& plan = *executable_;
+  for (std::uint32_t at = first_operands_[slot]; at < first_operands_[slot + 1]; ++at) {
+    const std::uint32_t operand = operands_of_slots_[at];
+    addresses_[operand] = address_of_storage(plan.storages()[plan.operands()[operand]]);
+    addresses_[operand].offset += plan.shifts()[operand];
+  }
+  moved_[slot] = 0;
+}
+
 void Session::refresh() {
   const Executable& plan = *executable_;
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (plan.needs(i)) require(i);
+    if (moved_[i] == 0 || !plan.needs(i)) continue;
+    require(i);
+    refresh_operands(i);
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i] && outputs_[i].buffer.use_count() == 1) continue;
-    const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);
-    outputs_[i] = new_array(plan.device(), type.dtype, type.shape);
-  }
-  for (const std::uint32_t i : moving_) {
-    addresses_[i] = address_of_storage(plan.storages()[plan.operands()[i]]);
-    addresses_[i].offset += plan.shifts()[i];
+    if (!outputs_[i] || outputs_[i].buffer.use_count() != 1) {
+      const core::TensorType& type = plan.graph().type(plan.graph().outputs()[i]);
+      give_output(i, new_array(plan.device(), type.dtype, type.shape));
+    }
+    if (moved_[inputs_.size() + i] != 0) refresh_operands(inputs_.size() + i);
   }
 }
 

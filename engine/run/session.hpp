@@ -49,15 +49,23 @@ class Session {
   /// Moves the result of the last run out of the session.
   core::Array take_output(std::size_t index) { return std::exchange(outputs_[index], {}); }
   /// Gives an output its buffer for the next run; it must be dense, of the output's type and nobody else's.
-  void give_output(std::size_t index, core::Array array) { outputs_[index] = std::move(array); }
+  void give_output(std::size_t index, core::Array array) {
+    outputs_[index] = std::move(array);
+    moved_[inputs_.size() + index] = 1;
+  }
   const core::Array& input(std::uint32_t input) const { return inputs_[input]; }
-  void unbind(std::uint32_t input) { inputs_[input] = {}; }
+  void unbind(std::uint32_t input) { hold(input, {}); }
   /// Releases everything bound.
   void release_inputs();
 
  private:
   core::Address address_of_storage(const Storage& storage) const;
+  void hold(std::uint32_t input, core::Array array) {
+    inputs_[input] = std::move(array);
+    moved_[input] = 1;
+  }
   void refresh();
+  void refresh_operands(std::size_t slot);
   void run_steps();
   void run_beside_reference();
   core::LaunchAddresses launch_addresses(std::size_t index) const;
@@ -81,7 +89,9 @@ class Session {
   std::vector<core::Array> outputs_;
   std::vector<core::Address> addresses_;           // of operands, step after step
   std::vector<core::Address> workspaces_;          // of steps
-  std::vector<std::uint32_t> moving_;              // operands whose storage may lie elsewhere in each run
+  std::vector<std::uint8_t> moved_;                // inputs, then outputs, that lie elsewhere than in the last run
+  std::vector<std::uint32_t> operands_of_slots_;   // the operands in each input, then in each output
+  std::vector<std::uint32_t> first_operands_;      // of each in operands_of_slots_, and an end
   std::vector<std::vector<std::uint32_t>> dying_;  // planned storages that each step is the last to use; poison only
   std::unique_ptr<Session> reference_;             // where runs are verified: the same graph without reuse of memory
   std::size_t unplanned_ = 0;

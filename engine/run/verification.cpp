@@ -70,7 +70,7 @@ void Session::run_beside_reference() {
     ++tally().graphs;
   }
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    reference_->inputs_[i] = plan.is_written(i) ? copy_of(device, inputs_[i]) : inputs_[i];
+    reference_->hold(i, plan.is_written(i) ? copy_of(device, inputs_[i]) : inputs_[i]);
   }
   reference_->run_steps();
   const std::size_t before = unplanned_;
