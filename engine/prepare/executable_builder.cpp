@@ -9,6 +9,7 @@
 #include "core/device/process_group.hpp"
 #include "core/graph/held_constant.hpp"
 #include "core/graph/op_ids.hpp"
+#include "core/value/hash.hpp"
 #include "core/value/text.hpp"
 #include "engine/prepare/custom_kernel.hpp"
 #include "engine/prepare/graph_passes.hpp"
@@ -193,7 +194,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     output_types.push_back(graph_.type(node.first_result + i).dtype);
 
   const bool custom = node.op == OpId::custom;
-  const bool is_region = holds_regions(node);
+  const bool region = holds_regions(node.op);
   const bool on_host = runs_on_host(node);
   if (on_host) target_.fallbacks_.emplace_back(custom ? custom_operator(graph_.attributes(node)).name : def.name);
   std::vector<Location> inputs;
@@ -210,8 +211,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     results.push_back({output_types[i], View::dense(graph_.type(node.first_result + i).shape)});
   }
   const core::Step step{node.op, &graph_.attributes(node), operands, results};
-  const std::uint64_t wanted =
-      custom || is_region ? ~std::uint64_t{0} : (on_host ? host_ : device_).requires_dense(step);
+  const std::uint64_t wanted = custom || region ? ~std::uint64_t{0} : (on_host ? host_ : device_).requires_dense(step);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if ((wanted >> std::min<std::size_t>(i, 63) & 1) != 0 && !core::is_dense(inputs[i].view)) {
       inputs[i] = dense(ports[i], inputs[i], on_host, index);
@@ -224,7 +224,7 @@ void ExecutableBuilder::add_kernel(const GraphNode& node, std::uint32_t index) {
     outputs.push_back(target_location(node, result, inputs, on_host, index));
     bind(result, outputs.back().storage, outputs.back().view, on_host);
   }
-  if (is_region) {
+  if (region) {
     add_step(node.op, graph_.attributes(node), on_host, inputs, input_types, outputs, output_types, index);
     return;
   }
@@ -258,15 +258,15 @@ void ExecutableBuilder::add_step(OpId op, const core::Attributes& attributes, bo
     to.push_back({output_types[i], outputs[i].view});
     to_storage.push_back(outputs[i].storage);
   }
-  const bool is_region = op == OpId::loop || op == OpId::branch;
-  if (!on_host && split_ && !is_region && !device_.supports(op, input_types, output_types)) {
+  const bool region = holds_regions(op);
+  if (!on_host && split_ && !region && !device_.supports(op, input_types, output_types)) {
     core::throw_error<DeviceError>(device_.properties().name, ": no kernel for ", core::definition(op).name, " on ",
                                    output_types[0]);
   }
   core::Device& device = on_host ? host_ : device_;
   // Kernels that write at the start of their address are given an address further on, regions also for what they read.
   std::vector<std::size_t> shifts(to.size(), 0);
-  if (is_region) {
+  if (region) {
     shifts.insert(shifts.begin(), from.size(), 0);
     for (std::size_t i = 0; i < from.size(); ++i) {
       shifts[i] = static_cast<std::size_t>(std::exchange(from[i].view.offset, 0)) * size_of(from[i].dtype);
@@ -291,26 +291,26 @@ void ExecutableBuilder::prepare_kernels() {
   for (const bool on_host : {false, true}) {
     const std::vector<UnpreparedStep>& list = unprepared_[on_host];
     std::vector<core::Step> steps;
-    std::vector<std::uint32_t> fresh;
-    for (std::uint32_t i = 0; i < list.size(); ++i) {
-      const UnpreparedStep& one = list[i];
-      ExecutableStep& step = target_.steps_[one.step];
-      if (const KnownKernel* known = known_kernel(one)) {
-        step.kernel = known->kernel;
-        step.region = known->region;
-        continue;
+    std::vector<KnownKernel*> fresh, kernels;
+    for (const UnpreparedStep& one : list) {
+      const auto [known, is_new] = known_kernel(one);
+      kernels.push_back(known);
+      if (!is_new) continue;
+      const UnpreparedStep& first = known->step;
+      const core::Step step{first.op, first.attributes, first.inputs, first.outputs, first.beside_others};
+      if (holds_regions(first.op)) {
+        known->kernel = known->region = region_kernel(step, on_host ? host_ : device_, options_);
+      } else {
+        steps.push_back(step);
+        fresh.push_back(known);
       }
-      if (one.op == OpId::loop || one.op == OpId::branch) {
-        step.region =
-            region_kernel({one.op, one.attributes, one.inputs, one.outputs}, on_host ? host_ : device_, options_);
-        step.kernel = step.region;
-        continue;
-      }
-      steps.push_back({one.op, one.attributes, one.inputs, one.outputs, one.beside_others});
-      fresh.push_back(one.step);
     }
-    std::vector<std::shared_ptr<const core::Kernel>> kernels = (on_host ? host_ : device_).prepare_all(steps);
-    for (std::size_t i = 0; i < fresh.size(); ++i) target_.steps_[fresh[i]].kernel = std::move(kernels[i]);
+    std::vector<std::shared_ptr<const core::Kernel>> prepared = (on_host ? host_ : device_).prepare_all(steps);
+    for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i]->kernel = std::move(prepared[i]);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      target_.steps_[list[i].step].kernel = kernels[i]->kernel;
+      target_.steps_[list[i].step].region = kernels[i]->region;
+    }
     for (const UnpreparedStep& one : list) {
       ExecutableStep& step = target_.steps_[one.step];
       const std::size_t bytes = step.kernel->workspace();
@@ -334,20 +334,32 @@ void ExecutableBuilder::join_steps() {
   }
 }
 
-const ExecutableBuilder::KnownKernel* ExecutableBuilder::known_kernel(const UnpreparedStep& step) const {
-  if (known_kernels_.empty()) return nullptr;
+std::pair<ExecutableBuilder::KnownKernel*, bool> ExecutableBuilder::known_kernel(const UnpreparedStep& step) {
+  const std::uint32_t node = target_.steps_[step.step].node;
+  std::size_t hash = core::mixed_hash(static_cast<std::uint64_t>(step.op), core::hash_of(*step.attributes));
+  for (const auto* const list : {&step.inputs, &step.outputs}) {
+    for (const core::Operand& operand : *list) {
+      hash = core::mixed_hash(hash, static_cast<std::uint64_t>(operand.dtype));
+      hash = core::mixed_hash(hash, static_cast<std::uint64_t>(operand.view.offset));
+      for (std::size_t axis = 0; axis < operand.view.shape.size(); ++axis) {
+        hash = core::mixed_hash(hash, static_cast<std::uint64_t>(operand.view.shape[axis]));
+        hash = core::mixed_hash(hash, static_cast<std::uint64_t>(operand.view.strides[axis]));
+      }
+    }
+  }
   const auto same = [](const core::Operand& a, const core::Operand& b) {
     return a.dtype == b.dtype && a.view == b.view;
   };
-  for (const KnownKernel& known : known_kernels_[target_.steps_[step.step].node]) {
-    const UnpreparedStep& other = known.step;
+  const auto [first, last] = known_kernels_.equal_range(hash);
+  for (auto each = first; each != last; ++each) {
+    const UnpreparedStep& other = each->second.step;
     if (other.on_host == step.on_host && other.beside_others == step.beside_others && other.op == step.op &&
-        other.attributes == step.attributes && std::ranges::equal(other.inputs, step.inputs, same) &&
-        std::ranges::equal(other.outputs, step.outputs, same)) {
-      return &known;
+        (!holds_regions(step.op) || each->second.node == node) && *other.attributes == *step.attributes &&
+        std::ranges::equal(other.inputs, step.inputs, same) && std::ranges::equal(other.outputs, step.outputs, same)) {
+      return {&each->second, false};
     }
   }
-  return nullptr;
+  return {&known_kernels_.emplace(hash, KnownKernel{step, node, nullptr, nullptr})->second, true};
 }
 
 void ExecutableBuilder::add_raw_step(std::shared_ptr<const core::Kernel> kernel, std::span<const std::uint32_t> inputs,

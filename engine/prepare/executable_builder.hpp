@@ -6,6 +6,8 @@
 
 #include <array>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "engine/run/executable.hpp"
 #include "optimiser/schedule/schedule.hpp"
@@ -40,9 +42,10 @@ class ExecutableBuilder {
     std::vector<core::Operand> outputs;
     bool beside_others = false;
   };
-  /// A kernel of the order before.
+  /// A kernel that equal steps share, in this order and in the one before; that of a region is its node's own.
   struct KnownKernel {
     UnpreparedStep step;
+    std::uint32_t node;
     std::shared_ptr<const core::Kernel> kernel;
     std::shared_ptr<RegionKernel> region;
   };
@@ -72,8 +75,8 @@ class ExecutableBuilder {
   void choose_sections();
   std::size_t most_lanes() const;
   void extend_lifetimes();
-  /// The kernel of an equal step in the order before, or null.
-  const KnownKernel* known_kernel(const UnpreparedStep& step) const;
+  /// The kernel of the steps that are equal to this one, which may be still to be prepared, and whether it is new.
+  std::pair<KnownKernel*, bool> known_kernel(const UnpreparedStep& step);
   void plan_memory();
   void check_contents() const;
   void note_instants();
@@ -103,7 +106,7 @@ class ExecutableBuilder {
   bool has_concat_like() const;
   std::vector<optimiser::Destination> choose_destinations(std::span<const std::uint32_t> order) const;
   bool runs_on_host(const core::GraphNode& node) const;
-  static bool holds_regions(const core::GraphNode& node);
+  static bool holds_regions(core::OpId op);
   bool can_write(std::uint32_t index, std::uint32_t result, const core::View& view) const;
   bool can_read(std::uint32_t index, std::size_t input, const core::View& view) const;
   bool parts_lie_in_place(const core::GraphNode& node, std::span<const Location> inputs, const Location& output) const;
@@ -129,7 +132,7 @@ class ExecutableBuilder {
   std::vector<std::uint32_t> update_of_;  // the update that takes a port's value, or none
   std::vector<bool> updated_in_place_;
   std::array<std::vector<UnpreparedStep>, 2> unprepared_;  // for the device, and for the host where that is another
-  std::vector<std::vector<KnownKernel>> known_kernels_;    // by node
+  std::unordered_multimap<std::size_t, KnownKernel> known_kernels_;  // by hash of the step
   std::vector<std::int64_t> extra_bytes_;  // by node: bytes of copies and workspace that are there while it runs
   std::vector<std::uint32_t> lane_of_;     // of each step that runs beside others; of all lanes numbered
   std::vector<optimiser::Destination> destination_;  // of each port

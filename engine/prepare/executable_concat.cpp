@@ -61,13 +61,11 @@ std::vector<View> views_of_parts(const core::Graph& graph, const GraphNode& node
 
 bool ExecutableBuilder::runs_on_host(const GraphNode& node) const { return split_ && !runs_on(device_, graph_, node); }
 
-bool ExecutableBuilder::holds_regions(const GraphNode& node) {
-  return node.op == OpId::loop || node.op == OpId::branch;
-}
+bool ExecutableBuilder::holds_regions(OpId op) { return op == OpId::loop || op == OpId::branch; }
 
 bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
-  if (node.op == OpId::custom || holds_regions(node) || runs_on_host(node)) return false;
+  if (node.op == OpId::custom || holds_regions(node.op) || runs_on_host(node)) return false;
   const auto bytes = static_cast<std::size_t>(view.offset) * size_of(graph_.type(node.first_result + result).dtype);
   if (core::is_dense(view) && bytes % device_.properties().alignment == 0) return true;
   DenseStep step(graph_, node);
@@ -77,7 +75,7 @@ bool ExecutableBuilder::can_write(std::uint32_t index, std::uint32_t result, con
 
 bool ExecutableBuilder::can_read(std::uint32_t index, std::size_t input, const View& view) const {
   const GraphNode& node = graph_.nodes()[index];
-  if (node.op == OpId::custom || holds_regions(node) || runs_on_host(node)) return false;
+  if (node.op == OpId::custom || holds_regions(node.op) || runs_on_host(node)) return false;
   if (core::definition(node.op).is(core::Traits::elementwise)) return true;
   DenseStep step(graph_, node);
   step.inputs[input].view = view;

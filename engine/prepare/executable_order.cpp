@@ -69,14 +69,7 @@ std::int64_t ExecutableBuilder::load() const {
 }
 
 void ExecutableBuilder::forget_steps() {
-  known_kernels_.assign(graph_.nodes().size(), {});
-  for (std::vector<UnpreparedStep>& list : unprepared_) {
-    for (UnpreparedStep& step : list) {
-      const ExecutableStep& made = target_.steps_[step.step];
-      known_kernels_[made.node].push_back({std::move(step), made.kernel, made.region});
-    }
-    list.clear();
-  }
+  for (std::vector<UnpreparedStep>& list : unprepared_) list.clear();
   target_.steps_.clear();
   target_.storages_.clear();
   target_.operands_.clear();

@@ -54,7 +54,7 @@ std::size_t ExecutableBuilder::most_lanes() const {
 
 void ExecutableBuilder::choose_sections() {
   lane_of_.assign(target_.steps_.size(), none);
-  if (most_lanes() < 2 || std::ranges::any_of(graph_.nodes(), holds_regions)) return;
+  if (most_lanes() < 2 || std::ranges::any_of(graph_.nodes(), holds_regions, &core::GraphNode::op)) return;
   const core::DeviceProperties& machine = device_.properties();
   std::vector<SectionStep> steps;
   for (const ExecutableStep& step : target_.steps_) {

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/graph/evaluate.hpp"
 #include "engine/graph/state.hpp"
@@ -33,6 +35,28 @@ float first_element(const tyto::core::Array& array) {
 }
 
 }  // namespace
+
+TEST_CASE("equal steps of a graph share a kernel") {
+  const Tensor x = Tensor::placeholder({3, 4});
+  const Tensor y = cumsum(x, 1), z = cumsum(y, 1), wide = cumsum(tyto::concat({z, x}, 1), 1);
+  const auto executable = executable_of(x, {z, wide});
+  std::vector<const tyto::core::Kernel*> kernels;
+  for (const run::ExecutableStep& step : executable->steps()) {
+    if (std::string_view(step.name) == "cumsum") kernels.push_back(step.kernel.get());
+  }
+  REQUIRE(kernels.size() == 3);
+  CHECK(kernels[0] == kernels[1]);
+  CHECK(kernels[2] != kernels[0]);
+  run::Session session(executable);
+  session.bind(0, run::contents(tyto::Tensor<tyto::Eager>::ones({3, 4})));
+  session.run();
+  const auto numbers = [&](std::size_t output) {
+    const auto* const first = static_cast<const float*>(session.output(output).buffer->memory());
+    return std::vector<float>(first, first + session.output(output).view.shape[1]);
+  };
+  CHECK(numbers(0) == std::vector<float>{1, 3, 6, 10});
+  CHECK(numbers(1) == std::vector<float>{1, 4, 10, 20, 21, 22, 23, 24});
+}
 
 TEST_CASE("threads run one executable with a session each") {
   const Tensor x = Tensor::placeholder({32, 32});
