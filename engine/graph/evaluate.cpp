@@ -59,25 +59,26 @@ void apply_view(Node& node, const core::OpDef& def, const core::Array& input) {
   node.result(0).array = {copy.buffer, node.result(0).type.dtype, *def.view(node.attributes(), copy.view)};
 }
 
+core::Address start_of(const PreparedOperator& prepared, const core::Array& input) {
+  if (!prepared.any_start) return address_of(input);
+  return {input.buffer->memory(), static_cast<std::size_t>(input.view.offset) * size_of(input.dtype)};
+}
+
 /// The inputs as the kernel reads them: copied to its device, and to dense memory for operands that must be dense.
 std::vector<core::Array> moved_inputs(const Node& node, const PreparedOperator& prepared, Arrays inputs) {
   std::vector<core::Array> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     core::Array array = to_device(*inputs[i], *prepared.device);
-    if ((prepared.to_densify >> std::min<std::size_t>(i, 63) & 1) != 0) {
-      if (core::definition(node).is(core::Traits::elementwise)) {
-        array.view = core::broadcast_to(array.view, prepared.results[0].view.shape);
-      }
-      array = contiguous(array);
+    if (!prepared.copies.empty() && prepared.copies[i] != nullptr) {
+      const bool repeated = core::definition(node).is(core::Traits::elementwise);
+      const Shape& shape = repeated ? prepared.results[0].view.shape : array.view.shape;
+      const core::Array dense = new_array(*prepared.device, array.dtype, shape);
+      launch_copy(*prepared.copies[i], *prepared.device, start_of(prepared, array), address_of(dense));
+      array = dense;
     }
     moved.push_back(std::move(array));
   }
   return moved;
-}
-
-core::Address start_of(const PreparedOperator& prepared, const core::Array& input) {
-  if (!prepared.any_start) return address_of(input);
-  return {input.buffer->memory(), static_cast<std::size_t>(input.view.offset) * size_of(input.dtype)};
 }
 
 /// A small buffer: a few elements inline, more on the heap.

@@ -126,8 +126,10 @@ PreparedOperator::PreparedOperator(const Node& node, std::span<const Array* cons
     const std::uint64_t bit = std::uint64_t{1} << std::min<std::size_t>(i, 63);
     if ((wanted & bit) == 0 || core::is_dense(operands[i].view)) continue;
     direct = false;
-    to_densify |= bit;
-    operands[i].view = core::View::dense(operands[i].view.shape);
+    const Operand dense{operands[i].dtype, core::View::dense(operands[i].view.shape)};
+    copies.resize(operands.size());
+    copies[i] = device->prepare({core::OpId::copy, &core::no_attributes, {&operands[i], 1}, {&dense, 1}});
+    operands[i] = dense;
   }
   if (region) {
     kernel = region_kernel(step, *device, {});

@@ -30,13 +30,13 @@ struct PreparedOperator {
 
   core::OpId op;
   core::Device* home;
-  core::Device* device;          // where it runs: home, or the CPU where home has no kernel
-  bool any_start;                // the kernel is given the address of an input's first element, wherever that is
-  bool direct = true;            // no input has to be moved or made dense first
-  std::uint64_t to_densify = 0;  // inputs (bit i, the last for all beyond) to be made dense first
+  core::Device* device;  // where it runs: home, or the CPU where home has no kernel
+  bool any_start;        // the kernel is given the address of an input's first element, wherever that is
+  bool direct = true;    // no input has to be moved or made dense first
   std::shared_ptr<const core::Attributes> attributes;
   std::vector<Input> inputs;
   std::vector<Result> results;
+  std::vector<std::shared_ptr<const core::Kernel>> copies;  // make inputs dense first; null for the others, or none
   std::shared_ptr<const core::Kernel> kernel;
   std::uint64_t epoch = 0;
 };

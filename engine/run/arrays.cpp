@@ -36,14 +36,16 @@ void copy_elements(const core::Array& from, const core::Array& to) {
     return device.copy(start(to), start(from), static_cast<std::size_t>(from.view.count()) * width);
   }
   const auto kernel = device.prepare({core::OpId::copy, &none, {&source, 1}, {&target, 1}});
-  core::BufferRef workspace;
-  if (kernel->workspace() != 0) workspace = device.allocate(kernel->workspace());
-  const core::Address in = address_of(from);
-  const core::Address out = address_of(to);
-  kernel->launch({&in, 1}, {&out, 1}, {workspace ? workspace->memory() : nullptr, 0});
+  launch_copy(*kernel, device, address_of(from), address_of(to));
 }
 
-core::Array contiguous(const core::Array& array) {
+void launch_copy(const core::Kernel& kernel, core::Device& device, core::Address from, core::Address to) {
+  core::BufferRef workspace;
+  if (kernel.workspace() != 0) workspace = device.allocate(kernel.workspace());
+  kernel.launch({&from, 1}, {&to, 1}, {workspace ? workspace->memory() : nullptr, 0});
+}
+
+core::Array contiguous(core::Array array) {
   if (core::is_dense(array.view)) return array;
   core::Array copy = new_array(*array.buffer->device(), array.dtype, array.view.shape);
   copy_elements(array, copy);
@@ -59,7 +61,7 @@ std::vector<std::byte> host_bytes(const core::Array& array) {
   return bytes;
 }
 
-core::Array to_device(const core::Array& array, core::Device& device) {
+core::Array to_device(core::Array array, core::Device& device) {
   core::Device& home = *array.buffer->device();
   if (&home == &device) return array;
   const core::Array source = contiguous(array);

@@ -124,4 +124,20 @@ TEST_CASE("one number given twice stands for two inputs of a gradient") {
   CHECK(gradients[1].item<float>() == 3.0f);
 }
 
+TEST_CASE("an operand that a kernel wants dense is copied from wherever it lies") {
+  const Tensor x = Tensor::arange(0, 40, 1, tyto::DType::f32), a{1.0, 2.0, 3.0, 4.0, 5.0};
+  for (const std::int64_t start : {0, 3, 10, 3, 30}) {
+    for (const std::int64_t step : {2, 1, 3, 2}) {
+      std::vector<float> expected(7);
+      for (std::int64_t i = 0; i < 5; ++i) {
+        for (std::int64_t k = 0; k < 3; ++k) {
+          expected[static_cast<std::size_t>(i + k)] += static_cast<float>((i + 1) * (start + k * step));
+        }
+      }
+      CHECK(numbers(tyto::convolve(a, x(slice(start, start + 3 * step, step)))) == expected);
+      CHECK(numbers(tyto::convolve(x(slice(start, start + 3 * step, step)), a)) == expected);
+    }
+  }
+}
+
 }  // namespace eager_test
