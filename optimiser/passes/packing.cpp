@@ -107,12 +107,16 @@ class Packer {
     product.weights = editor_.shape(operands[1]);
     // Integers as they are recorded are multiplied in their own type; only passes make products of bytes.
     const DType dtype = editor_.dtype(operands[0]);
-    const bool packs = op == packed || is_floating(dtype);
+    const bool folds = dtype != DType::f16 || editor_.node(editor_.source(operands[1])).op == OpId::constant;
+    const bool packs = folds && (op == packed || is_floating(dtype));
     product.bytes = packs ? context_.options.packed_bytes(packed, product, dtype) : 0;
     if (product.bytes == 0) {
       if (packed == OpId::convolution_epilogue) make_dense(index, operands[1]);
       return;
     }
+    // Products in f16 multiply in f32, and so they pack what is widened once, when it is folded.
+    if (dtype == DType::f16)
+      operands[1] = editor_.add(index, OpId::cast, core::CastAttributes{DType::f32}, {operands[1]});
     operands[1] = editor_.add(index, OpId::pack_weights, product, {operands[1]});
     product.packed = true;
     const Port result = editor_.add(index, packed, product, operands);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/graph/evaluate.hpp"
+#include "engine/graph/state.hpp"
 #include "engine/graph/trace.hpp"
 #include "engine/run/devices.hpp"
 #include "engine/run/executable.hpp"
@@ -103,6 +104,41 @@ TEST_CASE("weights that a run wrote before it threw are packed anew") {
   CHECK_THROWS_AS(train.run(), GraphError);
   // Whether the step came to write is its own affair; what reads the weights sees what they are.
   CHECK(used() == 64 * w.to_vector<float>()[0]);
+}
+
+TEST_CASE("constant weights in f16 are widened and packed once") {
+  constexpr std::int64_t inner = 24, columns = 48;
+  const std::vector<float> right = integers({inner, columns}, 3);
+  const Lazily w = Lazily::from(right, {inner, columns}).astype(DType::f16);
+  const Lazily b = Lazily::full({columns}, 2, DType::f16);
+  eval({w, b});
+  for (const std::int64_t rows : {2, 16, 100}) {
+    const std::vector<float> left = integers({rows, inner}, 5);
+    const std::vector<float> sums = product_by_definition(left, right, static_cast<std::size_t>(rows), inner, columns);
+    std::vector<float> limited(sums), added(sums);
+    for (float& each : limited) each = std::max(each + 2, 0.0F);
+    for (std::size_t i = 0; i < added.size(); ++i) added[i] += 7;
+    const Lazily x = Lazily::from(left, {rows, inner}).astype(DType::f16);
+    auto plain = compile([&](Lazily y) { return matmul(y, w); });
+    auto relued = compile([&](Lazily y) { return maximum(matmul(y, w) + b, 0.0); });
+    auto residual = compile([&](Lazily y, Lazily z) { return matmul(y, w) + z; });
+    for (int run = 0; run < 2; ++run) {
+      CHECK(plain(x).astype(DType::f32).to_vector<float>() == sums);
+      CHECK(relued(x).astype(DType::f32).to_vector<float>() == limited);
+      const Lazily sevens = Lazily::full({rows, columns}, 7, DType::f16);
+      CHECK(residual(x, sevens).astype(DType::f32).to_vector<float>() == added);
+    }
+    CHECK(plain.profile(x).steps.size() == 1);
+  }
+  const Lazily x = Lazily::placeholder({100, inner}, DType::f16);
+  const std::vector<Value> outputs{matmul(x, w)};
+  const std::vector<std::shared_ptr<core::State>> inputs{run::state_behind(x.value(), "test")};
+  run::Traced traced = run::trace({.outputs = outputs, .updates = {}, .inputs = inputs});
+  const run::Executable made(std::move(traced.graph), run::cpu_device(), CompileOptions());
+  CHECK(std::ranges::any_of(made.graph().nodes(), [&](const core::GraphNode& node) {
+    const auto* const product = std::get_if<core::ProductAttributes>(&made.graph().attributes(node));
+    return product != nullptr && product->packed;
+  }));
 }
 
 TEST_CASE("a product with a variable packs it once, and anew after it was assigned") {

@@ -191,9 +191,9 @@ bool convolution_writes(const core::Step& step) {
 }  // namespace
 
 std::int64_t packed_bytes(OpId op, const ProductAttributes& product, DType dtype) {
-  // Types through f32 copies pack their weights as part of the copying; loops read them as they are.
-  const bool bytes = dtype == DType::u8;
-  if (dtype != DType::f32 && dtype != DType::f64 && !bytes) return 0;
+  // Convolutions through f32 copies pack their weights as part of the copying; loops read them as they are.
+  const bool bytes = dtype == DType::u8, half = dtype == DType::f16 && op == OpId::matmul_epilogue;
+  if (dtype != DType::f32 && dtype != DType::f64 && !bytes && !half) return 0;
   if (element_count(product.left) == 0 || element_count(product.weights) == 0) return 0;
   if (op == OpId::convolution_epilogue) {
     const bool depthwise = product.window.groups > 1 && product.window.groups == product.left.back();

@@ -25,6 +25,7 @@ class EpilogueMatmul final : public MatmulRoutine {
     const std::int64_t sums = problem.accumulate ? rows * problem.n : 0;
     sums_ = space_.reserve(static_cast<std::size_t>(sums) * sizeof(std::uint16_t));
     inner_ = space_.reserve(product_->workspace());
+    packed_space_ = product_->packed();
   }
 
   bool order_depends_on_strides() const noexcept override { return product_->order_depends_on_strides(); }

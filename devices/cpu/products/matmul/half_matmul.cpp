@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end.
+// Matrix products of f16 and bf16 through dense f32 copies in the workspace: sums are rounded once, at the end. Weights
+// that were packed are those of a product in f32.
 #include "core/value/view.hpp"
 #include "devices/cpu/arithmetic/half_precision.hpp"
 #include "devices/cpu/moves/strided_iterator.hpp"
@@ -55,8 +56,9 @@ class HalfMatmul final : public MatmulRoutine {
     wide.b = b_.dense;
     wide.c = c_.dense;
     inner_ = prepare_panel_matmul(wide, choice);
+    packed_space_ = inner_->packed();
     a_offset_ = space_.reserve(a_.bytes);
-    b_offset_ = space_.reserve(b_.bytes);
+    if (!problem.packed_b) b_offset_ = space_.reserve(b_.bytes);
     c_offset_ = space_.reserve(c_.bytes);
     inner_offset_ = space_.reserve(inner_->workspace());
   }
@@ -65,11 +67,12 @@ class HalfMatmul final : public MatmulRoutine {
     float* a = at<float>(arguments.workspace, a_offset_);
     float* b = at<float>(arguments.workspace, b_offset_);
     float* c = at<float>(arguments.workspace, c_offset_);
+    const bool packed = packed_space_.bytes() != 0;
     run_team(threads_, [&](Team team) {
       widen_copy(a_, arguments.a, a, team);
-      widen_copy(b_, arguments.b, b, team);
+      if (!packed) widen_copy(b_, arguments.b, b, team);
     });
-    inner_->run({a, b, c, nullptr, at<std::byte>(arguments.workspace, inner_offset_)});
+    inner_->run({a, packed ? arguments.b : b, c, nullptr, at<std::byte>(arguments.workspace, inner_offset_)});
     run_team(threads_, [&](Team team) {
       auto* const to = static_cast<std::uint16_t*>(arguments.c);
       each_run(c_, team, [&](Range dense, std::int64_t stored, std::int64_t step) {

@@ -29,11 +29,10 @@ void check(const MatmulProblem& problem) {
   for (const std::int64_t extent : problem.batch) {
     if (extent < 0) core::throw_error<ValueError>("matmul: batch extents must not be negative, got ", extent);
   }
-  const bool is_wide = problem.dtype == DType::f32 || problem.dtype == DType::f64 || problem.bytes;
   const bool ends = problem.bias || problem.accumulate || problem.limits.any();
-  if ((problem.packed_b && !is_wide) || (ends && !is_floating(problem.dtype))) {
+  if (((problem.packed_b && !problem.bytes) || ends) && !is_floating(problem.dtype)) {
     core::throw_error<ValueError>(
-        "matmul: packed_b is for bytes, f32 and f64, bias, accumulate and limits for floating types, not ",
+        "matmul: packed_b is for bytes and floating types, bias, accumulate and limits for these, not ",
         name_of(problem.dtype));
   }
   for (const MatrixLayout* layout : {&problem.a, &problem.b, &problem.c}) {

@@ -33,8 +33,8 @@ struct MatmulProblem {
   std::int64_t m = 0, n = 0, k = 0;
   std::vector<std::int64_t> batch = {};
   MatrixLayout a, b, c;
-  /// run() receives b as pack() left it; b must be one matrix for the whole batch. Bytes that oneDNN does not multiply
-  /// stay as they are, and packed_bytes() is 0.
+  /// run() receives b as pack() left it, for f16 pack() of the product in f32; b must be one matrix for the whole
+  /// batch. Bytes that oneDNN does not multiply stay as they are, and packed_bytes() is 0.
   bool packed_b = false;
   bool bias = false;           ///< add n values to each row
   bool accumulate = false;     ///< add to what c holds
