@@ -41,12 +41,12 @@ class Search final : public detail::CallObserver {
     model.visit([&](const std::string& path, const Module& module) { paths_.emplace(&module, path); });
   }
 
-  Tensor<Any> call(const Layer& layer, const Tensor<Any>&, const std::function<Tensor<Any>()>& forward) override {
-    Tensor<Any> y = forward();
-    if (!found) {
-      const auto path = paths_.find(&layer);
+  Tensor<Any> call(const Module& module, const Tensor<Any>&, const std::function<Tensor<Any>()>& function) override {
+    Tensor<Any> y = function();
+    if (!found && y.defined()) {
+      const auto path = paths_.find(&module);
       const std::string name = path == paths_.end() ? std::string() : path->second;
-      found = found_in("the output of " + class_name(layer) + quoted(name), y);
+      found = found_in("the output of " + class_name(module) + quoted(name), y);
     }
     return y;
   }

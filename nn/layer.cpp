@@ -193,20 +193,24 @@ core::Label LayerCall::path_of_module() const {
 
 core::Label LayerCall::label_of_call() {
   const core::Label current = core::LabelScope::current();
-  outside_ = outer_ == nullptr ? current : outer_->outside_;
-  if (outer_ != nullptr && &outer_->module_ == &module_) {
+  if (is_part_of_outer()) {
     path_ = outer_->path_;
+    around_ = outer_->around_;
     return current;
   }
   path_ = path_of_module();
-  if (path_ == nullptr) return current;
-  if (outer_ == nullptr || current == outer_->label_) {
-    return outside_ == nullptr ? path_ : core::LabelScope::joined(outside_, *path_);
+  // A NameScope within the outer call stands between its path and the rest of those of this call and all inside of it.
+  if (outer_ == nullptr) around_ = {current, nullptr, nullptr};
+  else if (current == outer_->around_.label) around_ = outer_->around_;
+  else around_ = {current, outer_->path_, nullptr};
+  core::Label label = current;
+  if (path_ != nullptr) {
+    std::string_view rest = *path_;
+    if (around_.path != nullptr && rest.starts_with(*around_.path + ".")) rest.remove_prefix(around_.path->size() + 1);
+    label = around_.outside == nullptr ? path_ : core::LabelScope::joined(around_.outside, rest);
   }
-  // A NameScope within the outer call stands between its path and the rest of this one's.
-  std::string_view rest = *path_;
-  if (outer_->path_ != nullptr && rest.starts_with(*outer_->path_ + ".")) rest.remove_prefix(outer_->path_->size() + 1);
-  return core::LabelScope::joined(current, rest);
+  around_.label = label;
+  return label;
 }
 
 // Members may have changed places since the paths were made.
@@ -228,18 +232,21 @@ core::Label LayerCall::label_of_error() const {
 // The errors of a layer that is called alone name it themselves.
 void LayerCall::rethrow() const {
   failed_ = true;
-  if (label_ == nullptr || (outer_ == nullptr && outside_ == nullptr)) throw;
-  if (outer_ != nullptr && &outer_->module_ == &module_) throw;
+  if (label_ == nullptr || (outer_ == nullptr && around_.outside == nullptr)) throw;
+  if (is_part_of_outer()) throw;
   core::rethrow_with_label(label_of_error());
+}
+
+bool LayerCall::is_observed() { return call_observer != nullptr; }
+
+Tensor<Any> LayerCall::observed(const Tensor<Any>& x, const std::function<Tensor<Any>()>& function) const {
+  return is_part_of_outer() ? function() : call_observer->call(module_, x, function);
 }
 
 Tensor<Any> Layer::run(const Tensor<Any>& x, std::optional<Phase> phase) const {
   LayerCall call(*this, phase);
   call.check_reads(x);
-  return call.run([&] {
-    return call_observer == nullptr ? forward(x, call.phase())
-                                    : call_observer->call(*this, x, [&] { return forward(x, call.phase()); });
-  });
+  return call.run([&] { return forward(x, call.phase()); }, x);
 }
 
 namespace detail {
@@ -247,7 +254,10 @@ namespace detail {
 void run_as_call(const Module& module, Phase phase, const std::function<void()>& function) {
   LayerCall call(module, phase);
   call.check_reads({});
-  call.run(function);
+  call.run([&] {
+    function();
+    return Tensor<Any>();
+  });
 }
 
 CallObserver::CallObserver() {

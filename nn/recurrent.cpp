@@ -3,6 +3,7 @@
 #include "tyto/nn/recurrent.hpp"
 
 #include "nn/layer_parts.hpp"
+#include "nn/running_call.hpp"
 #include "tyto/elementwise.hpp"
 #include "tyto/flow.hpp"
 #include "tyto/indexing.hpp"
@@ -89,6 +90,15 @@ Tensor<Any> Recurrent::initial_part(const char* what, const Tensor<Any>& given, 
 }
 
 Recurrence<Any> Recurrent::read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const {
+  Recurrence<Any> result;
+  LayerCall(*this, phase).run([&] {
+    result = run_networks(x, initial, phase);
+    return result.output;
+  });
+  return result;
+}
+
+Recurrence<Any> Recurrent::run_networks(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const {
   check_floating(name_, x);
   if (x.ndim() != 3 || x.shape()[2] != options.in || x.shape()[1] < 1) {
     core::throw_error<ShapeError>(name_, ": x ", x.shape(), " must be (batch, time, ", options.in,

@@ -3,6 +3,7 @@
 // modules that they call.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,17 +56,21 @@ class LayerCall {
   void check_reads(const Tensor<Any>& input);
   void touch(const std::shared_ptr<core::State>& state) const;
 
-  /// Calls `function` and returns its result; its errors end with the label.
+  /// Calls `function`, as a call with the one input `x` if that is defined, and returns its result; its errors end with
+  /// the label.
   template <class F>
-  auto run(const F& function) const {
+  Tensor<Any> run(const F& function, const Tensor<Any>& x = {}) const {
     try {
-      return function();
+      return is_observed() ? observed(x, function) : function();
     } catch (...) {
       rethrow();
     }
   }
 
  private:
+  static bool is_observed();
+  bool is_part_of_outer() const { return outer_ != nullptr && &outer_->module_ == &module_; }
+  Tensor<Any> observed(const Tensor<Any>& x, const std::function<Tensor<Any>()>& function) const;
   core::Label path_of_module() const;
   core::Label label_of_call();
   core::Label label_of_error() const;
@@ -76,9 +81,14 @@ class LayerCall {
   const LayerCall* outer_;
   const LayerCall* outermost_;
   bool is_without_phase_;
-  core::Label path_;     // from the outermost module
-  core::Label outside_;  // in force around the outermost module's call
-  core::Label label_;    // in force during this call
+  // Labels in this call are `outside` and the module's path without the leading `path`.
+  struct Around {
+    core::Label outside, path;
+    core::Label label;  // of the call, before NameScopes are opened in it
+  };
+  core::Label path_;  // from the outermost module
+  Around around_;
+  core::Label label_;  // in force during this call
   // Of the outermost call only: the paths in its module, and whether this call has made them anew.
   mutable std::shared_ptr<const Module::Paths> paths_;
   mutable bool renewed_ = false;

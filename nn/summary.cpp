@@ -23,9 +23,9 @@ namespace nn {
 namespace {
 
 struct RecordedCall {
-  const Layer* layer;
+  const Module* module;
   int depth;
-  Shape input;
+  std::optional<Shape> input;  // none where there are several
   DType dtype;
   std::optional<Shape> output = {};
 };
@@ -36,16 +36,17 @@ class Notes final : public detail::CallObserver {
   enum class Labels : std::uint8_t { numbers, none };
   explicit Notes(Labels labels) : labels_(labels) {}
 
-  Tensor<Any> call(const Layer& layer, const Tensor<Any>& x, const std::function<Tensor<Any>()>& forward) override {
+  Tensor<Any> call(const Module& module, const Tensor<Any>& x, const std::function<Tensor<Any>()>& function) override {
     const std::size_t number = calls.size();
-    calls.push_back({&layer, depth_, x.shape(), x.dtype(), {}});
+    if (x.defined()) calls.push_back({&module, depth_, x.shape(), x.dtype()});
+    else calls.push_back({&module, depth_, {}, {}});
     std::optional<NameScope> scope;
     if (labels_ == Labels::numbers) scope.emplace(core::text("#", number));
     ++depth_;
     failed = number;
-    const Tensor<Any> y = forward();
+    const Tensor<Any> y = function();
     --depth_;
-    calls[number].output = y.shape();
+    if (y.defined()) calls[number].output = y.shape();
     return y;
   }
 
@@ -104,9 +105,9 @@ std::string table_until_failure(const std::vector<RecordedCall>& calls, std::siz
   std::vector<Row> rows{{"layer", "input", "output"}};
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const RecordedCall& call = calls[i];
-    const auto path = paths.find(call.layer);
-    rows.push_back({row_name(path == paths.end() ? "" : path->second, class_name(*call.layer), call.depth),
-                    to_string(call.input),
+    const auto path = paths.find(call.module);
+    rows.push_back({row_name(path == paths.end() ? "" : path->second, class_name(*call.module), call.depth),
+                    call.input ? to_string(*call.input) : "",
                     call.output   ? to_string(*call.output)
                     : i == failed ? "fails"
                                   : ""});
@@ -172,13 +173,14 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
   const Paths paths = paths_in(model);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     LayerSummary& row = out.layers[i];
-    const auto path = paths.find(calls[i].layer);
+    const auto path = paths.find(calls[i].module);
     row.name = path == paths.end() ? std::string() : path->second;
-    row.kind = class_name(*calls[i].layer);
+    row.kind = class_name(*calls[i].module);
     row.depth = calls[i].depth;
-    row.output = *calls[i].output;
-    row.parameters = parameter_count(*calls[i].layer);
-    const MemoryPlan plan = plan_of(*calls[i].layer, calls[i].input, calls[i].dtype);
+    row.output = calls[i].output;
+    row.parameters = parameter_count(*calls[i].module);
+    if (!calls[i].input) continue;
+    const MemoryPlan plan = plan_of(dynamic_cast<const Layer&>(*calls[i].module), *calls[i].input, calls[i].dtype);
     row.planned_bytes = static_cast<std::size_t>(plan.height);
     if (i == 0) out.bound_bytes = static_cast<std::size_t>(plan.bound);
   }
@@ -190,16 +192,16 @@ Summary summary(const Layer& model, const Shape& input, DType dtype) {
     out.state_bytes += static_cast<std::size_t>(state.value.size()) * size_of(state.value.dtype());
   }
   out.multiply_adds = out.layers[0].multiply_adds;
-  out.planned_bytes = out.layers[0].planned_bytes;
+  out.planned_bytes = *out.layers[0].planned_bytes;
   return out;
 }
 
 std::ostream& operator<<(std::ostream& out, const Summary& summary) {
   std::vector<Row> rows{{"layer", "output", "parameters", "planned", "multiply-adds"}};
   for (const LayerSummary& layer : summary.layers) {
-    rows.push_back({row_name(layer.name, layer.kind, layer.depth), to_string(layer.output),
+    rows.push_back({row_name(layer.name, layer.kind, layer.depth), layer.output ? to_string(*layer.output) : "",
                     layer.parameters == 0 ? "" : std::to_string(layer.parameters),
-                    core::bytes_in_words(layer.planned_bytes),
+                    layer.planned_bytes ? core::bytes_in_words(*layer.planned_bytes) : "",
                     layer.multiply_adds == 0 ? "" : with_thousands(layer.multiply_adds)});
   }
   write_table(out, rows);

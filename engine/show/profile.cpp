@@ -41,6 +41,7 @@ std::int64_t multiply_adds_of(const core::Graph& graph, const core::GraphNode& n
   const std::int64_t results = elements_of(graph, node.first_result);
   switch (node.op) {
     case core::OpId::matmul:
+    case core::OpId::quantised_matmul:
     case core::OpId::matmul_epilogue: return results * graph.type(inputs[0]).shape.back();
     // Per element of the result: the kernel's window times the channels that one group reads.
     case core::OpId::convolution:
@@ -57,6 +58,14 @@ std::int64_t multiply_adds_of(const core::Graph& graph, const core::GraphNode& n
     case core::OpId::convolution_kernel_gradient: {
       const Shape& kernel = graph.type(node.first_result).shape;
       return kernel.back() == 0 ? 0 : elements_of(graph, inputs[1]) * (element_count(kernel) / kernel.back());
+    }
+    // Scores, and sums of values; the gradient computes the scores again and four products more.
+    case core::OpId::attention:
+    case core::OpId::attention_gradient: {
+      const Shape& keys = graph.type(inputs[1]).shape;
+      const std::int64_t length = keys[keys.size() - 2], of_queries = length * elements_of(graph, inputs[0]);
+      return node.op == core::OpId::attention ? of_queries + length * results
+                                              : 3 * of_queries + 2 * length * elements_of(graph, inputs[5]);
     }
     case core::OpId::branch:
     case core::OpId::loop: return count_in_regions(graph.attributes(node), multiply_adds_of);

@@ -230,6 +230,35 @@ BOTH_MODES("errors in gradients name the operator whose gradient fails") {
   CHECK(contains(message, "(in part/gradient of "));
 }
 
+BOTH_MODES("a call of a recurrent layer with states is labelled") {
+  struct Reader : nn::Layer {
+    nn::GRU gru{{.in = 2, .hidden = 3}};
+    AnyTensor forward(const AnyTensor& x, nn::Phase) const override { return gru.run(x).output; }
+    nn::Members members() const override { return {{"gru", gru}}; }
+  };
+  CHECK(message_of<ShapeError>([] {
+          Reader()(Tensor<Mode>::ones({1, 4, 7}));
+        }) == "GRU: x (1,4,7) must be (batch, time, 2) with at least one time step (in gru)");
+}
+
+TEST_CASE("a NameScope within a layer stays in the labels of all layers inside of it") {
+  struct Reader : nn::Layer {
+    nn::MultiheadAttention attention{{.features = 4, .heads = 2}};
+    nn::Sequential rest{nn::Linear({.in = 4, .out = 1})};
+    AnyTensor forward(const AnyTensor& x, nn::Phase) const override {
+      const NameScope scope("scope");
+      return rest(attention(x));
+    }
+    nn::Members members() const override { return {{"attention", attention}, {"rest", rest}}; }
+  };
+  const Reader reader;
+  auto f = compile([&](const Tensor<Lazy>& x) { return reader(x); }, {.passes = "none"});
+  const GraphProfile profile = f.profile(Tensor<Lazy>::ones({1, 3, 4}));
+  CHECK(has_label(profile, "scope/attention"));
+  CHECK(has_label(profile, "scope/attention.out_proj"));
+  CHECK(has_label(profile, "scope/rest.0"));
+}
+
 TEST_CASE("summary shows the calls up to the layer that fails") {
   const std::string message = message_of<ShapeError>([] { nn::summary(Net(), {4, 7}); });
   CHECK(message ==

@@ -87,6 +87,51 @@ TEST_CASE("a summary prints as a table with its totals") {
   CHECK(text.find("1586 parameters, 1586 of them trained; states of 6.23 KiB") != std::string::npos);
 }
 
+TEST_CASE("a summary has a line for calls with options or states, and counts the products of attention") {
+  struct Reader : Layer {
+    MultiheadAttention attention{{.features = 8, .heads = 2}};
+    GRU gru{{.in = 8, .hidden = 4}};
+    Tensor<Any> forward(const Tensor<Any>& x, Phase) const override {
+      return gru.run(attention(x, {.causal = true})).output;
+    }
+    Members members() const override { return {{"attention", attention}, {"gru", gru}}; }
+  };
+  const Summary all = summary(Reader(), {2, 5, 8});
+  REQUIRE(all.layers.size() == 4);
+  CHECK(all.layers[1].name == "attention");
+  CHECK(all.layers[1].kind == "MultiheadAttention");
+  CHECK(all.layers[1].depth == 1);
+  CHECK(all.layers[1].output == Shape{2, 5, 8});
+  CHECK(!all.layers[1].planned_bytes);
+  // Four projections, scores and sums of values.
+  CHECK(all.layers[1].multiply_adds == 4 * 2 * 5 * 8 * 8 + 2 * 2 * 5 * 5 * 8);
+  CHECK(all.layers[2].name == "attention.out_proj");
+  CHECK(all.layers[2].depth == 2);
+  CHECK(all.layers[3].name == "gru");
+  CHECK(all.layers[3].output == Shape{2, 5, 4});
+  CHECK(all.layers[3].multiply_adds == 2 * 5 * 3 * 4 * (8 + 4));
+  CHECK(all.multiply_adds == all.layers[1].multiply_adds + all.layers[3].multiply_adds);
+  std::ostringstream out;
+  out << all;
+  CHECK(out.str().find("  attention MultiheadAttention  (2,5,8)") != std::string::npos);
+}
+
+TEST_CASE("a profile counts the products of the gradient of attention") {
+  using T = Tensor<Lazy>;
+  const T q = T::ones({2, 3, 4}), k = T::ones({2, 5, 4}), v = T::ones({2, 5, 6});
+  auto f = compile(
+      value_and_grad([](const T& a, const T& b, const T& c) { return sum(scaled_dot_product_attention(a, b, c)); },
+                     {0, 1, 2}),
+      {.passes = "none"});
+  std::int64_t forward = 0, backward = 0;
+  for (const StepProfile& step : f.profile(q, k, v).steps) {
+    if (step.name == "attention") forward += step.multiply_adds;
+    if (step.name == "attention_gradient") backward += step.multiply_adds;
+  }
+  CHECK(forward == 2 * 3 * 5 * (4 + 6));
+  CHECK(backward == 2 * 3 * 5 * (3 * 4 + 2 * 6));
+}
+
 TEST_CASE("a summary counts the products of all times of a recurrent layer") {
   const LSTM lstm({.in = 3, .hidden = 5});
   CHECK(summary(lstm, {2, 7, 3}).multiply_adds == 2 * 7 * 4 * 5 * (3 + 5));

@@ -52,15 +52,17 @@ bool is_training(std::string_view layer, Phase phase);
 
 namespace detail {
 
-/// Observes each call of a layer on this thread while it is alive. Observers do not nest.
+/// Observes each call of a module on this thread while it is alive. Observers do not nest.
 class TYTO_API CallObserver {
  public:
   CallObserver();
   virtual ~CallObserver();
   CallObserver(const CallObserver&) = delete;
   CallObserver& operator=(const CallObserver&) = delete;
-  /// Calls `forward` and yields its result.
-  virtual Tensor<Any> call(const Layer& layer, const Tensor<Any>& x, const std::function<Tensor<Any>()>& forward) = 0;
+  /// Calls `function` and yields its result, which is undefined where the call yields no single tensor. `x` is
+  /// undefined where it takes more than that.
+  virtual Tensor<Any> call(const Module& module, const Tensor<Any>& x,
+                           const std::function<Tensor<Any>()>& function) = 0;
 };
 
 }  // namespace detail

@@ -71,6 +71,7 @@ struct TYTO_API Recurrent : Layer {
 
  private:
   Recurrence<Any> read(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const;
+  Recurrence<Any> run_networks(const Tensor<Any>& x, const RecurrentState<Any>& initial, Phase phase) const;
   Tensor<Any> initial_part(const char* what, const Tensor<Any>& given, const Tensor<Any>& x,
                            std::int64_t features) const;
 
@@ -86,6 +87,7 @@ struct TYTO_API RNN : Recurrent {
 
   explicit RNN(const RecurrentOptions& given, RecurrentActivation function = RecurrentActivation::tanh)
       : Recurrent("RNN", 1, false, given), activation(function) {}
+  RNN(std::integral auto...) = delete;  // nn::RNN({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
@@ -95,6 +97,7 @@ struct TYTO_API RNN : Recurrent {
 /// Long short-term memory (Hochreiter, Schmidhuber 1997); gates in the order input, forget, cell, output.
 struct TYTO_API LSTM : Recurrent {
   explicit LSTM(const RecurrentOptions& given) : Recurrent("LSTM", 4, true, given) {}
+  LSTM(std::integral auto...) = delete;  // nn::LSTM({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
@@ -104,6 +107,7 @@ struct TYTO_API LSTM : Recurrent {
 /// Gated recurrent unit (Cho et al. 2014), the reset gate applied behind the product; gates reset, update, new.
 struct TYTO_API GRU : Recurrent {
   explicit GRU(const RecurrentOptions& given) : Recurrent("GRU", 3, false, given) {}
+  GRU(std::integral auto...) = delete;  // nn::GRU({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ struct LayerSummary {
   std::string name;                ///< the path of its states, "" for the model itself
   std::string kind;                ///< the name of its type
   int depth = 0;                   ///< number of calls of layers around it
-  Shape output;                    ///< shape of its result
+  std::optional<Shape> output;     ///< shape of its result; none where that is no single tensor
   std::int64_t parameters = 0;     ///< how many numbers are trained
   std::int64_t multiply_adds = 0;  ///< of products and convolutions
-  std::size_t planned_bytes = 0;   ///< the memory plan of this layer alone, without states and its input
+  /// The memory plan of this layer alone, without states and its input; none of a call with several inputs.
+  std::optional<std::size_t> planned_bytes = {};
 };
 
 /// Layers, parameters and operations of a model.
