@@ -114,6 +114,9 @@ int run_plan(const Arguments& arguments) {
     return done;
   }
   const std::string& blocks = arguments.only_operand("plan takes one file");
+  if (blocks.ends_with(".onnx")) {
+    throw_error<UsageError>("plan takes blocks in a CSV file; for a model: tyto run ", blocks, " --plan");
+  }
   PlanOptions asked;
   asked.strategy = arguments.text("--strategy").value_or("best");
   asked.time_limit_ms = static_cast<double>(arguments.number("--budget-ms", 1).value_or(0));

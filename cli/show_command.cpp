@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
-// tyto show: prints inputs, outputs, operators and parameters of a model, and its memory and arithmetic.
+// tyto show: prints inputs, outputs, operators and parameters of a model, and its memory and arithmetic; or the tensors
+// of a file of weights.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <tyto/io.hpp>
 #include <tyto/onnx.hpp>
 #include <tyto/tyto.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/suggestion.hpp"
 
 namespace tyto::cli {
 namespace {
@@ -106,8 +111,35 @@ void print_nodes(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
   if (!fault.empty()) std::cout << "  shapes are not known: " << fault << "\n";
 }
 
-int show_model(const Arguments& arguments) {
-  auto model = read_model(arguments.only_operand("show takes one model"), arguments);
+/// The tensors of a file whose name says that it holds weights.
+std::optional<NamedList<Tensor<Eager>>> weights_in(const std::string& path) {
+  const std::filesystem::path kind = std::filesystem::path(path).extension();
+  if (kind == ".npy") return NamedList<Tensor<Eager>>{{"", read_npy(path)}};
+  if (kind == ".npz") return read_npz(path);
+  if (kind == ".safetensors") return read_safetensors(path);
+  if (kind == ".pt" || kind == ".pth") return read_torch(path);
+  return std::nullopt;
+}
+
+void print_weights(const NamedList<Tensor<Eager>>& tensors) {
+  std::int64_t numbers = 0;
+  std::size_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) {
+    std::cout << name << (name.empty() ? "" : " ") << tensor.dtype() << ' ' << tensor.shape() << '\n';
+    numbers += tensor.size();
+    bytes += static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype());
+  }
+  std::cout << "tensors " << tensors.size() << ", " << numbers << " numbers in " << bytes << " bytes\n";
+}
+
+int show(const Arguments& arguments) {
+  const std::string& path = arguments.only_operand("show takes one model");
+  require_file(path);
+  if (const auto weights = weights_in(path)) {
+    print_weights(*weights);
+    return done;
+  }
+  auto model = read_model(path, arguments);
   print_file(model.info());
   print_tensors("inputs", model.inputs());
   print_tensors("outputs", model.outputs());
@@ -124,7 +156,8 @@ int show_model(const Arguments& arguments) {
 
 }  // namespace
 
-const Command show_command{"show", "MODEL.onnx", "says what a model is made of and what it costs", show_options,
-                           show_model};
+const Command show_command{"show", "FILE",
+                           "says what a model is made of and costs; lists the tensors of .npz, .npy, .safetensors, .pt",
+                           show_options, show};
 
 }  // namespace tyto::cli

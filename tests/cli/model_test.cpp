@@ -42,6 +42,26 @@ TEST_CASE("tyto show says what a model takes, gives, consists of and costs") {
   CHECK(contains(open.output, "  not known: " + place.path("m.onnx") + ": node 'y' (ReduceSum): a shape depends on"));
 }
 
+TEST_CASE("tyto show lists the tensors of a file of weights") {
+  const Workplace place;
+  const tyto::Tensor<tyto::Eager> weight{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}}, count{7};
+  const std::string listed = "weight f32 (2,3)\ncount i64 (1,)\ntensors 2, 7 numbers in 32 bytes\n";
+  write_npz(place.path("run.npz"), {{"weight", weight}, {"count", count}});
+  CHECK(run("show " + place.path("run.npz")).output == listed);
+  write_safetensors(place.path("run.safetensors"), {{"weight", weight}, {"count", count}});
+  CHECK(contains(run("show " + place.path("run.safetensors")).output, "weight f32 (2,3)\n"));
+  write_npy(place.path("x.npy"), weight);
+  CHECK(run("show " + place.path("x.npy")).output == "f32 (2,3)\ntensors 1, 6 numbers in 24 bytes\n");
+  CHECK(run("show " + place.write("broken.npz", "notes")).status != 0);
+}
+
+TEST_CASE("tyto plan says how the memory of a model is planned") {
+  const Ran ran = run("plan m.onnx");
+  CHECK(ran.status == 2);
+  CHECK(ran.output ==
+        "tyto: plan takes blocks in a CSV file; for a model: tyto run m.onnx --plan; see tyto plan --help\n");
+}
+
 TEST_CASE("tyto run runs a model on files and numbers") {
   const Workplace place;
   const std::string path = written(place);
