@@ -77,7 +77,9 @@ core::Array constant_to_copy(const core::Attributes& attributes) {
 
 std::shared_ptr<State> state_behind(const Value& handle, std::string_view function) {
   if (!handle || handle.node()->op() != OpId::state) {
-    core::throw_error<GraphError>(function, ": the tensor is no variable, persistent tensor or placeholder");
+    core::throw_error<GraphError>(function,
+                                  ": the tensor is no variable, persistent tensor or placeholder; Tensor::variable and "
+                                  "Tensor::persistent make one");
   }
   return std::get<core::StateAttributes>(core::attributes_of(handle)).state;
 }

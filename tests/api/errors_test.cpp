@@ -236,7 +236,9 @@ TEST_CASE_TEMPLATE("invalid uses of states are refused", Mode, tyto::Eager, tyto
   using Tensor = tyto::Tensor<Mode>;
   const Tensor x = Tensor::ones({2});
   const Tensor w = Tensor::variable(x, "w");
-  CHECK_THROWS_WITH_AS(assign(x, x), "assign: the tensor is no variable, persistent tensor or placeholder",
+  CHECK_THROWS_WITH_AS(assign(x, x),
+                       "assign: the tensor is no variable, persistent tensor or placeholder; Tensor::variable and "
+                       "Tensor::persistent make one",
                        tyto::GraphError);
   CHECK_THROWS_WITH_AS(assign(w, Tensor::ones({3})), "assign: 'w' has shape (2,), given (3,)", ShapeError);
   const Tensor input = Tensor::placeholder({2}, DType::f32, "pixels");
@@ -271,7 +273,9 @@ TEST_CASE("invalid uses of lazy tensors and graphs are refused") {
       tyto::GraphError);
   tyto::Graph graph{{.inputs = {x}, .outputs = {y}}};
   CHECK_THROWS_WITH_AS(graph.set(x, Tensor::ones({3, 2})), "input 'x' takes shape (2,3), given (3,2)", ShapeError);
-  CHECK_THROWS_WITH_AS(graph.set(y, y), "Graph::set: the tensor is no variable, persistent tensor or placeholder",
+  CHECK_THROWS_WITH_AS(graph.set(y, y),
+                       "Graph::set: the tensor is no variable, persistent tensor or placeholder; Tensor::variable and "
+                       "Tensor::persistent make one",
                        tyto::GraphError);
   CHECK_THROWS_WITH_AS(graph[y], "Graph: an output is read before the first run", tyto::GraphError);
   CHECK_THROWS_WITH_AS(graph.run(), "input 'x' of shape (2,3) was given no value", tyto::GraphError);

@@ -27,7 +27,8 @@ BOTH_MODES("a carry that changes its shape or type is refused when the line is w
                                   [](const List& c) {
                                     return List{c[0].astype(DType::f64), c[1]};
                                   }),
-                       "while_loop: carry 0 is f32(3,), the body yields f64(3,); what a loop carries keeps its type",
+                       "while_loop: carry 0 is f32(3,), the body yields f64(3,); what a loop carries keeps its type; "
+                       "cast one of them with astype",
                        tyto::TypeError);
   CHECK_THROWS_WITH_AS(while_loop(init, once, [](const List& c) { return List{c[0]}; }),
                        "while_loop: the body yields 1 tensors for 2 carries", tyto::GraphError);

@@ -107,7 +107,9 @@ std::vector<Mistake> mistakes() {
       {"value_and_grad: the parameters must be variables (Tensor::variable); `w = ...` makes a plain tensor of such a "
        "name: write w -= ... or assign(w, ...)",
        [=] { value_and_grad([=] { return sum(x); }, std::vector{x})(); }},
-      {"assign: the tensor is no variable, persistent tensor or placeholder", [=] { assign(x, x); }},
+      {"assign: the tensor is no variable, persistent tensor or placeholder; Tensor::variable and Tensor::persistent "
+       "make one",
+       [=] { assign(x, x); }},
       {"Batches: inputs (2,3) and targets (3,) must have equally many samples along the first axis",
        [=] { nn::Batches(x, T::ones({3})); }},
       {"/nowhere.npy: cannot be opened: No such file or directory", [] { read_npy<T>("/nowhere.npy"); }},

@@ -72,7 +72,7 @@ std::vector<Value> next_carries(std::string_view op, std::span<const Value> carr
                         "; what a loop carries keeps its ", what);
     };
     if (value.shape() != carry.shape) throw ShapeError(mismatch("shape"));
-    if (value.dtype() != carry.dtype) throw TypeError(mismatch("type"));
+    if (value.dtype() != carry.dtype) throw TypeError(mismatch("type; cast one of them with astype"));
     next.push_back(std::move(value));
   }
   return next;
