@@ -30,14 +30,19 @@ struct TextOptions {
   std::int64_t skip_lines = 0;             ///< at the beginning, such as a line of names
   std::vector<std::int64_t> columns = {};  ///< which are read; none named: all
   std::optional<std::int64_t> rows = {};   ///< how many are read at most
-  std::optional<double> missing = {};      ///< stands for what is no number; left out: that is an error
+  std::optional<double> missing = {};      ///< stands for what is no number, such as NAN of <cmath>; none: an error
   DType dtype = DType::f32;                ///< element type; identifiers and times above 2^24 need f64
   int min_axes = 0;                        ///< axes of length one are dropped until so many are left
 };
+/// What stands between numbers: a character, as in TextOptions, or several.
+struct Delimiter : std::string {
+  Delimiter(char one) : std::string(1, one) {}
+  Delimiter(const char* several) : std::string(several) {}
+};
 /// How numbers are written to a text file.
 struct TextLayout {
-  std::string delimiter = " ";  ///< between numbers of a line
-  std::string header = {};      ///< written before the numbers, behind "# "
+  Delimiter delimiter = ' ';  ///< between numbers of a line
+  std::string header = {};    ///< written before the numbers, behind "# "
 };
 
 /// A tensor of either mode and the name that it gets in a file, as `{"x", x}`.

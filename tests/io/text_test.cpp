@@ -71,6 +71,8 @@ TEST_CASE("what is written as text is read back to the last bit") {
   const T x = T::normal({5, 3}, {.dtype = DType::f64, .key = Key{1, 2}}) * 1e100;
   write_text(path, x, {.delimiter = ",", .header = "three columns"});
   CHECK(array_equal(read_text<T>(path, {.delimiter = ',', .dtype = DType::f64}), x));
+  write_text(path, x, {.delimiter = ','});
+  CHECK(array_equal(read_text<T>(path, {.delimiter = ',', .dtype = DType::f64}), x));
   const T single = T{0.1, -1e-30, std::numeric_limits<double>::quiet_NaN()};
   write_text(path, single);
   const T read = read_text<T>(path);
