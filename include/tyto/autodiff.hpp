@@ -149,7 +149,11 @@ auto value_and_grad(F f, std::initializer_list<Tensor<M>> parameters) {
 ///     auto gradient = grad([](Tensor x) { return sum(x * x); })(x);   // 2 * x
 template <class F>
 auto grad(F f) {
-  return [g = value_and_grad(std::move(f))](const auto&... arguments) mutable { return g(arguments...).second[0]; };
+  return [g = value_and_grad(std::move(f))]<class A>(const A& first, const auto&... rest) mutable {
+    static_assert(!std::is_arithmetic_v<A>, "a gradient is taken by a tensor: grad(f)(Tensor(2.0))");
+    if constexpr (std::is_arithmetic_v<A>) return Tensor<Any>(first);
+    else return g(first, rest...).second[0];
+  };
 }
 /// The gradients of `f` with respect to variables that it uses: grad(loss, model.parameters())(x, t).
 template <class F, class M>

@@ -291,8 +291,12 @@ constexpr bool check_call() {
   static_assert(are_arguments, "arguments are tensors, numbers, std::vector<Tensor>, and tuples and pairs of these");
   if constexpr (are_arguments) {
     constexpr bool fit = std::is_invocable_v<F&, decltype(as_value(std::declval<const A&>()))...>;
-    static_assert(fit, "the compiled function takes other arguments, or one by `Tensor&` (they are values)");
-    if constexpr (fit && are_lazy<A...>) {
+    // An operator without an address has a body with errors, which are told already, or is a template: a call tells.
+    constexpr bool fit_or_told = fit || !requires { &F::operator(); };
+    static_assert(fit_or_told, "the compiled function takes other arguments, or one by `Tensor&` (they are values)");
+    if constexpr (!fit && fit_or_told) {
+      using Result [[maybe_unused]] = decltype(std::declval<F&>()(as_value(std::declval<const A&>())...));
+    } else if constexpr (fit && are_lazy<A...>) {
       return check_lazy_call<F, std::decay_t<decltype(as_lazy(std::declval<const A&>()))>...>();
     }
     return fit;

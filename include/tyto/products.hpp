@@ -2,6 +2,7 @@
 // Products of matrices and tensors.
 #pragma once
 
+#include <concepts>
 #include <string_view>
 
 #include "tyto/tensor.hpp"
@@ -33,12 +34,16 @@ Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 template <class M>
 Tensor<M> tensordot(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, const IntList& a_axes,
                     const IntList& b_axes);
-/// Einstein summation: einsum("bij,bjk->bik", {a, b}); "..." matches axes that broadcast.
+/// Einstein summation: einsum("bij,bjk->bik", a, b), or of a list; "..." matches axes that broadcast.
 template <class M>
 Tensor<M> einsum(std::string_view equation, const std::vector<Tensor<M>>& operands);
 template <class M>
 Tensor<M> einsum(std::string_view equation, std::initializer_list<Tensor<M>> operands) {
   return einsum(equation, std::vector<Tensor<M>>(operands));
+}
+template <class M, std::same_as<Tensor<M>>... More>
+Tensor<M> einsum(std::string_view equation, const Tensor<M>& first, const More&... others) {
+  return einsum(equation, std::vector<Tensor<M>>{first, others...});
 }
 
 }  // namespace TYTO_API

@@ -39,6 +39,11 @@ namespace detail {
 /// False for every template argument: an assertion of it fails only where the template is used.
 template <class>
 inline constexpr bool always_false = false;
+/// A vector, an array of either kind, or what else a std::span of elements can be made of.
+template <class R>
+concept Elements = requires(const R& data) {
+  requires Element<typename decltype(std::span(data))::element_type>;
+};
 }  // namespace detail
 
 /// Every line is computed at once.
@@ -252,10 +257,10 @@ class Tensor : detail::BesideAny<Mode> {
   /// Data in nested braces: integers give i64, any with a point gives f32, any complex one c64, true/false
   /// gives bool. Ragged rows throw.
   Tensor(std::initializer_list<NestedList> data);
-  /// The numbers of a vector, as a tensor of one axis.
-  template <Element T>
-  requires(!std::is_same_v<T, bool>) explicit Tensor(const std::vector<T>& numbers)
-      : Tensor(from(numbers, {static_cast<std::int64_t>(numbers.size())})) {}
+  /// The numbers of a vector, an array or a span, as a tensor of one axis.
+  template <class R>
+  requires(!requires { typename R::mode; } && detail::Elements<R>) explicit Tensor(const R& numbers)
+      : Tensor(from(numbers, {static_cast<std::int64_t>(std::size(numbers))})) {}
   template <class T>
   Tensor(const std::vector<std::vector<T>>&) = delete;  // Tensor::from(numbers in one vector, {rows, columns})
   template <Element T>
@@ -307,24 +312,15 @@ class Tensor : detail::BesideAny<Mode> {
   /// Element at each index computed by `f(index)`.
   static Tensor from_function(const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
                               DType dtype = DType::f32);
-  /// A copy of host data in row-major order.
-  template <Element T>
-  static Tensor from(std::span<const T> data, const Shape& shape) {
-    return from_bytes(data.data(), static_cast<std::int64_t>(data.size()), shape, dtype_of<T>);
-  }
-  template <Element T>
-  requires(!std::is_same_v<T, bool>) static Tensor from(const std::vector<T>& data, const Shape& shape) {
-    return from_bytes(data.data(), static_cast<std::int64_t>(data.size()), shape, dtype_of<T>);
+  /// A copy of a vector, an array or a span in row-major order.
+  template <detail::Elements R>
+  static Tensor from(const R& data, const Shape& shape) {
+    return from_bytes(std::data(data), static_cast<std::int64_t>(std::size(data)), shape,
+                      dtype_of<typename decltype(std::span(data))::value_type>);
   }
   template <Element T>
   requires(!std::is_same_v<T, bool>) static Tensor from(std::initializer_list<T> data, const Shape& shape) {
     return from(std::span<const T>(data.begin(), data.size()), shape);
-  }
-  /// The same of a std::array, an array of C, or whatever else a std::span of elements can be made of.
-  template <class R>
-  requires requires(const R& data) { requires Element<typename decltype(std::span(data))::element_type>; }
-  static Tensor from(const R& data, const Shape& shape) {
-    return from(std::span<const typename decltype(std::span(data))::value_type>(data), shape);
   }
   /// Host memory itself, not a copy. It must hold still until `release` is called; Tyto never writes to it.
   template <Element T>
@@ -383,9 +379,13 @@ class Tensor : detail::BesideAny<Mode> {
   /// False of a default-constructed or moved-from handle.
   bool defined() const { return static_cast<bool>(value_); }
 
+  void backward() const = delete;  // gradients are results: tyto::value_and_grad(f, parameters)(x)
+
   // Functions that NumPy users chain.
   /// The functions of the same names (`T` is `transpose`, `astype` is `cast`), with this tensor as the first argument.
   [[nodiscard]] Tensor reshape(const Shape& target) const;
+  template <std::integral N, std::integral M, std::integral... More>
+  Tensor reshape(N, M, More...) const = delete;  // lengths are a list: x.reshape({2, 3})
   [[nodiscard]] Tensor transpose(const IntList& order = {}) const;
   [[nodiscard]] Tensor T() const { return transpose(); }
   [[nodiscard]] Tensor astype(DType dtype) const;

@@ -2,11 +2,14 @@
 // First steps of a user of NumPy: slices, histograms, single numbers.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <sstream>
+#include <string>
 #include <type_traits>
 #include <tyto/tyto.hpp>
 #include <utility>
@@ -29,6 +32,31 @@ concept ShowsBytes = requires(T x) {
   std::forward<T>(x).bytes()[0];
 };
 }  // namespace
+
+BOTH_MODES("arrays, spans and vectors become tensors of one axis") {
+  using T = Tensor<Mode>;
+  const float plain[3] = {1, 2, 3};
+  const std::array<double, 2> fixed{4, 5};
+  const std::array<bool, 2> truths{true, false};
+  CHECK(numbers(T(plain)) == Numbers{1, 2, 3});
+  CHECK(T(plain).dtype() == DType::f32);
+  CHECK(numbers(T(fixed)) == Numbers{4, 5});
+  CHECK(T(fixed).dtype() == DType::f64);
+  CHECK(T(truths).dtype() == DType::boolean);
+  CHECK(numbers(T(std::span<const float>(plain, 2))) == Numbers{1, 2});
+  CHECK(numbers(T(std::vector<int>{7, 8})) == Numbers{7, 8});
+  CHECK(numbers(T::from(std::span<const float>(plain), {3, 1})) == Numbers{1, 2, 3});
+  CHECK(!std::is_convertible_v<std::array<double, 2>, T>);
+  CHECK(!std::is_constructible_v<T, std::vector<std::string>>);
+}
+
+BOTH_MODES("einsum takes its operands one after the other, as NumPy's does") {
+  using T = Tensor<Mode>;
+  const T a{{1.0, 2.0}, {3.0, 4.0}}, b{5.0, 6.0};
+  CHECK(numbers(einsum("ij->ji", a)) == Numbers{1, 3, 2, 4});
+  CHECK(numbers(einsum("ij,j->i", a, b)) == Numbers{17, 39});
+  CHECK(numbers(einsum("i,ij,j->", b, a, b)) == Numbers{319});
+}
 
 BOTH_MODES("slice(3) is :3") {
   const Tensor<Mode> x = Tensor<Mode>::arange(6);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "tyto/activations.hpp"
+#include "tyto/elementwise.hpp"
 #include "tyto/nn/layer.hpp"
+#include "tyto/reduce.hpp"
 
 namespace tyto {
 namespace nn TYTO_API {
@@ -30,6 +32,10 @@ Tensor<M> in_mode(F function, const Tensor<M>& x, const Options&... options) {
   return with_mode<M>(function(modeless(x), options...));
 }
 }  // namespace detail
+
+// The element-wise operators among them, by PyTorch's names too.
+using tyto::elu, tyto::gelu, tyto::leaky_relu, tyto::log_softmax, tyto::relu, tyto::sigmoid, tyto::silu, tyto::softmax,
+    tyto::softsign, tyto::tanh;
 
 /// relu(x), at most 6.
 template <class M>

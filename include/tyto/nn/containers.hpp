@@ -76,6 +76,8 @@ struct TYTO_API Sequential : Layer {
   requires std::is_base_of_v<Layer, L>
   explicit Sequential(std::vector<L> list)
       : steps(std::make_move_iterator(list.begin()), std::make_move_iterator(list.end())) {}
+  /// The layer of step i.
+  const Layer& operator[](std::size_t i) const { return steps.at(i).layer(); }
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 

@@ -87,7 +87,6 @@ struct TYTO_API RNN : Recurrent {
 
   explicit RNN(const RecurrentOptions& given, RecurrentActivation function = RecurrentActivation::tanh)
       : Recurrent("RNN", 1, false, given), activation(function) {}
-  RNN(std::integral auto...) = delete;  // nn::RNN({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
@@ -97,7 +96,6 @@ struct TYTO_API RNN : Recurrent {
 /// Long short-term memory (Hochreiter, Schmidhuber 1997); gates in the order input, forget, cell, output.
 struct TYTO_API LSTM : Recurrent {
   explicit LSTM(const RecurrentOptions& given) : Recurrent("LSTM", 4, true, given) {}
-  LSTM(std::integral auto...) = delete;  // nn::LSTM({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
@@ -107,7 +105,6 @@ struct TYTO_API LSTM : Recurrent {
 /// Gated recurrent unit (Cho et al. 2014), the reset gate applied behind the product; gates reset, update, new.
 struct TYTO_API GRU : Recurrent {
   explicit GRU(const RecurrentOptions& given) : Recurrent("GRU", 3, false, given) {}
-  GRU(std::integral auto...) = delete;  // nn::GRU({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,

@@ -33,7 +33,8 @@ class TYTO_API Samples {
   virtual ~Samples() = default;
   /// How many samples there are.
   virtual std::int64_t count() const = 0;
-  /// The samples of these numbers. What is random about sample i is drawn from `key.split(i)`; each epoch has a key.
+  /// The samples of these numbers. Each epoch has a key; what is random about sample i is drawn by
+  /// `nn::Draws draws(key.split(i))` or `Tensor<Eager>::normal(shape, {.key = key.split(i)})`.
   virtual HostBatch read(std::span<const std::int64_t> samples, const Key& key) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The compiler must say: backward
+// The compiler must say: tyto::value_and_grad(f, parameters)(x)
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

@@ -1,4 +1,4 @@
-// The compiler must say: reshape
+// The compiler must say: x.reshape({2, 3})
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 
