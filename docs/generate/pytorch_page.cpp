@@ -89,6 +89,10 @@ What a row above shows is not repeated.
 | PyTorch | as |
 |---|---|
 | `nn.Module`, `nn.Parameter`, `nn.Buffer`, `nn.Container` | `nn::Layer` or `nn::Module`; a `Tensor<Any>::variable` or `persistent` that `members()` names |
+| `nn.Module.register_buffer`, `nn.Module.register_parameter`, `nn.Module.add_module` | an entry of `members()`; a buffer is `{"name", state, nn::StateKind::buffer}` |
+| `nn.Module.apply`, `nn.Module.modules`, `nn.Module.named_modules`, `nn.Module.children` | `model.visit([](const std::string& path, const nn::Module& module) { ... })` |
+| `nn.Sequential.append`, `nn.Sequential.extend` | `model.steps.push_back(nn::ReLU())` |
+| `nn.Embedding.from_pretrained`, `layer.weight.data.copy_` | `assign(layer.weight, tyto::Tensor<Any>(numbers))`, and `freeze()` |
 | `nn.ModuleDict`, `nn.ParameterList`, `nn.ParameterDict` | members of a struct, a `std::vector` or `std::map` of them, listed by `members()` |
 | `nn.AvgPool3d`, `nn.MaxPool1d`, `nn.MaxPool3d`, `nn.LPPool1d`, `nn.LPPool3d`, `nn.MaxUnpool1d`, `nn.MaxUnpool3d`, `nn.AdaptiveAvgPool1d`, `nn.AdaptiveAvgPool3d`, `nn.AdaptiveMaxPool1d`, `nn.AdaptiveMaxPool3d` | the layers above, for any number of spatial axes |
 | `nn.ConstantPad1d`, `nn.ConstantPad3d`, `nn.ZeroPad1d`, `nn.ZeroPad3d`, `nn.ReflectionPad1d`, `nn.ReflectionPad3d`, `nn.ReplicationPad1d`, `nn.ReplicationPad3d`, `nn.CircularPad2d`, `nn.CircularPad3d` | `nn::Pad` |
@@ -118,6 +122,14 @@ What a row above shows is not repeated.
 | `torch.profiler.profile`, `torch.cuda.memory_summary` | `profile()`, `html()`, `chrome_trace()` and `plan()` of a compiled function or graph; `live_tensors()` |
 | `torch.amp.autocast`, `torch.amp.GradScaler` | `nn::Autocast`, `nn::LossScale`, whose `step` takes a function that clips the unscaled gradients |
 | `torch.utils.data.Dataset`, `torch.utils.data.random_split` | a `nn::Samples` of yours, `nn::random_split` |
+| `torch.utils.data.Subset`, `torch.utils.data.ConcatDataset`, `torch.utils.data.WeightedRandomSampler`, `DataLoader(collate_fn)` | a `nn::Samples` of yours: `count()` says how many samples an epoch has, `read()` which they are and how they become one batch |
+| `torch.utils.data.IterableDataset` | a loop of yours over `step(x, t)` |
+| `optimizer.param_groups[0]['lr'] = 0.01` | a rate that is a state, `nn::LearningRate([rate](const tyto::Tensor<Any>&) { return rate; })` of a `tyto::Tensor<Any>::persistent(0.1)`, and `assign(rate, 0.01)` between steps |
+| `torch.optim.lr_scheduler.LRScheduler.get_last_lr` | `nn::cosine_decay(0.1, 0, 100).at(descent.count())` |
+| `torch.distributions` | `distributions::Normal<Tensor>{.mean = 0.0, .stddev = 1.0}` and the others of `<tyto/distributions.hpp>`: `sample`, `log_prob`, `cdf` |
+| `torch.Generator`, `torch.get_rng_state`, `torch.set_rng_state` | `.key` of the draws; `random_state` |
+| `torch.set_default_dtype` | none: `.dtype` of layers and of what makes tensors |
+| `torch.cuda.is_available`, `torch.cuda.device_count`, `torch.cuda.memory_allocated` | `devices()`; `f.plan()`, `live_tensors()` |
 | `torchvision.datasets.ImageFolder`, `torchvision.io.read_image`, `torchvision.utils.save_image`, `torchaudio.save` | `list_image_folder` and `nn::Pictures`, `read_image`, `write_png`, `write_jpeg`, `write_wav` |
 | `torch.utils.tensorboard.SummaryWriter` | `nn::TrainingHistory`: `.tensorboard` names a folder of events, `.csv` a file, `.page` curves in HTML |
 | `torch.onnx.export` (`dynamic_axes`, `output_names`) | `write_onnx` (a function of the batch, `.outputs`) ([onnx.md](onnx.md)) |
