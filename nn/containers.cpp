@@ -48,6 +48,11 @@ void Step::copy_layer() {
   layer_ = copy_(*layer_);
 }
 
+const Layer& Sequential::operator[](std::size_t i) const {
+  if (i >= steps.size()) core::throw_error<IndexError>("Sequential: step ", i, " of ", steps.size());
+  return steps[i].layer();
+}
+
 Tensor<Any> Sequential::forward(const Tensor<Any>& x, Phase phase) const {
   Tensor<Any> y = x;
   for (const Step& step : steps) y = step.layer()(y, phase);

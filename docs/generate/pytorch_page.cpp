@@ -92,7 +92,7 @@ What a row above shows is not repeated.
 | `nn.Module.register_buffer`, `nn.Module.register_parameter`, `nn.Module.add_module` | an entry of `members()`; a buffer is `{"name", state, nn::StateKind::buffer}` |
 | `nn.Module.apply`, `nn.Module.modules`, `nn.Module.named_modules`, `nn.Module.children` | `model.visit([](const std::string& path, const nn::Module& module) { ... })` |
 | `nn.Sequential.append`, `nn.Sequential.extend` | `model.steps.push_back(nn::ReLU())` |
-| `nn.Embedding.from_pretrained`, `layer.weight.data.copy_` | `assign(layer.weight, tyto::Tensor<Any>(numbers))`, and `freeze()` |
+| `nn.Embedding.from_pretrained`, `layer.weight.data.copy_` | `assign(layer.weight, tyto::Tensor<Any>::from(numbers, {count, features}))`, and `freeze()` |
 | `nn.ModuleDict`, `nn.ParameterList`, `nn.ParameterDict` | members of a struct, a `std::vector` or `std::map` of them, listed by `members()` |
 | `nn.AvgPool3d`, `nn.MaxPool1d`, `nn.MaxPool3d`, `nn.LPPool1d`, `nn.LPPool3d`, `nn.MaxUnpool1d`, `nn.MaxUnpool3d`, `nn.AdaptiveAvgPool1d`, `nn.AdaptiveAvgPool3d`, `nn.AdaptiveMaxPool1d`, `nn.AdaptiveMaxPool3d` | the layers above, for any number of spatial axes |
 | `nn.ConstantPad1d`, `nn.ConstantPad3d`, `nn.ZeroPad1d`, `nn.ZeroPad3d`, `nn.ReflectionPad1d`, `nn.ReflectionPad3d`, `nn.ReplicationPad1d`, `nn.ReplicationPad3d`, `nn.CircularPad2d`, `nn.CircularPad3d` | `nn::Pad` |

@@ -93,7 +93,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
   std::vector<std::shared_ptr<core::State>> inputs;
   for (const Tensor<Lazy>& input : spec.inputs) {
     core::require("Graph", input);
-    inputs.push_back(run::state_behind(input, "Graph: input"));
+    inputs.push_back(run::state_behind(input, "Graph: input", "; Tensor::placeholder makes one"));
     if (inputs.back()->kind() != core::State::Kind::placeholder) {
       core::throw_error<GraphError>("Graph: input '", inputs.back()->name(), "' is no placeholder");
     }
@@ -101,7 +101,7 @@ Graph::Graph(const GraphSpec& spec, const CompileOptions& options) : state_(std:
   std::vector<run::StateUpdate> updates;
   for (const Update& update : spec.updates) {
     core::require("Graph", update.state, update.value);
-    const auto state = run::state_behind(update.state, "Graph: update");
+    const auto state = run::state_behind(update.state, "Graph: update", "; Tensor::variable makes one");
     if (state->kind() == core::State::Kind::placeholder) {
       core::throw_error<GraphError>("Graph: update of '", state->name(), "', which is a placeholder, not a state");
     }
@@ -170,7 +170,7 @@ Graph Graph::session() {
 
 void Graph::set(const Tensor<Lazy>& input, const Tensor<Lazy>& value) {
   core::require("Graph::set", input, value);
-  const auto state = run::state_behind(input, "Graph::set");
+  const auto state = run::state_behind(input, "Graph::set", "; Tensor::placeholder makes one");
   for (std::uint32_t i = 0; i < run::held(state_.get())->graph().inputs().size(); ++i) {
     if (state_->graph().inputs()[i].state != state) continue;
     const run::OneCall only(state_->running, run::used_while_running);

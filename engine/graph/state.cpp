@@ -75,11 +75,9 @@ core::Array constant_to_copy(const core::Attributes& attributes) {
   return lent ? lent : core::contents_of_constant(attributes);
 }
 
-std::shared_ptr<State> state_behind(const Value& handle, std::string_view function) {
+std::shared_ptr<State> state_behind(const Value& handle, std::string_view function, std::string_view cure) {
   if (!handle || handle.node()->op() != OpId::state) {
-    core::throw_error<GraphError>(function,
-                                  ": the tensor is no variable, persistent tensor or placeholder; Tensor::variable and "
-                                  "Tensor::persistent make one");
+    core::throw_error<GraphError>(function, ": the tensor is no variable, persistent tensor or placeholder", cure);
   }
   return std::get<core::StateAttributes>(core::attributes_of(handle)).state;
 }
@@ -90,7 +88,8 @@ bool is_kept_state(const Value& value) {
 }
 
 void assign_state(const Value& handle, const Value& given) {
-  const std::shared_ptr<State> state = state_behind(handle, "assign");
+  const std::shared_ptr<State> state =
+      state_behind(handle, "assign", "; Tensor::variable and Tensor::persistent make one");
   const Value value = core::resolve(given);
   if (value.shape() != state->type().shape) {
     core::throw_error<ShapeError>(

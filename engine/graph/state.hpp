@@ -25,8 +25,8 @@ core::Port add_constant(core::GraphBuilder& builder, const core::Array& array);
 /// A copy of the contents of a constant with these attributes.
 core::Array constant_to_copy(const core::Attributes& attributes);
 
-/// The state a handle stands for; throws GraphError naming `function` when it stands for none.
-std::shared_ptr<core::State> state_behind(const Value& handle, std::string_view function);
+/// The state a handle stands for; throws GraphError naming `function`, and the cure, when it stands for none.
+std::shared_ptr<core::State> state_behind(const Value& handle, std::string_view function, std::string_view cure = {});
 
 /// Whether the value stands for a variable or a persistent tensor, which compound assignment assigns to.
 bool is_kept_state(const Value& value);

@@ -295,6 +295,7 @@ constexpr bool check_call() {
     constexpr bool fit_or_told = fit || !requires { &F::operator(); };
     static_assert(fit_or_told, "the compiled function takes other arguments, or one by `Tensor&` (they are values)");
     if constexpr (!fit && fit_or_told) {
+      // The compiled function takes other arguments, or one by `Tensor&`: they are values.
       using Result [[maybe_unused]] = decltype(std::declval<F&>()(as_value(std::declval<const A&>())...));
     } else if constexpr (fit && are_lazy<A...>) {
       return check_lazy_call<F, std::decay_t<decltype(as_lazy(std::declval<const A&>()))>...>();

@@ -36,8 +36,10 @@ struct TextOptions {
 };
 /// What stands between numbers: a character, as in TextOptions, or several.
 struct Delimiter : std::string {
+  Delimiter() = default;
   Delimiter(char one) : std::string(1, one) {}
   Delimiter(const char* several) : std::string(several) {}
+  Delimiter(std::string several) : std::string(std::move(several)) {}
 };
 /// How numbers are written to a text file.
 struct TextLayout {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -257,10 +258,11 @@ class Tensor : detail::BesideAny<Mode> {
   /// Data in nested braces: integers give i64, any with a point gives f32, any complex one c64, true/false
   /// gives bool. Ragged rows throw.
   Tensor(std::initializer_list<NestedList> data);
-  /// The numbers of a vector, an array or a span, as a tensor of one axis.
+  /// The numbers of a vector, an array or a span, as a tensor of one axis; a text is none.
   template <class R>
-  requires(!requires { typename R::mode; } && detail::Elements<R>) explicit Tensor(const R& numbers)
-      : Tensor(from(numbers, {static_cast<std::int64_t>(std::size(numbers))})) {}
+  requires(!requires { typename R::mode; } && !std::is_convertible_v<const R&, std::string_view> &&
+           detail::Elements<R>) explicit Tensor(const R& numbers)
+      : Tensor(from(numbers, {static_cast<std::int64_t>(std::span(numbers).size())})) {}
   template <class T>
   Tensor(const std::vector<std::vector<T>>&) = delete;  // Tensor::from(numbers in one vector, {rows, columns})
   template <Element T>
@@ -312,11 +314,14 @@ class Tensor : detail::BesideAny<Mode> {
   /// Element at each index computed by `f(index)`.
   static Tensor from_function(const Shape& shape, const std::function<double(std::span<const std::int64_t>)>& f,
                               DType dtype = DType::f32);
-  /// A copy of a vector, an array or a span in row-major order.
+  /// A copy of a span, or of what one can be made of, such as a vector or an array, in row-major order.
+  template <Element T>
+  static Tensor from(std::span<const T> data, const Shape& shape) {
+    return from_bytes(data.data(), static_cast<std::int64_t>(data.size()), shape, dtype_of<T>);
+  }
   template <detail::Elements R>
   static Tensor from(const R& data, const Shape& shape) {
-    return from_bytes(std::data(data), static_cast<std::int64_t>(std::size(data)), shape,
-                      dtype_of<typename decltype(std::span(data))::value_type>);
+    return from(std::span<const typename decltype(std::span(data))::value_type>(data), shape);
   }
   template <Element T>
   requires(!std::is_same_v<T, bool>) static Tensor from(std::initializer_list<T> data, const Shape& shape) {

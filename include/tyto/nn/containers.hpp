@@ -77,7 +77,7 @@ struct TYTO_API Sequential : Layer {
   explicit Sequential(std::vector<L> list)
       : steps(std::make_move_iterator(list.begin()), std::make_move_iterator(list.end())) {}
   /// The layer of step i.
-  const Layer& operator[](std::size_t i) const { return steps.at(i).layer(); }
+  const Layer& operator[](std::size_t i) const;
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 
