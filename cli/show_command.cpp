@@ -2,6 +2,7 @@
 // tyto show: prints inputs, outputs, operators and parameters of a model, and its memory and arithmetic; or the tensors
 // of a file of weights.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -113,12 +114,21 @@ void print_nodes(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
 
 /// The tensors of a file whose name says that it holds weights.
 std::optional<NamedList<Tensor<Eager>>> weights_in(const std::string& path) {
-  const std::filesystem::path kind = std::filesystem::path(path).extension();
+  std::string kind = std::filesystem::path(path).extension();
+  std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
   if (kind == ".npy") return NamedList<Tensor<Eager>>{{"", read_npy(path)}};
   if (kind == ".npz") return read_npz(path);
   if (kind == ".safetensors") return read_safetensors(path);
   if (kind == ".pt" || kind == ".pth") return read_torch(path);
   return std::nullopt;
+}
+
+void refuse_options_of_models(const Arguments& arguments) {
+  for (const OptionRow& option : show_options) {
+    if (arguments.has(option.name)) {
+      throw_error<UsageError>("option ", option.name, " is for models; ", arguments.operands()[0], " holds weights");
+    }
+  }
 }
 
 void print_weights(const NamedList<Tensor<Eager>>& tensors) {
@@ -133,9 +143,10 @@ void print_weights(const NamedList<Tensor<Eager>>& tensors) {
 }
 
 int show(const Arguments& arguments) {
-  const std::string& path = arguments.only_operand("show takes one model");
+  const std::string& path = arguments.only_operand("show takes one file");
   require_file(path);
   if (const auto weights = weights_in(path)) {
+    refuse_options_of_models(arguments);
     print_weights(*weights);
     return done;
   }
@@ -157,7 +168,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 const Command show_command{"show", "FILE",
-                           "says what a model is made of and costs; lists the tensors of .npz, .npy, .safetensors, .pt",
+                           "says what a .onnx model is made of and costs; lists the tensors of .npz, .npy, .safetensors and .pt(h)",
                            show_options, show};
 
 }  // namespace tyto::cli

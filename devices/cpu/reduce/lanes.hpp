@@ -55,6 +55,7 @@ class FirstLanes {
     if constexpr (sizeof(T) == 8) return (Vector)_mm512_mask_loadu_epi64(others, static_cast<__mmask8>(mask_), from);
   }
   [[gnu::always_inline]] void store(T* to, Vector value) const {
+    static_assert(sizeof(T) >= 4, "narrower elements are only loaded");
     if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask_), (__m512i)value);
     else _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask_), (__m512i)value);
   }
