@@ -167,8 +167,8 @@ int show(const Arguments& arguments) {
 
 }  // namespace
 
-const Command show_command{"show", "FILE",
-                           "says what a .onnx model is made of and costs; lists the tensors of .npz, .npy, .safetensors and .pt(h)",
-                           show_options, show};
+const Command show_command{
+    "show", "FILE", "says what a model is made of and costs; lists the tensors of .npz, .npy, .safetensors, .pt, .pth",
+    show_options, show};
 
 }  // namespace tyto::cli

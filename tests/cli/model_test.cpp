@@ -52,7 +52,13 @@ TEST_CASE("tyto show lists the tensors of a file of weights") {
   CHECK(contains(run("show " + place.path("run.safetensors")).output, "weight f32 (2,3)\n"));
   write_npy(place.path("x.npy"), weight);
   CHECK(run("show " + place.path("x.npy")).output == "f32 (2,3)\ntensors 1, 6 numbers in 24 bytes\n");
+  write_npz(place.path("RUN.NPZ"), {{"weight", weight}, {"count", count}});
+  CHECK(run("show " + place.path("RUN.NPZ")).output == listed);
   CHECK(run("show " + place.write("broken.npz", "notes")).status != 0);
+  const Ran refused = run("show --nodes " + place.path("x.npy"));
+  CHECK(refused.status == 2);
+  CHECK(refused.output ==
+        "tyto: option --nodes is for models; " + place.path("x.npy") + " holds weights; see tyto show --help\n");
 }
 
 TEST_CASE("tyto plan says how the memory of a model is planned") {
