@@ -78,6 +78,8 @@ class CompiledSession {
       return CompiledFunction::fits(run.trace->signature, arguments, orders, layout);
     };
     const auto found = std::ranges::find_if(runs_, fits);
+    // States that another run keeps bound would be copied before they are written.
+    if (!runs_.empty() && found != runs_.begin()) runs_.front().session.release_inputs();
     if (found != runs_.end()) {
       runs_.splice(runs_.begin(), runs_, found);
     } else {
