@@ -2,32 +2,25 @@
 // Files that are missing, cut short or of another kind: an IoError that names the file and what was expected of it.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <tyto/io.hpp>
 #include <tyto/tyto.hpp>
+
+#include "tests/support/file_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace {
 
 /// A file with these bytes, removed in the end.
 class File {
  public:
-  explicit File(const std::string& bytes) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tyto-file-XXXXXX").string();
-    path_ = pattern;
-    const int descriptor = mkstemp(path_.data());
-    REQUIRE(descriptor >= 0);
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  ~File() { std::filesystem::remove(path_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  explicit File(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  tyto::testing::TemporaryFolder folder_;
+  std::string path_ = folder_ / "file";
 };
 
 /// The message of the error that `read` throws for the file, without the path that it begins with.
@@ -47,11 +40,6 @@ const auto npy = [](const std::string& path) { (void)tyto::read_npy<>(path); };
 const auto npz = [](const std::string& path) { (void)tyto::read_npz<>(path); };
 const auto safetensors = [](const std::string& path) { (void)tyto::read_safetensors<>(path); };
 const auto idx = [](const std::string& path) { (void)tyto::read_idx<>(path); };
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-}
 
 }  // namespace
 
@@ -77,14 +65,14 @@ TEST_CASE("truncated files are refused by name") {
   const tyto::Tensor<tyto::Eager> x{1.0, 2.0, 3.0};
   const File whole("");
   write_npy(whole.path(), x);
-  const File npy_part(bytes_of(whole.path()).substr(0, 136));
+  const File npy_part(tyto::testing::text_of(whole.path()).substr(0, 136));
   CHECK(complaint(npy_part.path(), npy) ==
         "ends too early: the array of shape (3,) needs 12 bytes, there are no more than 8");
   tyto::write_npz<tyto::Eager>(whole.path(), {{"x", x}});
-  const File npz_part(bytes_of(whole.path()).substr(0, 100));
+  const File npz_part(tyto::testing::text_of(whole.path()).substr(0, 100));
   CHECK(complaint(npz_part.path(), npz) == "is no zip archive (npz), or its end is missing");
   tyto::write_safetensors<tyto::Eager>(whole.path(), {{"x", x}});
-  const std::string bytes = bytes_of(whole.path());
+  const std::string bytes = tyto::testing::text_of(whole.path());
   const File safetensors_part(bytes.substr(0, bytes.size() - 4));
   CHECK(complaint(safetensors_part.path(), safetensors) ==
         "ends too early: x needs 12 bytes, there are no more than 8");
