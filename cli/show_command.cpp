@@ -114,7 +114,7 @@ void print_nodes(OnnxModel<Tensor<Lazy>>& model, const Arguments& arguments) {
 
 /// The tensors of a file whose name says that it holds weights.
 std::optional<NamedList<Tensor<Eager>>> weights_in(const std::string& path) {
-  std::string kind = std::filesystem::path(path).extension();
+  std::string kind = std::filesystem::path(path).extension().string();
   std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
   if (kind == ".npy") return NamedList<Tensor<Eager>>{{"", read_npy(path)}};
   if (kind == ".npz") return read_npz(path);
