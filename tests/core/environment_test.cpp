@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Environment variables are checked against their table: invalid values are refused by name.
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <tuple>
 
@@ -9,30 +7,12 @@
 #include <tyto/environment.hpp>
 
 #include "core/system/environment.hpp"
+#include "tests/support/environment_setting.hpp"
 
 namespace tyto {
 namespace {
 
-#if defined(_WIN32)
-void set(const char* name, const char* value) { _putenv_s(name, value == nullptr ? "" : value); }
-#else
-void set(const char* name, const char* value) { value == nullptr ? unsetenv(name) : setenv(name, value, 1); }
-#endif
-
-class Setting {
- public:
-  Setting(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    set(name, value);
-  }
-  ~Setting() { set(name_, before_ ? before_->c_str() : nullptr); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
+using Setting = testing::EnvironmentSetting;
 
 TEST_CASE("a value that an environment variable does not take is refused with those that it takes") {
   {

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <thread>
@@ -13,6 +12,7 @@
 
 #include "tests/newcomer/model.hpp"
 #include "tests/support/both_modes.hpp"
+#include "tests/support/environment_setting.hpp"
 #include "tests/support/message.hpp"
 #include "tests/support/numbers.hpp"
 
@@ -123,11 +123,10 @@ BOTH_MODES("an explicit option ends with the call") {
 
 BOTH_MODES("TYTO_NAN=1 finds NaN outside of compiled functions") {
   using T = Tensor<Mode>;
-  setenv("TYTO_NAN", "1", 1);
+  const testing::EnvironmentSetting setting("TYTO_NAN", "1");
   std::string message;
   // A thread asks the environment once.
   std::thread([&] { message = message_of<ValueError>([] { eval({log(T::from(Numbers{1, -5}, {2}))}); }); }).join();
-  unsetenv("TYTO_NAN");
   CHECK(message == "log: the result f64(2,) is NaN first at (1,); all operands are finite");
 }
 
@@ -158,7 +157,7 @@ BOTH_MODES("find_nan tells the first NaN of a tensor, of states, and of the laye
 
 BOTH_MODES("find_nan names the layer under TYTO_NAN=1, and ends no check but its own") {
   using T = Tensor<Mode>;
-  setenv("TYTO_NAN", "1", 1);
+  const testing::EnvironmentSetting setting("TYTO_NAN", "1");
   std::ostringstream found;
   std::string message;
   std::thread([&] {
@@ -166,7 +165,6 @@ BOTH_MODES("find_nan names the layer under TYTO_NAN=1, and ends no check but its
     found << nn::find_nan(net, T::from(Numbers{1, 1, -1, 1}, {2, 2}).astype(DType::f32));
     message = message_of<ValueError>([] { eval({log(T::from(Numbers{1, -5}, {2}))}); });
   }).join();
-  unsetenv("TYTO_NAN");
   CHECK(found.str() == "the output of Encoder 'encoder', of shape (2,2), is NaN first at (1,0)");
   CHECK(message == "log: the result f64(2,) is NaN first at (1,); all operands are finite");
 }

@@ -2,12 +2,12 @@
 // The framework of passes: selection, rounds, reports, dumps, dead code and common sub-expressions.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "core/graph/op_ids.hpp"
 #include "engine/graph/executable_cache.hpp"
 #include "tests/passes/sketch.hpp"
+#include "tests/support/environment_setting.hpp"
 #include "tyto/tyto.hpp"
 
 using namespace tyto;
@@ -162,10 +162,10 @@ TEST_CASE("the environment has the last word on passes") {
   const auto x = s.input({3});
   const auto sorted = [&] { return s.add(OpId::sort, {x}, core::SortAttributes{0}); };
   const core::Graph graph = s.graph({s.add(OpId::multiply, {sorted(), sorted()})});
-  ::setenv("TYTO_PASSES", "-cse", 1);
-  const std::size_t without = count(optimised(graph, "+cse"), OpId::sort);
-  ::unsetenv("TYTO_PASSES");
-  CHECK(without == 2);
+  {
+    const testing::EnvironmentSetting setting("TYTO_PASSES", "-cse");
+    CHECK(count(optimised(graph, "+cse"), OpId::sort) == 2);
+  }
   CHECK(count(optimised(graph, "+cse"), OpId::sort) == 1);
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -66,11 +67,12 @@ class Fenced {
  public:
   static constexpr std::size_t fence = 1024;
   static constexpr unsigned char pattern = 0xa5;
+  static constexpr std::align_val_t alignment{64};
 
   explicit Fenced(std::integral auto count)
       : count_(static_cast<std::size_t>(count)), bytes_(fence + count_ * sizeof(T) + fence) {
     const std::size_t whole = (bytes_ + 63) / 64 * 64;
-    memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, whole)));
+    memory_.reset(static_cast<unsigned char*>(::operator new(whole, alignment)));
     std::memset(memory_.get(), pattern, whole);
     std::memset(memory_.get() + fence, std::is_same_v<T, bool> ? 0 : 0xff, count_ * sizeof(T));
   }
@@ -105,7 +107,7 @@ class Fenced {
   }
 
   struct Free {
-    void operator()(unsigned char* memory) const { std::free(memory); }
+    void operator()(unsigned char* memory) const { ::operator delete(memory, alignment); }
   };
   std::size_t count_, bytes_;
   std::unique_ptr<unsigned char, Free> memory_;

@@ -9,6 +9,7 @@
 #include <tyto/tyto.hpp>
 
 #include "tests/support/child.hpp"
+#include "tests/support/environment_setting.hpp"
 #include "tests/support/message.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -79,10 +80,9 @@ TEST_CASE("live_tensors lists what is alive, with operator, label and place") {
     CHECK(contains(tyto_test::message_of<ValueError>([] { live_tensors(); }), "TYTO_TRACE=1"));
   }
   const testing::TemporaryFolder folder;
-  setenv("TYTO_TRACE", "1", 1);
+  const testing::EnvironmentSetting setting("TYTO_TRACE", "1");
   const auto ran = testing::run_to_end({"/proc/self/exe", "--no-skip", "--test-case=a process traced by live_tensors"},
                                        folder.path() / "output");
-  unsetenv("TYTO_TRACE");
   INFO(ran.output);
   CHECK(ran.succeeded);
   CHECK(contains(ran.output, "traced to the end"));
