@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Allocates pages by VirtualAlloc.
+// Allocates pages by VirtualAlloc; memory of threads that end.
 #include "core/system/pages.hpp"
 
 #include <cstdint>
 
+#include <cxxabi.h>
 #include <malloc.h>
 
 #include "core/system/windows.hpp"
 
 namespace tyto::core {
+
+#if defined(__GLIBCXX__)
+namespace {
+
+// Before version 16 gcc keeps thread-local objects in memory that the destructor of a key of winpthreads frees, and
+// runs the objects' destructors by that of another key. A thread that ends calls these in the order in which the keys
+// were made; the key of the objects is made here, before anything has asked for the memory, in a file that all programs
+// that compute link.
+[[gnu::constructor(101)]] void destroy_objects_before_their_memory() {
+  __cxxabiv1::__cxa_thread_atexit([](void*) {}, nullptr, nullptr);
+}
+
+}  // namespace
+#endif
 
 void* map_huge_pages(std::size_t bytes) {
   // Large pages need a privilege that users rarely have, so ordinary pages are aligned instead: an aligned address is

@@ -65,7 +65,7 @@ const Excuse excuses[] = {
      "TransformerEncoderLayer TransformerDecoderLayer FeaturePyramid"},
     {"no arithmetic",
      "in_any_mode loss_of to_dlpack to_versioned_dlpack restore kind_of_mode KindOfArgument as_lazy lay_out as_value "
-     "known delay find_nan metric_value Batches IsNamedList NamedTensor view_of "
+     "known delay find_nan metric_value Delimiter Batches IsNamedList NamedTensor view_of "
      "views_of to_read write_npy write_npz write_text write_safetensors write_png write_jpeg write_wav modeless "
      "clipped "
      "with_mode call eval result_type "
