@@ -19,7 +19,9 @@ Linear::Linear(const LinearOptions& options) {
 
 Tensor<Any> Linear::forward(const Tensor<Any>& x, Phase) const {
   if (x.ndim() < 1 || x.shape().back() != weight.shape()[0]) {
-    core::throw_error<ShapeError>("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0]);
+    const bool flat = x.ndim() > 2 && element_count(x.shape()) == x.shape()[0] * weight.shape()[0];
+    core::throw_error<ShapeError>("Linear: the last axis of x ", x.shape(), " must be ", weight.shape()[0],
+                                  flat ? "; nn::Flatten() before it joins all axes but the first" : "");
   }
   const Tensor<Any> product = matmul(to_multiply(x), to_multiply(weight));
   return !bias.defined() ? product : product + to_multiply(bias);

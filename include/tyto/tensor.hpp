@@ -263,6 +263,10 @@ class Tensor : detail::BesideAny<Mode> {
   requires(!requires { typename R::mode; } && !std::is_convertible_v<const R&, std::string_view> &&
            detail::Elements<R>) explicit Tensor(const R& numbers)
       : Tensor(from(numbers, {static_cast<std::int64_t>(std::span(numbers).size())})) {}
+  /// The truths of a vector, which lie there as single bits.
+  template <std::same_as<bool> T>
+  explicit Tensor(const std::vector<T>& truths)
+      : Tensor(Tensor(std::vector<std::uint8_t>(truths.begin(), truths.end())).astype(DType::boolean)) {}
   template <class T>
   Tensor(const std::vector<std::vector<T>>&) = delete;  // Tensor::from(numbers in one vector, {rows, columns})
   template <Element T>
@@ -282,7 +286,7 @@ class Tensor : detail::BesideAny<Mode> {
   template <class M>
   requires(!std::is_same_v<M, Mode>) explicit Tensor(const Tensor<M>& other) : Tensor(other.value()) {}
   template <class M>
-  Tensor(const Tensor<M>&) = delete;  // of another mode: write Tensor w(x)
+  Tensor(const Tensor<M>&) = delete;  // of another mode: write Tensor w(x); in a layer all are Tensor<Any>
   ~Tensor() = default;
   Tensor& operator=(const Tensor& other) & { return *this = Tensor(other); }
   Tensor& operator=(Tensor&& other) &;
@@ -294,8 +298,8 @@ class Tensor : detail::BesideAny<Mode> {
 
   // Creation, shapes by name: Tensor::zeros({2, 3}).
   /// Every element 0, or 1.
-  static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
-  static Tensor ones(const Shape& shape, DType dtype = DType::f32);
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32);  // Tensor::zeros({2, 3})
+  static Tensor ones(const Shape& shape, DType dtype = DType::f32);   // Tensor::ones({2, 3})
   /// Every element `value`; without a dtype: bool, i64 or f32 by the value.
   static Tensor full(const Shape& shape, const Scalar& value, std::optional<DType> dtype = {});
   /// 0, 1, ... below `stop`.
@@ -385,6 +389,8 @@ class Tensor : detail::BesideAny<Mode> {
   bool defined() const { return static_cast<bool>(value_); }
 
   void backward() const = delete;  // gradients are results: tyto::value_and_grad(f, parameters)(x)
+  void grad() const = delete;      // gradients are results: tyto::value_and_grad(f, parameters)(x)
+  void size(int) const = delete;   // x.shape()[0]
 
   // Functions that NumPy users chain.
   /// The functions of the same names (`T` is `transpose`, `astype` is `cast`), with this tensor as the first argument.

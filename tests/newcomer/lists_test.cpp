@@ -256,3 +256,30 @@ TEST_CASE("a page gives a parameter the path of a member whose name it begins wi
   call(T::ones({3, 4}));
   CHECK(tyto_test::contains(call.html(), "\"name\":\"w.weight\""));
 }
+
+TEST_CASE_TEMPLATE("truths come as a vector, and parameters in braces", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const T mask(std::vector<bool>{true, false, true});
+  CHECK(mask.dtype() == DType::boolean);
+  CHECK(where(mask, T{1.0, 2.0, 3.0}, -1.0).template to_vector<float>() == std::vector<float>{1, -1, 3});
+  CHECK(T(std::vector<bool>{}).shape() == Shape{0});
+  const T w = T::variable(T{1.0, 2.0}, "w"), b = T::variable(T{3.0}, "b");
+  nn::Descent descent = nn::sgd({.rate = 0.5});
+  auto step = compile([&](const T& x) {
+    auto [loss, gradients] = value_and_grad([&](const T& v) { return sum(w * v + b); }, {w, b})(x);
+    descent.update({w, b}, gradients);
+    return loss;
+  });
+  CHECK(step(T{4.0, 6.0}).template item<float>() == 22);
+  CHECK(w.template to_vector<float>() == std::vector<float>{-1, -1});
+  CHECK(b.template to_vector<float>() == std::vector<float>{2});
+}
+
+TEST_CASE_TEMPLATE("a forgotten Flatten is named where it fits", M, Eager, Lazy) {
+  using T = Tensor<M>;
+  const nn::Linear linear({.in = 24, .out = 2});
+  CHECK(message_of([&] {
+          linear(T::ones({5, 2, 3, 4}));
+        }) == "Linear: the last axis of x (5,2,3,4) must be 24; nn::Flatten() before it joins all axes but the first");
+  CHECK(message_of([&] { linear(T::ones({5, 2, 3, 3})); }) == "Linear: the last axis of x (5,2,3,3) must be 24");
+}

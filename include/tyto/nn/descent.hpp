@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,6 +117,14 @@ class TYTO_API Descent {
   template <class P>
   void update(const std::vector<Tensor<P>>& parameters, const Gradients& gradients) {
     update_where(Tensor<Any>(), parameters, gradients);
+  }
+  template <class P>
+  void update(std::initializer_list<Tensor<P>> parameters, const Gradients& gradients) {
+    update(std::vector<Tensor<P>>(parameters), gradients);
+  }
+  template <class M>
+  void update(const std::vector<Tensor<M>>&) {
+    static_assert(tyto::detail::always_false<M>, "update takes model.parameters(), and their gradients");
   }
   template <class M>
   requires std::is_base_of_v<Module, M>
