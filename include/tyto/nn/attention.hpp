@@ -41,7 +41,7 @@ struct TYTO_API MultiheadAttention : Layer {
   Tensor<Any> bias_k, bias_v;                               ///< (1, 1, features), the extra key and value
   Linear out_proj;                                          ///< what the heads' results go through
 
-  explicit MultiheadAttention(const MultiheadAttentionOptions& given);
+  explicit MultiheadAttention(const MultiheadAttentionOptions& given);  // {.features = 64, .heads = 4}
   /// Attention of x to itself, without masks.
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;

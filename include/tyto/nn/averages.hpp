@@ -2,6 +2,7 @@
 // Sums over updates: averaged weights, and gradients gathered over several batches.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,8 @@
 
 namespace tyto {
 namespace nn TYTO_API {
+
+class Module;
 
 /// The kind of average: with a decay, decay * average + (1 - decay) * weights; without one, all weights alike (SWA).
 struct AverageOptions {
@@ -24,6 +27,8 @@ struct AverageOptions {
 class TYTO_API AveragedWeights {
  public:
   explicit AveragedWeights(NamedList<Tensor<Any>> states, const AverageOptions& options = {});
+  template <std::derived_from<Module> M>
+  explicit AveragedWeights(const M&, const AverageOptions& = {}) = delete;  // of model.named_states()
 
   /// Adds the current states to the averages; the first call copies them.
   void update();

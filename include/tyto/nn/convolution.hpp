@@ -39,15 +39,15 @@ struct TYTO_API Convolution : Layer {
 };
 /// Convolution over one spatial axis.
 struct Conv1d : Convolution {
-  explicit Conv1d(const ConvolutionLayerOptions& given) : Convolution(1, given) {}  // .in, .out, .window, ...
+  explicit Conv1d(const ConvolutionLayerOptions& given) : Convolution(1, given) {}  // {.in = 3, .out = 8, .window = 3}
 };
 /// Convolution over two spatial axes.
 struct Conv2d : Convolution {
-  explicit Conv2d(const ConvolutionLayerOptions& given) : Convolution(2, given) {}  // .in, .out, .window, ...
+  explicit Conv2d(const ConvolutionLayerOptions& given) : Convolution(2, given) {}  // {.in = 3, .out = 8, .window = 3}
 };
 /// Convolution over three spatial axes.
 struct Conv3d : Convolution {
-  explicit Conv3d(const ConvolutionLayerOptions& given) : Convolution(3, given) {}  // .in, .out, .window, ...
+  explicit Conv3d(const ConvolutionLayerOptions& given) : Convolution(3, given) {}  // {.in = 3, .out = 8, .window = 3}
 };
 
 /// Options of `TransposedConvolution`.

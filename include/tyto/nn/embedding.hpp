@@ -28,7 +28,7 @@ struct TYTO_API Embedding : Layer {
   EmbeddingOptions options;  ///< as given
   Tensor<Any> weight;        ///< a vector for each number
 
-  explicit Embedding(const EmbeddingOptions& given);
+  explicit Embedding(const EmbeddingOptions& given);  // Embedding({.count = 10, .features = 4})
   Tensor<Any> forward(const Tensor<Any>& indices, Phase phase) const override;
   Members members() const override;
 };

@@ -2,9 +2,9 @@
 // Layer: a module that is called with one tensor, in the mode of that tensor.
 #pragma once
 
-#include <concepts>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "tyto/nn/modes.hpp"
 #include "tyto/nn/module.hpp"
@@ -36,8 +36,9 @@ class TYTO_API Layer : public Module {
   Tensor<M> operator()(const Tensor<M>& x, Phase phase) const {
     return detail::with_mode<M>(run(detail::modeless(x), phase));
   }
-  template <class M, std::same_as<bool> B>
-  Tensor<M> operator()(const Tensor<M>& x, B) const {
+  template <class M, class B>
+  requires(std::is_same_v<B, bool> || std::is_convertible_v<B, std::string_view>) Tensor<M>
+  operator()(const Tensor<M>& x, B) const {
     static_assert(tyto::detail::always_false<M>, "the phase of a call is nn::training or nn::inference");
     return x;
   }

@@ -21,7 +21,7 @@ struct TYTO_API Linear : Layer {
   Tensor<Any> weight;  ///< the trained matrix, (in, out)
   Tensor<Any> bias;    ///< (out,), or an undefined tensor
 
-  explicit Linear(const LinearOptions& options);
+  explicit Linear(const LinearOptions& options);  // Linear({.in = 3, .out = 4})
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 };

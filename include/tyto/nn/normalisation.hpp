@@ -45,15 +45,15 @@ struct TYTO_API BatchNorm : Layer {
 };
 /// Batch normalisation of x (batch, channels) or (batch, length, channels).
 struct BatchNorm1d : BatchNorm {
-  explicit BatchNorm1d(const BatchNormOptions& given) : BatchNorm(1, given) {}
+  explicit BatchNorm1d(const BatchNormOptions& given) : BatchNorm(1, given) {}  // BatchNorm1d({.channels = 8})
 };
 /// Batch normalisation of x (batch, height, width, channels).
 struct BatchNorm2d : BatchNorm {
-  explicit BatchNorm2d(const BatchNormOptions& given) : BatchNorm(2, given) {}
+  explicit BatchNorm2d(const BatchNormOptions& given) : BatchNorm(2, given) {}  // BatchNorm2d({.channels = 8})
 };
 /// Batch normalisation of x (batch, depth, height, width, channels).
 struct BatchNorm3d : BatchNorm {
-  explicit BatchNorm3d(const BatchNormOptions& given) : BatchNorm(3, given) {}
+  explicit BatchNorm3d(const BatchNormOptions& given) : BatchNorm(3, given) {}  // BatchNorm3d({.channels = 8})
 };
 
 /// Options of `InstanceNorm`.
@@ -92,7 +92,7 @@ struct TYTO_API GroupNorm : Layer {
   GroupNormOptions options;  ///< as given
   Tensor<Any> weight, bias;  ///< (channels,), or undefined tensors
 
-  explicit GroupNorm(const GroupNormOptions& given);
+  explicit GroupNorm(const GroupNormOptions& given);  // GroupNorm({.channels = 8, .groups = 4})
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 };
@@ -110,7 +110,7 @@ struct TYTO_API LayerNorm : Layer {
   LayerNormOptions options;  ///< as given
   Tensor<Any> weight, bias;  ///< of these axes, or undefined tensors
 
-  explicit LayerNorm(const LayerNormOptions& given);
+  explicit LayerNorm(const LayerNormOptions& given);  // LayerNorm({.shape = {32}})
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 };

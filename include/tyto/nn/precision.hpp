@@ -49,7 +49,7 @@ struct LossScaleOptions {
 ///     auto reported = scale.unscaled(loss);
 class TYTO_API LossScale {
  public:
-  explicit LossScale(const LossScaleOptions& options = {});
+  explicit LossScale(const LossScaleOptions& options = {});  // {.first = 1024}
 
   /// The loss times the scale.
   template <class M>

@@ -95,7 +95,7 @@ struct TYTO_API RNN : Recurrent {
 
 /// Long short-term memory (Hochreiter, Schmidhuber 1997); gates in the order input, forget, cell, output.
 struct TYTO_API LSTM : Recurrent {
-  explicit LSTM(const RecurrentOptions& given) : Recurrent("LSTM", 4, true, given) {}
+  explicit LSTM(const RecurrentOptions& given) : Recurrent("LSTM", 4, true, given) {}  // LSTM({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,
@@ -104,7 +104,7 @@ struct TYTO_API LSTM : Recurrent {
 
 /// Gated recurrent unit (Cho et al. 2014), the reset gate applied behind the product; gates reset, update, new.
 struct TYTO_API GRU : Recurrent {
-  explicit GRU(const RecurrentOptions& given) : Recurrent("GRU", 3, false, given) {}
+  explicit GRU(const RecurrentOptions& given) : Recurrent("GRU", 3, false, given) {}  // GRU({.in = 8, .hidden = 16})
 
  protected:
   RecurrentState<Any> step(const Tensor<Any>& in, const RecurrentState<Any>& before,

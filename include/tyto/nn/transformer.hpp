@@ -34,7 +34,7 @@ struct TYTO_API TransformerEncoderLayer : Layer {
   LayerNorm norm1, norm2;        ///< after, or before, each part
   Dropout dropout;               ///< probability of being dropped
 
-  explicit TransformerEncoderLayer(const TransformerOptions& given);
+  explicit TransformerEncoderLayer(const TransformerOptions& given);  // {.features = 64, .heads = 4}
   Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const override;
   Members members() const override;
 

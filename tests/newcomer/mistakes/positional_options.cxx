@@ -1,4 +1,4 @@
-// The compiler must say: LinearOptions
+// The compiler must say: Linear({.in = 3, .out = 4})
 // In lines, at most: 17
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
