@@ -79,9 +79,16 @@ Tensor<Any> loss_of(const T&) {
   return {};
 }
 
+template <class M, std::size_t>
+using OneOf = Tensor<M>;
+
 template <class M, class F, std::size_t... i>
 auto call_with(F& f, const std::vector<Value>& inputs, std::index_sequence<i...>) {
-  return f(Tensor<M>(inputs[i])...);
+  // An operator without an address has a body with errors, which are told already, or is a template: a call tells.
+  constexpr bool fit = std::is_invocable_v<F&, OneOf<M, i>...> || !requires { &F::operator(); };
+  static_assert(fit, "the function takes other arguments, or one by `Tensor&` (they are values)");
+  if constexpr (fit) return f(Tensor<M>(inputs[i])...);
+  else return Tensor<M>();
 }
 
 std::ostream& print_list(std::ostream& out, const std::vector<Value>& values);
@@ -111,9 +118,10 @@ auto value_and_grad(F f, std::vector<std::size_t> arguments = {0}) {
       inputs[i] = tape.track(inputs[i]);
     }
     auto value = detail::call_with<M>(f, inputs, std::make_index_sequence<1 + sizeof...(Rest)>());
-    detail::check_scalar("value_and_grad", detail::loss_of(value));
+    const Value loss = detail::loss_of(value);
+    detail::check_scalar("value_and_grad", loss);
     std::vector<Tensor<M>> gradients;
-    for (const Value& gradient : tape.gradients({detail::loss_of(value)})) gradients.emplace_back(gradient);
+    for (const Value& gradient : tape.gradients({loss})) gradients.emplace_back(gradient);
     return std::pair(std::move(value), std::move(gradients));
   };
 }
@@ -126,9 +134,10 @@ auto value_and_grad(F f, std::vector<Tensor<M>> parameters) {
     detail::Tape tape;
     for (const Tensor<M>& parameter : parameters) tape.track_state(parameter, detail::values_among(inputs...));
     auto value = f(inputs...);
-    detail::check_scalar("value_and_grad", detail::loss_of(value));
+    const Value loss = detail::loss_of(value);
+    detail::check_scalar("value_and_grad", loss);
     std::vector<Tensor<M>> gradients;
-    for (const Value& gradient : tape.gradients({detail::loss_of(value)})) gradients.emplace_back(gradient);
+    for (const Value& gradient : tape.gradients({loss})) gradients.emplace_back(gradient);
     return std::pair(std::move(value), std::move(gradients));
   };
 }
@@ -137,6 +146,11 @@ requires requires(const Model& model) { model.parameters(); }
 auto value_and_grad(F f, const Model& model) {
   static_assert(detail::always_false<Model>, "value_and_grad takes model.parameters(), not the model");
   return value_and_grad(std::move(f), model.parameters());
+}
+template <class F, class M>
+auto value_and_grad(F f, const Tensor<M>& x) {
+  static_assert(detail::always_false<M>, "write value_and_grad(f)(x), or of a variable w value_and_grad(f, {w})(x)");
+  return value_and_grad(std::move(f), std::vector<Tensor<M>>{x});
 }
 /// The same of variables in braces.
 template <class F, class M>

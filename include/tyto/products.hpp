@@ -2,8 +2,8 @@
 // Products of matrices and tensors.
 #pragma once
 
-#include <concepts>
 #include <string_view>
+#include <type_traits>
 
 #include "tyto/tensor.hpp"
 
@@ -41,9 +41,10 @@ template <class M>
 Tensor<M> einsum(std::string_view equation, std::initializer_list<Tensor<M>> operands) {
   return einsum(equation, std::vector<Tensor<M>>(operands));
 }
-template <class M, std::same_as<Tensor<M>>... More>
-Tensor<M> einsum(std::string_view equation, const Tensor<M>& first, const More&... others) {
-  return einsum(equation, std::vector<Tensor<M>>{first, others...});
+template <class M, class... N>
+Tensor<M> einsum(std::string_view equation, const Tensor<M>& first, const Tensor<N>&... others) {
+  static_assert((std::is_same_v<M, N> && ...), "operands of einsum are of one mode; Tensor(x) makes one of another");
+  return einsum(equation, std::vector<Tensor<M>>{first, Tensor<M>(others.value())...});
 }
 
 }  // namespace TYTO_API

@@ -48,14 +48,14 @@ Tensor<M> copy(const Tensor<M>& x);
 
 /// Tensors joined along an existing axis: `concat({x, y}, 1)`.
 template <class M>
-Tensor<M> concat(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
+Tensor<M> concat(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);  // concat({x, y})
 template <class M>
 Tensor<M> concat(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
   return concat(std::vector<Tensor<M>>(parts), axis);
 }
 /// Tensors of one shape joined along a new axis.
 template <class M>
-Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);
+Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);  // stack({x, y})
 template <class M>
 Tensor<M> stack(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
   return stack(std::vector<Tensor<M>>(parts), axis);

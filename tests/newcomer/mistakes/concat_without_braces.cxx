@@ -1,4 +1,4 @@
-// The compiler must say: concat
+// The compiler must say: concat({x, y})
 // In lines, at most: 20
 #include <tyto/tyto.hpp>
 
