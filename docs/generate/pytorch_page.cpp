@@ -123,6 +123,7 @@ What a row above shows is not repeated.
 | `torch.amp.autocast`, `torch.amp.GradScaler` | `nn::Autocast`, `nn::LossScale`, whose `step` takes a function that clips the unscaled gradients |
 | `torch.utils.data.Dataset`, `torch.utils.data.random_split` | a `nn::Samples` of yours, `nn::random_split` |
 | `torch.utils.data.Subset`, `torch.utils.data.ConcatDataset`, `torch.utils.data.WeightedRandomSampler`, `DataLoader(collate_fn)` | a `nn::Samples` of yours: `count()` says how many samples an epoch has, `read()` which they are and how they become one batch |
+| `sklearn.metrics.confusion_matrix`, `torchmetrics`, `sklearn.model_selection.KFold` | functions of tensors ([guide.md](guide.md#metrics)) |
 | `torch.utils.data.IterableDataset` | a loop of yours over `step(x, t)` |
 | `optimizer.param_groups[0]['lr'] = 0.01` | a rate that is a state, `nn::LearningRate([rate](const tyto::Tensor<Any>&) { return rate; })` of a `tyto::Tensor<Any>::persistent(0.1)`, and `assign(rate, 0.01)` between steps |
 | `torch.optim.lr_scheduler.LRScheduler.get_last_lr` | `nn::cosine_decay(0.1, 0, 100).at(descent.count())` |
