@@ -61,18 +61,17 @@ auto vmap(F f, std::vector<std::optional<std::int64_t>> axes = {}) {
   };
 }
 
-template <class F, class M>
-auto vmap(F f, const Tensor<M>&) {
-  static_assert(detail::always_false<M>, "vmap yields a function of arrays: vmap(f)(x)");
-  return vmap(std::move(f));
-}
-
 /// The same with the examples along one axis of every argument: vmap(f, 1)(columns).
 template <class F, std::integral Axis>
 auto vmap(F f, Axis axis) {
   return [f = std::move(f), axis](const auto&... arguments) mutable {
     return vmap(f, std::vector<std::optional<std::int64_t>>(sizeof...(arguments), axis))(arguments...);
   };
+}
+template <class F, class M>
+auto vmap(F f, const Tensor<M>&) {
+  static_assert(detail::always_false<M>, "vmap yields a function of arrays: vmap(f)(x)");
+  return vmap(std::move(f));
 }
 
 /// `f` applied to every vector along `axis`; its result replaces the axis.
