@@ -1,4 +1,4 @@
-// The compiler must say: .in, .out, .window
+// The compiler must say: .in = 3, .out = 8, .window = 3
 // In lines, at most: 19
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
