@@ -14,9 +14,9 @@ namespace tyto::cpu {
 
 namespace {
 
-/// Steps that one chain of additions covers. Longer sums are added up by halves, since a chain of millions of additions
-/// loses two digits.
-constexpr std::int64_t longest_chain = std::int64_t{1} << 14;
+/// Steps that one chain of additions in each lane covers. Longer sums are added up by halves, since a chain of millions
+/// of additions loses two digits.
+std::int64_t longest_chain(InstructionSet set) { return set == InstructionSet::baseline ? 1 << 12 : 1 << 14; }
 
 /// Elements from one point of the batch to the next.
 struct BatchSteps {
@@ -122,7 +122,7 @@ class DotMatmul final : public MatmulRoutine {
   using Sums = std::array<T, dot_rows * together>;
 
   void multiply(const DotArguments<T>& t) const noexcept {
-    if (t.steps <= longest_chain) return tiles<T>(set_).dots(t);
+    if (t.steps <= longest_chain_) return tiles<T>(set_).dots(t);
     for (std::int64_t first = 0; first < t.columns; first += together) {
       const std::int64_t count = std::min(t.columns - first, together);
       const Sums sums = sums_by_halves(t, {first, first + count}, {0, t.steps});
@@ -140,8 +140,9 @@ class DotMatmul final : public MatmulRoutine {
 
   Sums sums_by_halves(const DotArguments<T>& t, Range columns, Range steps) const noexcept {
     Sums sums{};
-    if (steps.size() > longest_chain) {
-      const std::int64_t middle = steps.begin + (steps.size() / 2 + longest_chain - 1) / longest_chain * longest_chain;
+    if (steps.size() > longest_chain_) {
+      const std::int64_t middle =
+          steps.begin + (steps.size() / 2 + longest_chain_ - 1) / longest_chain_ * longest_chain_;
       sums = sums_by_halves(t, columns, {steps.begin, middle});
       const Sums rest = sums_by_halves(t, columns, {middle, steps.end});
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += rest[i];
@@ -192,6 +193,7 @@ class DotMatmul final : public MatmulRoutine {
 
   MatmulProblem problem_;
   InstructionSet set_;
+  std::int64_t longest_chain_ = longest_chain(set_);
   int threads_;
   bool pairs_;
   std::optional<BatchSteps> steps_;  // where each point is one product of a row and a column
