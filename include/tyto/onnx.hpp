@@ -116,7 +116,8 @@ class OnnxCore {
   virtual const std::vector<ModelTensor>& inputs() const = 0;
   virtual const std::vector<ModelTensor>& outputs() const = 0;
   virtual const ModelInfo& info() const = 0;
-  virtual NamedList<Value> call(const NamedList<Value>& given) = 0;
+  virtual NamedList<Tensor<Eager>> call(const NamedList<Tensor<Eager>>& given) = 0;
+  virtual NamedList<Tensor<Lazy>> call(const NamedList<Tensor<Lazy>>& given) = 0;
   virtual Graph graph(const NamedList<Shape>& shapes) = 0;
   virtual Graph graph_for(const NamedList<Value>& given) = 0;
   virtual std::vector<std::int64_t> codes_of(std::span<const std::string> words) = 0;
@@ -136,6 +137,9 @@ class OnnxCore {
 template <class T>
 class OnnxModel {
  public:
+  static constexpr bool lazy = std::is_same_v<T, Tensor<Lazy>>;  ///< its mode
+  static_assert(lazy || std::is_same_v<T, Tensor<Eager>>, "a model works in one of the two modes");
+
   explicit OnnxModel(std::shared_ptr<detail::OnnxCore> core) : core_(std::move(core)) {}
 
   /// The same model for another thread: it shares the file, weights, plans and words, and has an arena of its own.
@@ -150,19 +154,18 @@ class OnnxModel {
   const ModelInfo& info() const { return core_->info(); }
 
   /// Inputs by name, in any order; outputs in the model's order: `model({{"image", x}})["logits"]`.
-  NamedList<T> operator()(const NamedList<T>& given) {
-    NamedList<T> results;
-    for (Named<Value>& result : core_->call(values_of(given)))
-      results.push_back({result.name, T(std::move(result.value))});
-    return results;
-  }
+  NamedList<T> operator()(const NamedList<T>& given) { return core_->call(given); }
 
   /// The whole model as one graph, to look at, to profile or to save: inputs and outputs in the model's order. `shapes`
   /// for those that the file leaves open. Throws GraphError where a shape depends on elements.
   Graph graph(const NamedList<Shape>& shapes = {}) { return core_->graph(shapes); }
   /// The same for any model, with these values as its inputs: what must see elements is an operator on the host, and
   /// the graph runs for all values with which its results have the same shapes. Such a graph cannot be saved.
-  Graph graph_for(const NamedList<T>& given) { return core_->graph_for(values_of(given)); }
+  Graph graph_for(const NamedList<T>& given) {
+    NamedList<Value> values;
+    for (const Named<T>& input : given) values.push_back({input.name, input.value});
+    return core_->graph_for(values);
+  }
 
   /// Words for an input of text, as numbers that stand for them in this model; and the words of an output of text.
   T encode_text(const std::vector<std::string>& words, const Shape& shape) {
@@ -180,19 +183,8 @@ class OnnxModel {
   std::vector<GraphReport> reports() const { return core_->reports(); }
 
  private:
-  static NamedList<Value> values_of(const NamedList<T>& given) {
-    NamedList<Value> values;
-    for (const Named<T>& input : given) values.push_back({input.name, input.value});
-    return values;
-  }
-
   std::shared_ptr<detail::OnnxCore> core_;
 };
-
-namespace detail {
-template <class T>
-inline constexpr bool reads_lazily = std::is_same_v<T, Tensor<Lazy>>;
-}
 
 /// A model in an ONNX file: operator sets 7 and newer. The file is mapped, and stays so while the model lives. Throws
 /// IoError for what cannot be believed, and for what is unsupported, all of it at once.
@@ -201,8 +193,7 @@ inline constexpr bool reads_lazily = std::is_same_v<T, Tensor<Lazy>>;
 ///     auto out = model({{"x", x}});
 template <class T = Tensor<Eager>>
 OnnxModel<T> read_onnx(const std::string& path, const OnnxOptions& options = {}) {
-  static_assert(detail::reads_lazily<T> || std::is_same_v<T, Tensor<Eager>>, "a model works in one of the two modes");
-  return OnnxModel<T>(detail::OnnxCore::from_file(path, options, detail::reads_lazily<T>));
+  return OnnxModel<T>(detail::OnnxCore::from_file(path, options, OnnxModel<T>::lazy));
 }
 
 /// The tensor in a file of its own, such as test_data_set_0/input_0.pb of ONNX's tests; those of a sequence or an
@@ -245,8 +236,7 @@ void write_onnx(const std::string& path, const std::function<Graph(std::int64_t)
 template <class T = Tensor<Eager>>
 OnnxModel<T> read_onnx(std::span<const std::byte> bytes, const std::string& name = "model",
                        const OnnxOptions& options = {}) {
-  static_assert(detail::reads_lazily<T> || std::is_same_v<T, Tensor<Eager>>, "a model works in one of the two modes");
-  return OnnxModel<T>(detail::OnnxCore::from_bytes(bytes, name, options, detail::reads_lazily<T>));
+  return OnnxModel<T>(detail::OnnxCore::from_bytes(bytes, name, options, OnnxModel<T>::lazy));
 }
 
 }  // namespace TYTO_API

@@ -63,8 +63,8 @@ Array part_of(const Array& x, std::int64_t axis, std::int64_t begin, std::int64_
 Array joined_pair(const Array& a, const Array& b, std::int64_t axis) { return concat<Any>({a, b}, axis); }
 Array at_position(const Array& x, std::int64_t axis, std::int64_t i) { return indexed(x, axis, i); }
 
-Layout layout_of(std::span<const Operand> operands) {
-  Layout layout;
+Layout layout_of(std::span<const Operand> operands, Layout layout) {
+  layout.clear();
   layout.reserve(operands.size());
   for (const Operand& operand : operands) {
     if (operand.sequence != nullptr) layout.push_back(static_cast<std::int64_t>(operand.sequence->size()));
@@ -73,8 +73,8 @@ Layout layout_of(std::span<const Operand> operands) {
   return layout;
 }
 
-std::vector<Value> values_of(std::span<const Operand> operands) {
-  std::vector<Value> values;
+std::vector<Value> values_of(std::span<const Operand> operands, std::vector<Value> values) {
+  values.clear();
   values.reserve(operands.size());
   for (const Operand& operand : operands) {
     with_tensors(operand, [&](const Operand& element) {
@@ -85,8 +85,9 @@ std::vector<Value> values_of(std::span<const Operand> operands) {
   return values;
 }
 
-std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known) {
-  std::vector<Operand> operands;
+std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known,
+                                   std::vector<Operand> operands) {
+  operands.clear();
   operands.reserve(layout.size());
   auto next = values.begin();
   for (const std::int64_t part : layout) {

@@ -90,10 +90,12 @@ Operand with_tensors(const Operand& operand, const F& change) {
 /// that of a tensor is below zero and encodes its element type.
 using Layout = std::vector<std::int64_t>;
 
-Layout layout_of(std::span<const Operand> operands);
+/// This and the next two fill the list that they are given, whose memory is used again, instead of a new one.
+Layout layout_of(std::span<const Operand> operands, Layout layout = {});
 /// All their tensors, one after the other.
-std::vector<Value> values_of(std::span<const Operand> operands);
+std::vector<Value> values_of(std::span<const Operand> operands, std::vector<Value> values = {});
 /// Operands of that layout, made of their tensors.
-std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known);
+std::vector<Operand> operands_from(const Layout& layout, std::span<const Value> values, bool known,
+                                   std::vector<Operand> operands = {});
 
 }  // namespace tyto::onnx

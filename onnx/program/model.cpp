@@ -131,9 +131,11 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   std::vector<GraphReport> reports() const override { return own_.reports(); }
   std::shared_ptr<OnnxCore> session() override;
 
-  NamedList<Value> call(const NamedList<Value>& given) override { return call(given, own_); }
+  NamedList<Tensor<Eager>> call(const NamedList<Tensor<Eager>>& given) override { return call(given, own_); }
+  NamedList<Tensor<Lazy>> call(const NamedList<Tensor<Lazy>>& given) override { return call(given, own_); }
 
-  NamedList<Value> call(const NamedList<Value>& given, SegmentSession& session) {
+  template <class T>
+  NamedList<T> call(const NamedList<T>& given, SegmentSession& session) {
     // Eager calls run the program itself, and what counts against limits counts for all: they take turns.
     std::unique_lock lock(recording_, std::defer_lock);
     if (!lazy_ || limits_.counts()) lock.lock();
@@ -192,49 +194,53 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
  private:
-  NamedList<Value> called(const NamedList<Value>& given, SegmentSession& session) {
+  template <class T>
+  NamedList<T> called(const NamedList<T>& given, SegmentSession& session) {
     std::optional<SubnormalsAsZeros> scope;
     if (drops_subnormals_) scope.emplace();
     fold();
-    Slots slots = started(program_.start(), given, !lazy_);
-    const auto has_no_value = [](const Named<Value>& input) { return !detail::missing_input(input.value).empty(); };
-    const bool is_part = detail::inlined() || std::any_of(given.begin(), given.end(), has_no_value);
-    if (lazy_ && !is_part) {
+    const auto has_no_value = [](const Named<T>& input) { return !detail::missing_input(input.value.value()).empty(); };
+    const auto start = [&](Slots slots) { return started(std::move(slots), given, !lazy_); };
+    NamedList<T> results;
+    const auto finish = [&](const Slots& slots) { results = results_of<T>(slots); };
+    if (lazy_ && !detail::inlined() && std::none_of(given.begin(), given.end(), has_no_value)) {
       const std::size_t before = session.recordings();
-      session.run(slots);
+      session.run(std::cref(start), std::cref(finish));
       // Weights were packed, and are read from there.
       if (session.recordings() != before) weights_.discard_pages();
     } else {
+      Slots slots = start(program_.start());
       const std::lock_guard lock(recording_);
       program_.run(slots, 0, program_.steps().size(), lazy_);
+      finish(slots);
     }
-    return results_of(slots);
+    return results;
   }
 
   Graph recorded(const NamedList<Shape>& shapes, const NamedList<Value>* given) {
     fold();
-    const NamedList<Value> placeholders = placeholders_of("graph", shapes);
+    const NamedList<Tensor<Lazy>> placeholders = placeholders_of("graph", shapes);
     GraphSpec spec;
-    for (const Named<Value>& placeholder : placeholders) spec.inputs.push_back(Tensor<Lazy>(placeholder.value));
+    for (const Named<Tensor<Lazy>>& placeholder : placeholders) spec.inputs.push_back(placeholder.value);
     Slots slots = started(program_.start(), placeholders, false);
     if (given == nullptr) program_.run(slots, 0, program_.steps().size(), true);
     else
       record_for_values(program_, slots, started(program_.start(), computed(*given), true),
                         {limits_, weights_.file(), shared_from_this()});
-    for (const Named<Value>& result : results_of(slots)) spec.outputs.push_back(Tensor<Lazy>(result.value));
+    for (const Named<Tensor<Lazy>>& result : results_of<Tensor<Lazy>>(slots)) spec.outputs.push_back(result.value);
     return Graph(spec, options_.compile);
   }
 
   /// Placeholders for all inputs, whose shapes must be settled.
-  NamedList<Value> placeholders_of(const char* function, const NamedList<Shape>& shapes) const {
-    NamedList<Value> placeholders;
+  NamedList<Tensor<Lazy>> placeholders_of(const char* function, const NamedList<Shape>& shapes) const {
+    NamedList<Tensor<Lazy>> placeholders;
     for (const ModelTensor& input : inputs_) {
       for (const Named<std::optional<Shape>>& each : settled(input, shapes)) {
         if (!each.value) {
           core::throw_error<ShapeError>(weights_.file(), ": ", function, ": the file leaves lengths of ", input,
                                         " open; say them in `shapes`");
         }
-        placeholders.push_back({each.name, Tensor<Lazy>::placeholder(*each.value, *input.dtype, each.name).value()});
+        placeholders.push_back({each.name, Tensor<Lazy>::placeholder(*each.value, *input.dtype, each.name)});
       }
     }
     return placeholders;
@@ -332,9 +338,10 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   }
 
   /// Slots that hold what is known from the start, with these inputs.
-  Slots started(Slots slots, const NamedList<Value>& given, bool known) const {
+  template <class T>
+  Slots started(Slots slots, const NamedList<T>& given, bool known) const {
     std::map<std::size_t, std::map<std::size_t, Operand>> sequences;  // of inputs that are one, by element
-    for (const Named<Value>& each : given) {
+    for (const Named<T>& each : given) {
       const auto [input, element] = place_of(each.name);
       Operand operand = taken(inputs_[input], types_[input], Array(each.value), known);
       Operand& tensor = slots[static_cast<std::size_t>(slots_[input])];
@@ -367,15 +374,17 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
     return slots;
   }
 
-  NamedList<Value> results_of(const Slots& slots) {
+  template <class T>
+  NamedList<T> results_of(const Slots& slots) {
     const std::lock_guard lock(recording_);
-    NamedList<Value> results;
+    NamedList<T> results;
+    results.reserve(outputs_.size());
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const Operand output = weights_.loaded(slots[static_cast<std::size_t>(program_.output_slots()[i])]);
-      if (output.tensor.defined()) results.push_back({outputs_[i].name, output.tensor.value()});
+      if (output.tensor.defined()) results.push_back({outputs_[i].name, T(output.tensor)});
       if (output.sequence == nullptr) continue;
       for (std::size_t k = 0; k < output.sequence->size(); ++k) {
-        results.push_back({name_of_element(outputs_[i].name, k), (*output.sequence)[k].tensor.value()});
+        results.push_back({name_of_element(outputs_[i].name, k), T((*output.sequence)[k].tensor)});
       }
     }
     return results;
@@ -384,7 +393,7 @@ class Model final : public detail::OnnxCore, public std::enable_shared_from_this
   // The shapes of all inputs where they are settled: as they are wanted, or as the file says.
   void prepare() {
     if (!lazy_ || options_.shapes.empty()) return;
-    NamedList<Value> zeros;
+    NamedList<Tensor<Lazy>> zeros;
     for (const ModelTensor& input : inputs_) {
       for (const Named<std::optional<Shape>>& each : settled(input, options_.shapes)) {
         if (!each.value) return;
@@ -524,7 +533,8 @@ class ModelSession final : public detail::OnnxCore {
   const std::vector<ModelTensor>& inputs() const override { return model_->inputs(); }
   const std::vector<ModelTensor>& outputs() const override { return model_->outputs(); }
   const ModelInfo& info() const override { return model_->info(); }
-  NamedList<Value> call(const NamedList<Value>& given) override { return model_->call(given, own_); }
+  NamedList<Tensor<Eager>> call(const NamedList<Tensor<Eager>>& given) override { return model_->call(given, own_); }
+  NamedList<Tensor<Lazy>> call(const NamedList<Tensor<Lazy>>& given) override { return model_->call(given, own_); }
   Graph graph(const NamedList<Shape>& shapes) override { return model_->graph(shapes); }
   Graph graph_for(const NamedList<Value>& given) override { return model_->graph_for(given); }
   std::vector<std::int64_t> codes_of(std::span<const std::string> words) override { return model_->codes_of(words); }

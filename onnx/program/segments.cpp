@@ -2,8 +2,6 @@
 // Cuts a program where a shape depends on elements, which recording it finds out.
 #include "onnx/program/segments.hpp"
 
-#include <functional>
-
 namespace tyto::onnx {
 
 namespace {
@@ -67,23 +65,30 @@ std::shared_ptr<Segments::Segment> Segments::made_segment(std::size_t begin, std
   return segment;
 }
 
-void SegmentSession::run(Slots& slots) {
+void SegmentSession::run(const std::function<Slots(Slots)>& start, const std::function<void(const Slots&)>& finish) {
   if (running_.exchange(true, std::memory_order_acquire)) {
     throw GraphError("onnx: the model is called while it runs, by another thread; take a session() for each");
   }
   const struct Running {
-    ~Running() { flag.store(false, std::memory_order_release); }
-    std::atomic<bool>& flag;
-  } running{running_};
+    ~Running() {
+      session.slots_.clear();
+      session.operands_.clear();
+      session.values_.clear();
+      session.running_.store(false, std::memory_order_release);
+    }
+    SegmentSession& session;
+  } running{*this};
+  slots_ = shared_.program_.start();
+  slots_ = start(std::move(slots_));
   const std::size_t count = shared_.program_.steps().size();
   for (std::size_t at = 0; at < count || (count == 0 && at == 0);) {
     if (shared_.runs_at_once(at)) {
-      run_at_once(slots, at++);
+      run_at_once(at++);
       continue;
     }
     const std::shared_ptr<Segments::Segment> segment = shared_.segment_at(at);
     try {
-      run_segment(slots, at, *segment);
+      run_segment(at, *segment);
     } catch (const Cut& cut) {
       shared_.cut(at, cut.step);
       last_.erase(last_.lower_bound(at), last_.end());
@@ -92,14 +97,15 @@ void SegmentSession::run(Slots& slots) {
     at = segment->end;
     if (count == 0) break;
   }
+  finish(slots_);
 }
 
-void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segment& segment) {
-  std::vector<Operand> arguments;
-  arguments.reserve(segment.arguments.size());
-  for (const std::int32_t slot : segment.arguments) arguments.push_back(slots[static_cast<std::size_t>(slot)]);
-  const Layout layout = layout_of(arguments);
-  const std::shared_ptr<const detail::CompiledCore> function = shared_.function_of(segment, layout);
+void SegmentSession::run_segment(std::size_t begin, Segments::Segment& segment) {
+  operands_.clear();
+  for (const std::int32_t slot : segment.arguments) operands_.push_back(slots_[static_cast<std::size_t>(slot)]);
+  layout_ = layout_of(operands_, std::move(layout_));
+  values_ = values_of(operands_, std::move(values_));
+  const std::shared_ptr<const detail::CompiledCore> function = shared_.function_of(segment, layout_);
   auto own = functions_.find(function);
   if (own == functions_.end()) own = functions_.emplace(function, function->session()).first;
   last_[begin] = &own->second;
@@ -108,8 +114,8 @@ void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segm
   const auto record = [&](const std::vector<Value>& inputs) {
     const std::lock_guard lock(shared_.recording_);
     ++recordings_;
-    Slots recorded = slots;
-    const std::vector<Operand> placeholders = operands_from(layout, inputs, false);
+    Slots recorded = slots_;
+    const std::vector<Operand> placeholders = operands_from(layout_, inputs, false);
     for (std::size_t i = 0; i < placeholders.size(); ++i) {
       recorded[static_cast<std::size_t>(segment.arguments[i])] = placeholders[i];
     }
@@ -130,16 +136,16 @@ void SegmentSession::run_segment(Slots& slots, std::size_t begin, Segments::Segm
   const auto take = [&](detail::Results& computed) {
     const Recorded& known = *std::static_pointer_cast<const Recorded>(computed.structure);
     if (limits.counts()) limits.set_iterations(iterations + known.iterations);
-    std::vector<Operand> results = operands_from(known.layout, computed.values, false);
+    operands_ = operands_from(known.layout, computed.values, false, std::move(operands_));
     computed.values.clear();
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      slots[static_cast<std::size_t>(segment.results[i])] = std::move(results[i]);
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      slots_[static_cast<std::size_t>(segment.results[i])] = std::move(operands_[i]);
     }
   };
-  own->second.call(values_of(arguments), {}, std::cref(record), std::cref(take));  // references are not allocated
+  own->second.call(values_, {}, std::cref(record), std::cref(take));  // references are not allocated
 }
 
-void SegmentSession::run_at_once(Slots& slots, std::size_t step) {
+void SegmentSession::run_at_once(std::size_t step) {
   const std::lock_guard lock(shared_.recording_);
   const Program& program = shared_.program_;
   // While the step runs, what it reads has elements; then the slots hold again what later segments are compiled for.
@@ -152,7 +158,7 @@ void SegmentSession::run_at_once(Slots& slots, std::size_t step) {
   const std::vector<std::int32_t> read = program.slots_read(program.steps()[step]);
   exchanged.operands.reserve(read.size());
   for (const std::int32_t slot : read) {
-    Operand& operand = slots[static_cast<std::size_t>(slot)];
+    Operand& operand = slots_[static_cast<std::size_t>(slot)];
     if (operand.known) continue;
     Operand with_elements = with_tensors(operand, [](const Operand& element) {
       if (element.known) return element;
@@ -161,11 +167,11 @@ void SegmentSession::run_at_once(Slots& slots, std::size_t step) {
     });
     exchanged.operands.emplace_back(&operand, std::exchange(operand, std::move(with_elements)));
   }
-  program.run(slots, step, step + 1, false);
+  program.run(slots_, step, step + 1, false);
   for (const std::int32_t slot : program.steps()[step].outputs) {
     if (slot == Program::none) continue;
     // The next segment is recorded for the shape, not for these elements. Arguments of compiled segments are lazy.
-    Operand& output = slots[static_cast<std::size_t>(slot)];
+    Operand& output = slots_[static_cast<std::size_t>(slot)];
     output = with_tensors(output, [](const Operand& made) {
       const Array& x = made.tensor;
       return made.with_tensor(Array(Tensor<Lazy>::from_bytes(x.bytes().data(), x.size(), x.shape(), x.dtype()).value()),

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -55,8 +56,8 @@ class SegmentSession {
  public:
   explicit SegmentSession(Segments& shared) : shared_(shared) {}
 
-  /// Runs the whole program; slots hold the inputs, and then the outputs.
-  void run(Slots& slots);
+  /// Runs the whole program: `start` adds the inputs to what is known, `finish` reads the outputs.
+  void run(const std::function<Slots(Slots)>& start, const std::function<void(const Slots&)>& finish);
 
   /// How often it recorded and compiled steps so far.
   std::size_t recordings() const { return recordings_; }
@@ -66,14 +67,19 @@ class SegmentSession {
   std::vector<GraphReport> reports() const;
 
  private:
-  void run_segment(Slots& slots, std::size_t begin, Segments::Segment& segment);
-  void run_at_once(Slots& slots, std::size_t step);
+  void run_segment(std::size_t begin, Segments::Segment& segment);
+  void run_at_once(std::size_t step);
 
   Segments& shared_;
   std::map<std::shared_ptr<const detail::CompiledCore>, detail::CompiledCore> functions_;
   std::map<std::size_t, const detail::CompiledCore*> last_;  // of the last run, by first step
   std::atomic<bool> running_ = false;
   std::size_t recordings_ = 0;
+  // Lists of a run, kept for their memory.
+  Slots slots_;
+  std::vector<Operand> operands_;
+  Layout layout_;
+  std::vector<Value> values_;
 };
 
 }  // namespace tyto::onnx

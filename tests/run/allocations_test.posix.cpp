@@ -20,7 +20,9 @@
 #include <string>
 
 #include "devices/cpu/system/memory.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tyto/nn.hpp"
+#include "tyto/onnx.hpp"
 #include "tyto/tyto.hpp"
 
 namespace {
@@ -187,6 +189,40 @@ TEST_CASE("a graph and a compiled function that were run before ask for no heap 
     for (int i = 0; i < 10; ++i) hold();
   });
   if (nodes == 0) CHECK(made == 0);
+}
+
+TEST_CASE("a model from a file that was called before asks for memory for the list of its results alone") {
+  const tyto::testing::TemporaryFolder folder;
+  const nn::Sequential network{nn::Linear({.in = 64, .out = 96}), tyto::relu, nn::Linear({.in = 96, .out = 64})};
+  const Tensor in = Tensor::placeholder({32, 64}, tyto::DType::f32, "x");
+  const Tensor scores = network(in);
+  const tyto::GraphSpec spec{.inputs = {in}, .outputs = {scores, 2 * in, exp(scores)}};
+  write_onnx(folder / "m.onnx", tyto::Graph{spec}, {.outputs = {"scores", "twice", "odds"}});
+  tyto::OnnxModel<Tensor> model = tyto::read_onnx<Tensor>(folder / "m.onnx");
+  tyto::OnnxModel<Tensor> session = model.session();
+  const tyto::NamedList<Tensor> ones{{"x", Tensor::ones({32, 64})}}, twos{{"x", Tensor::full({32, 64}, 2.0)}};
+  for (int i = 0; i < 3; ++i) model(ones), session(twos);
+  const std::size_t blocks = tyto::cpu::allocation_count();
+  constexpr std::size_t calls = 10, nodes = under_sanitizers(3 * calls);
+  for (tyto::OnnxModel<Tensor>* each : {&model, &session}) {
+    CHECK(allocations_during([&] {
+            for (std::size_t i = 0; i < calls; ++i) (*each)(i % 2 == 0 ? ones : twos);
+          }) == calls + nodes);
+  }
+  CHECK(tyto::cpu::allocation_count() == blocks);
+  const tyto::NamedList<Tensor> held = model(ones);
+  CHECK(model(twos)["twice"](0, 0).item<float>() == 4);
+  CHECK(held["twice"](0, 0).item<float>() == 2);
+
+  // Between calls it holds none of its inputs.
+  std::array<float, 64 * 32> numbers{};
+  bool released = false;
+  {
+    const Tensor x = Tensor::borrow(numbers.data(), {32, 64}, [&] { released = true; });
+    CHECK(model({{"x", x}})["twice"](31, 63).item<float>() == 0);
+    CHECK_FALSE(released);
+  }
+  CHECK(released);
 }
 
 namespace {
