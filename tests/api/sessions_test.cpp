@@ -107,6 +107,7 @@ TEST_CASE("the function itself is a client like its sessions") {
   const Lazy w = Lazy::variable(Lazy::full({32}, 1.0, DType::f32), "w");
   auto f = tyto::compile([&](Lazy x) { return (x * w).sum(); });
   const Lazy x = Lazy::ones({32}, DType::f32);
+  tyto::eval({x});
   std::vector<decltype(f.session())> sessions;
   for (int i = 1; i < clients; ++i) sessions.push_back(f.session());
   for (int round = 0; round < 50; ++round) {
