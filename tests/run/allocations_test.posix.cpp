@@ -191,7 +191,7 @@ TEST_CASE("a graph and a compiled function that were run before ask for no heap 
   if (nodes == 0) CHECK(made == 0);
 }
 
-TEST_CASE("a model from a file that was called before asks for memory for the list of its results alone") {
+TEST_CASE("a model from a file that was run before asks for memory for the list of its results alone") {
   const tyto::testing::TemporaryFolder folder;
   const nn::Sequential network{nn::Linear({.in = 64, .out = 96}), tyto::relu, nn::Linear({.in = 96, .out = 64})};
   const Tensor in = Tensor::placeholder({32, 64}, tyto::DType::f32, "x");
