@@ -295,9 +295,17 @@ Value complex_variance(const T& x, const Axes& axes, bool keepdims, std::int64_t
   return variance * (count / std::max(count - static_cast<double>(ddof), 0.0));
 }
 
+T sum_of_all_squares(const T& x) {
+  if (const Value planned = core::planned(&sum_of_all_squares, x)) return planned;
+  return sum(square(x));
+}
+
 // The sum under a norm: squares of a complex number's parts, since its absolute value has no second derivative at 0.
 T sum_of_squares(const Value& x, const Axes& axes, bool keepdims) {
-  if (!is_complex(x.dtype())) return sum(square(T(as_floating(x))), axes, keepdims);
+  if (!is_complex(x.dtype())) {
+    const T given = as_floating(x);
+    return axes.all() && !keepdims ? sum_of_all_squares(given) : sum(square(given), axes, keepdims);
+  }
   const T parts = square(T(as_parts(x)));
   IntList over = normalise_axes("sum", axes, x.ndim());
   // Both ways in runs that lie side by side: along the last axis with its parts, or over whole rows of them.

@@ -104,6 +104,8 @@ TEST_CASE("plans of functions compute the bits that their operators do, one by o
     COMPARE(convolve(narrow(y, 0, 1, 4), y))
     COMPARE(leaky_relu(x, 0.1))
     COMPARE(elu(x, 2))
+    COMPARE(l2_norm(exp2(-abs(nan_to_num(y, 3, 4.0, 5.0)))))
+    COMPARE(l2_norm_sqr(x))
     COMPARE(tyto::block<typename std::decay_t<decltype(x)>::mode>({{x, y}, {y, x}}))
 #undef COMPARE
   }

@@ -41,7 +41,8 @@ KernelRef prepare_fold(const core::BoundLoop& bound) {
   const core::Attributes over = core::fold_attributes(op, bound.loop.axes);
   const core::Step reduction{op, &over, {&whole, 1}, bound.outputs};
   if (whole.view.count() == 0) return prepare_reduction(reduction);
-  const bool summed = reduction_of(op).fold == Fold::sum && whole.dtype == DType::f32;
+  const bool floating = whole.dtype == DType::f32 || whole.dtype == DType::f64;
+  const bool summed = reduction_of(op).fold == Fold::sum && floating;
   const std::int64_t line = whole.view.count() / bound.outputs[0].view.count();
   const core::BoundLoop source = bound_loop(std::move(elements), bound.inputs, {whole});
   return prepare_reduction(reduction, prepare_source(source, summed ? line : 0));
