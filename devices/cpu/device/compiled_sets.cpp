@@ -8,6 +8,7 @@
 #include "devices/cpu/fft/passes.hpp"
 #include "devices/cpu/linalg/vector_loops.hpp"
 #include "devices/cpu/products/attention/row_loops.hpp"
+#include "devices/cpu/products/half_epilogues.hpp"
 #include "devices/cpu/products/matmul/unpacked_product.hpp"
 #include "devices/cpu/products/quantised/quantised_loops.hpp"
 #include "devices/cpu/products/tile/tile.hpp"
@@ -41,6 +42,7 @@ std::optional<InstructionSet> only_compiled_set() noexcept {
 const CompactionLoops& compaction_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, compaction_loops); }
 const RandomLoops& random_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, random_loops); }
 const SortLoops& sort_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, sort_loops); }
+HalfEpilogueLoops half_epilogue_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, half_epilogue_loops()); }
 QuantisedLoops quantised_loops(InstructionSet set) noexcept { TYTO_CHOOSE(set, quantised_loops()); }
 
 template <class T>

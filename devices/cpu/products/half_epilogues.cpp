@@ -1,59 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Epilogues of half-precision products, a tile at a time, so that what is rounded in between stays in the cache.
+// Epilogues of half-precision products, row by row.
 #include "devices/cpu/products/half_epilogues.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "devices/cpu/arithmetic/half_precision.hpp"
+#include "devices/cpu/arithmetic/tile_loops/find_loop.hpp"
 
 namespace tyto::cpu {
 
-namespace {
-
-constexpr std::int64_t tile = 256;
-
-struct Tile {
-  DType dtype;
-  float* sums;
-  std::uint16_t* rounded;
-  std::int64_t count;
-
-  void round() const noexcept { narrow(sums, dtype, rounded, 1, count); }
-
-  /// The elements from `first` on, of `columns` that repeat.
-  void add(const void* from, std::int64_t first, std::int64_t stride, std::int64_t columns) const noexcept {
-    float summand[tile];
-    widen(dtype, rounded, 1, sums, count);
-    for (std::int64_t i = 0, run = 0; i < count; i += run) {
-      const std::int64_t column = (first + i) % columns;
-      run = std::min(columns - column, count - i);
-      widen(dtype, static_cast<const std::uint16_t*>(from) + column * stride, stride, summand + i, run);
-    }
-    for (std::int64_t i = 0; i < count; ++i) sums[i] += summand[i];
-    round();
-  }
-
-  void limit(const Limits<float>& limits) const noexcept {
-    widen(dtype, rounded, 1, sums, count);
-    for (std::int64_t i = 0; i < count; ++i) sums[i] = limits(sums[i]);
-    round();
-  }
-};
-
-}  // namespace
-
-void apply_half_epilogue(const HalfEpilogue& epilogue, float* sums, void* result, std::int64_t stride,
+void apply_half_epilogue(const HalfEpilogue& epilogue, const float* sums, void* result, std::int64_t stride,
                          std::int64_t rows, std::int64_t columns) noexcept {
-  const std::int64_t count = rows * columns;
-  auto* const to = static_cast<std::uint16_t*>(result);
-  for (std::int64_t first = 0; first < count; first += tile) {
-    std::uint16_t rounded[tile];
-    const Tile part{epilogue.dtype, sums + first, rounded, std::min(tile, count - first)};
-    part.round();
-    if (epilogue.bias != nullptr) part.add(epilogue.bias, first, 1, columns);
-    if (epilogue.residual != nullptr) part.add(epilogue.residual, first, epilogue.residual_stride, count);
-    if (epilogue.limits.any()) part.limit(epilogue.limits);
-    for (std::int64_t i = 0; i < part.count; ++i) to[(first + i) * stride] = rounded[i];
+  const InstructionSet set = instruction_set();
+  const HalfEpilogueLoops loops = half_epilogue_loops(set);
+  const auto end_row = epilogue.dtype == DType::f16 ? loops.f16 : loops.bf16;
+  const auto* const bias = static_cast<const std::uint16_t*>(epilogue.bias);
+  if (bias == nullptr) columns *= std::exchange(rows, 1);
+  // Elements that lie apart are gathered and scattered.
+  constexpr std::int64_t tile = 256;
+  const std::int64_t step = stride == 1 ? columns : tile;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; column += step) {
+      const std::int64_t first = row * columns + column, count = std::min(step, columns - column);
+      const auto n = static_cast<std::size_t>(count);
+      auto* const to = static_cast<std::uint16_t*>(result) + first * stride;
+      const auto* residual = static_cast<const std::uint16_t*>(epilogue.residual);
+      if (residual != nullptr) residual += first * stride;
+      std::uint16_t gathered[tile], ended[tile];
+      if (residual != nullptr && stride != 1) {
+        tile_loops(set).gather[1](gathered, residual, 2 * stride, n);
+        residual = gathered;
+      }
+      end_row(sums + first, bias == nullptr ? nullptr : bias + column, residual, epilogue.limits,
+              stride == 1 ? to : ended, count);
+      if (stride != 1) tile_loops(set).scatter[1](to, ended, 2 * stride, n);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <tyto/dtype.hpp>
 
 #include "devices/cpu/arithmetic/limits.hpp"
+#include "devices/cpu/system/instruction_set.hpp"
 
 namespace tyto::cpu {
 
@@ -15,14 +16,24 @@ namespace tyto::cpu {
 struct HalfEpilogue {
   DType dtype = DType::f16;
   const void* bias = nullptr;      ///< one element a column
-  const void* residual = nullptr;  ///< may be the result
-  std::int64_t residual_stride = 1;
+  const void* residual = nullptr;  ///< lies as the result does, which it may be
   Limits<float> limits = {};
 };
 
 /// Rounds the sums of rows that lie one behind the other, then adds and rounds again what the epilogue says, and stores
-/// them, elements `stride` apart. The sums are overwritten.
-void apply_half_epilogue(const HalfEpilogue& epilogue, float* sums, void* result, std::int64_t stride,
+/// them, elements `stride` apart.
+void apply_half_epilogue(const HalfEpilogue& epilogue, const float* sums, void* result, std::int64_t stride,
                          std::int64_t rows, std::int64_t columns) noexcept;
+
+/// The same for neighbouring elements of one row, by instruction set; bias and residual may be null.
+struct HalfEpilogueLoops {
+  using EndRow = void (*)(const float* sums, const std::uint16_t* bias, const std::uint16_t* residual,
+                          const Limits<float>& limits, std::uint16_t* to, std::int64_t count);
+  EndRow f16 = nullptr, bf16 = nullptr;
+};
+
+HalfEpilogueLoops half_epilogue_loops(InstructionSet set) noexcept;
+
+TYTO_IN_EACH_SET(HalfEpilogueLoops half_epilogue_loops() noexcept;)
 
 }  // namespace tyto::cpu

@@ -44,7 +44,7 @@ class HalfConvolution final : public HalfRoutine<ConvolutionArguments> {
     const std::int64_t first = pixels.begin * channels;
     const HalfEpilogue epilogue{
         dtype_, problem_.bias ? arguments.bias : nullptr,
-        problem_.residual ? static_cast<const std::uint16_t*>(arguments.residual) + first : nullptr, 1,
+        problem_.residual ? static_cast<const std::uint16_t*>(arguments.residual) + first : nullptr,
         problem_.limits.as<float>()};
     apply_half_epilogue(epilogue, result_.in(arguments.workspace) + first,
                         static_cast<std::uint16_t*>(arguments.result) + first, 1, pixels.size(), channels);

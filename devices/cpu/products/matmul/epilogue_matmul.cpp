@@ -49,7 +49,7 @@ class EpilogueMatmul final : public MatmulRoutine {
           widen(problem_.dtype, from + first * sums_stride, sums_stride, wide, count);
           std::uint16_t* const to = out + first * stride;
           const HalfEpilogue epilogue{problem_.dtype, problem_.bias ? bias + first : nullptr,
-                                      problem_.accumulate ? to : nullptr, stride, problem_.limits.as<float>()};
+                                      problem_.accumulate ? to : nullptr, problem_.limits.as<float>()};
           apply_half_epilogue(epilogue, wide, to, stride, 1, count);
         }
       }
