@@ -26,13 +26,13 @@ Tensor<M> running(std::string_view function, const Tensor<M>& x, std::optional<s
 }  // namespace
 
 template <class M>
-Tensor<M> cumulative_sum(const Tensor<M>& x, std::optional<std::int64_t> axis, bool include_initial) {
+Tensor<M> cumulative_sum(const Tensor<M>& x, std::optional<std::int64_t> axis, Flag include_initial) {
   TYTO_ONCE(cumulative_sum, x, axis, include_initial);
   return running(
       "cumulative_sum", x, axis, include_initial, [](const Tensor<M>& v, int along) { return cumsum(v, along); }, 0);
 }
 template <class M>
-Tensor<M> cumulative_prod(const Tensor<M>& x, std::optional<std::int64_t> axis, bool include_initial) {
+Tensor<M> cumulative_prod(const Tensor<M>& x, std::optional<std::int64_t> axis, Flag include_initial) {
   TYTO_ONCE(cumulative_prod, x, axis, include_initial);
   return running(
       "cumulative_prod", x, axis, include_initial, [](const Tensor<M>& v, int along) { return cumprod(v, along); }, 1);

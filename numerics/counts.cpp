@@ -93,7 +93,7 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length,
 }
 
 template <class M>
-Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right) {
+Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, Flag right) {
   TYTO_ONCE(digitize, x, edges, right);
   core::require("digitize", x, edges);
   if (edges.ndim() != 1)

@@ -66,7 +66,7 @@ Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, st
 }
 
 template <class M>
-Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, bool increasing) {
+Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns, Flag increasing) {
   TYTO_ONCE(vander, x, columns, increasing);
   const Tensor<M> given = core::given("vander", x);
   if (given.ndim() != 1) core::throw_error<ShapeError>("vander: a vector is needed, not shape ", given.shape());
@@ -105,7 +105,7 @@ Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options) {
 }
 
 template <class M>
-Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables) {
+Tensor<M> corrcoef(const Tensor<M>& x, Flag rows_are_variables) {
   TYTO_ONCE(corrcoef, x, rows_are_variables);
   const auto again = [&](const Tensor<M>& wide) { return corrcoef(wide, rows_are_variables); };
   if (const auto found = core::in_f32(again, x)) return *found;
@@ -125,11 +125,11 @@ TYTO_INSTANTIATE_LINALG(vecdot)
 TYTO_INSTANTIATE_LINALG(cross)
 TYTO_INSTANTIATE_LINALG(vander)
 template Tensor<Eager> cov(const Tensor<Eager>&, const CovarianceOptions&);
-template Tensor<Eager> corrcoef(const Tensor<Eager>&, bool);
+template Tensor<Eager> corrcoef(const Tensor<Eager>&, Flag);
 template Tensor<Lazy> cov(const Tensor<Lazy>&, const CovarianceOptions&);
-template Tensor<Lazy> corrcoef(const Tensor<Lazy>&, bool);
+template Tensor<Lazy> corrcoef(const Tensor<Lazy>&, Flag);
 template Tensor<Any> cov(const Tensor<Any>&, const CovarianceOptions&);
-template Tensor<Any> corrcoef(const Tensor<Any>&, bool);
+template Tensor<Any> corrcoef(const Tensor<Any>&, Flag);
 
 }  // namespace TYTO_API
 }  // namespace tyto

@@ -114,12 +114,12 @@ Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis, KeepDi
   return argmax(core::with_nan_as(-core::infinity, core::ordered("nanargmax", x)), axis, keepdims).value();
 }
 template <class M>
-Tensor<M> nancumsum(const Tensor<M>& x, std::int64_t axis) {
+Tensor<M> nancumsum(const Tensor<M>& x, std::optional<std::int64_t> axis) {
   TYTO_ONCE(nancumsum, x, axis);
   return cumsum(core::with_nan_as(0, core::given("nancumsum", x)), axis).value();
 }
 template <class M>
-Tensor<M> nancumprod(const Tensor<M>& x, std::int64_t axis) {
+Tensor<M> nancumprod(const Tensor<M>& x, std::optional<std::int64_t> axis) {
   TYTO_ONCE(nancumprod, x, axis);
   return cumprod(core::with_nan_as(1, core::given("nancumprod", x)), axis).value();
 }

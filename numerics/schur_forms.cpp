@@ -141,7 +141,7 @@ Tensor<M> qzvals(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b) {
 }
 
 template <class M>
-LDL<M> ldl(const Tensor<M>& a, bool hermitian) {
+LDL<M> ldl(const Tensor<M>& a, Flag hermitian) {
   TYTO_ONCE(ldl, a, hermitian);
   const auto found = forms::factors(forms::ldl_operator(hermitian), "ldl", {a});
   const core::AnyTensor row = squeeze(found[2], -2);

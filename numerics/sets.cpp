@@ -163,7 +163,7 @@ Unique<M> unique_all(const Tensor<M>& x, const UniqueOptions& options) {
 }
 
 template <class M>
-Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, bool invert) {
+Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, Flag invert) {
   const core::AnyTensor found = core::among(core::given("isin", x), core::given("isin", set));
   return (invert ? !found : found).value();
 }

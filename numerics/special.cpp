@@ -104,7 +104,7 @@ Tensor<M> nan_to_num(const Tensor<M>& x, double nan, std::optional<double> posit
 
 template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative, double absolute,
-                  bool equal_nan) {
+                  Flag equal_nan) {
   TYTO_ONCE(isclose, a, b, relative, absolute, equal_nan);
   core::require("isclose", a, b);
   if (const auto found = core::in_f32(&isclose<M>, a, b, relative, absolute, equal_nan)) return *found;

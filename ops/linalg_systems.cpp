@@ -316,7 +316,7 @@ LU<M> lu(const Tensor<M>& a) {
 }
 
 template <class M>
-Tensor<M> lu_solve(const LUFactor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool transposed) {
+Tensor<M> lu_solve(const LUFactor<M>& factor, const std::type_identity_t<Tensor<M>>& b, Flag transposed) {
   TYTO_ONCE(lu_solve, factor, b, transposed);
   core::require("lu_solve", factor.lu, factor.pivots, factor.permutation);
   return core::with_columns("lu_solve", factor.lu, b, [&](const Value& lu, const Value& right) {

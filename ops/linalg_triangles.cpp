@@ -77,7 +77,7 @@ namespace tyto {
 namespace linalg TYTO_API {
 
 template <class M>
-Checked<M> cholesky_ex(const Tensor<M>& a, bool upper) {
+Checked<M> cholesky_ex(const Tensor<M>& a, Flag upper) {
   TYTO_ONCE(cholesky_ex, a, upper);
   Tensor<M> x = core::matrix_operand("cholesky", a);
   core::check_square("cholesky", core::TensorType{x.dtype(), x.shape(), false});
@@ -87,7 +87,7 @@ Checked<M> cholesky_ex(const Tensor<M>& a, bool upper) {
 }
 
 template <class M>
-Tensor<M> cholesky(const Tensor<M>& a, bool upper) {
+Tensor<M> cholesky(const Tensor<M>& a, Flag upper) {
   TYTO_ONCE(cholesky, a, upper);
   const auto [factor, info] = cholesky_ex(a, upper);
   core::refuse_faulty("cholesky", info, "is not positive definite: this fails at the leading minor of order ");
@@ -104,7 +104,7 @@ Tensor<M> triangular_solve(const Tensor<M>& t, const std::type_identity_t<Tensor
 }
 
 template <class M>
-Tensor<M> cholesky_solve(const Tensor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool upper) {
+Tensor<M> cholesky_solve(const Tensor<M>& factor, const std::type_identity_t<Tensor<M>>& b, Flag upper) {
   TYTO_ONCE(cholesky_solve, factor, b, upper);
   return core::with_columns("cholesky_solve", factor, b, [&](const Value& given, const Value& right) -> Value {
     const core::AnyTensor other = core::adjoint(given);

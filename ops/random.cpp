@@ -220,7 +220,7 @@ T categorical(Mode mode, const T& logits, std::int64_t count, const DrawOptions&
 namespace tyto TYTO_API {
 
 template <class M>
-Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace, const std::type_identity_t<Tensor<M>>& weights,
+Tensor<M> choice(const Tensor<M>& x, std::int64_t count, Flag replace, const std::type_identity_t<Tensor<M>>& weights,
                  const DrawOptions& options) {
   core::require("choice", x);
   return core::choice(core::mode_of_draw<M>(x), x.value(), count, replace, weights.value(), options).value();

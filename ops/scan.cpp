@@ -141,22 +141,22 @@ namespace tyto TYTO_API {
 using core::OpId;
 
 template <class M>
-Tensor<M> cumsum(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options) {
+Tensor<M> cumsum(const Tensor<M>& x, std::optional<std::int64_t> axis, const ScanOptions& options) {
   core::require("cumsum", x);
-  return core::run_scan(OpId::cumsum, x, axis, options.exclusive, options.reverse);
+  return core::run_scan(OpId::cumsum, axis ? x : ravel(x), axis.value_or(0), options.exclusive, options.reverse);
 }
 template <class M>
-Tensor<M> cumprod(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options) {
+Tensor<M> cumprod(const Tensor<M>& x, std::optional<std::int64_t> axis, const ScanOptions& options) {
   core::require("cumprod", x);
-  return core::run_scan(OpId::cumprod, x, axis, options.exclusive, options.reverse);
+  return core::run_scan(OpId::cumprod, axis ? x : ravel(x), axis.value_or(0), options.exclusive, options.reverse);
 }
 template <class M>
-Tensor<M> cummin(const Tensor<M>& x, std::int64_t axis, bool reverse) {
+Tensor<M> cummin(const Tensor<M>& x, std::int64_t axis, Flag reverse) {
   core::require("cummin", x);
   return core::run_scan(OpId::cummin, x, axis, false, reverse);
 }
 template <class M>
-Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, bool reverse) {
+Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, Flag reverse) {
   core::require("cummax", x);
   return core::run_scan(OpId::cummax, x, axis, false, reverse);
 }

@@ -226,7 +226,7 @@ using core::emit;
 using core::OpId;
 
 template <class M>
-Tensor<M> sort(const Tensor<M>& x, std::int64_t axis, bool descending) {
+Tensor<M> sort(const Tensor<M>& x, Axis axis, Flag descending) {
   core::require("sort", x);
   const int along = core::normalise_axis("sort", axis, x.ndim());
   if (core::has_single_lines(x, along)) return core::resolve(x);
@@ -234,7 +234,7 @@ Tensor<M> sort(const Tensor<M>& x, std::int64_t axis, bool descending) {
 }
 
 template <class M>
-Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis, bool descending) {
+Tensor<M> argsort(const Tensor<M>& x, Axis axis, Flag descending) {
   core::require("argsort", x);
   const int along = core::normalise_axis("argsort", axis, x.ndim());
   if (core::has_single_lines(x, along)) return core::full_like(x, x.shape(), 0, DType::i64);
@@ -242,7 +242,7 @@ Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis, bool descending) {
 }
 
 template <class M>
-TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis, bool largest) {
+TopK<M> topk(const Tensor<M>& x, std::int64_t k, Axis axis, Flag largest) {
   TYTO_ONCE(topk, x, k, axis, largest);
   core::require("topk", x);
   const core::TopkAttributes attributes{core::normalise_axis("topk", axis, x.ndim()), k, largest};
@@ -275,7 +275,7 @@ Tensor<M> argpartition(const Tensor<M>& x, std::int64_t kth, std::int64_t axis) 
 }
 
 template <class M>
-Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, bool right) {
+Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, Flag right) {
   TYTO_ONCE(searchsorted, sorted, values, right);
   const Value operands[] = {core::given("searchsorted", sorted), core::given("searchsorted", values)};
   const DType type = core::comparable_type(operands);

@@ -513,7 +513,7 @@ Tensor<M> Tensor<M>::argmax(std::optional<std::int64_t> axis, KeepDims keepdims)
   return tyto::argmax(*this, axis, keepdims);
 }
 template <class M>
-Tensor<M> Tensor<M>::cumsum(std::int64_t axis) const {
+Tensor<M> Tensor<M>::cumsum(std::optional<std::int64_t> axis) const {
   return tyto::cumsum(*this, axis);
 }
 template <class M>

@@ -35,9 +35,9 @@ template <class M>
 
 /// cumsum and cumprod, which a vector needs no axis for, on request with the sum or product of nothing before them.
 template <class M>
-Tensor<M> cumulative_sum(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool include_initial = false);
+Tensor<M> cumulative_sum(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, Flag include_initial = false);
 template <class M>
-Tensor<M> cumulative_prod(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, bool include_initial = false);
+Tensor<M> cumulative_prod(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, Flag include_initial = false);
 
 // Parts of unique_all, which says what they are.
 

@@ -26,4 +26,7 @@ namespace tyto TYTO_API {
 #undef TYTO_BINARY
 #undef TYTO_TERNARY
 
+template <std::same_as<bool> B, class M>
+Tensor<M> where(B, const Tensor<M>&, const detail::Anything&) = delete;  // condition ? a : b
+
 }  // namespace TYTO_API

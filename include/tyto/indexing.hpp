@@ -58,10 +58,10 @@ Tensor<M> check_bounds(const Tensor<M>& x, const IntegerBounds& bounds);
 
 /// In ascending order along `axis`, stable, NaN last.
 template <class M>
-[[nodiscard]] Tensor<M> sort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+[[nodiscard]] Tensor<M> sort(const Tensor<M>& x, Axis axis = -1, Flag descending = false);
 /// The order that sorts.
 template <class M>
-[[nodiscard]] Tensor<M> argsort(const Tensor<M>& x, std::int64_t axis = -1, bool descending = false);
+[[nodiscard]] Tensor<M> argsort(const Tensor<M>& x, Axis axis = -1, Flag descending = false);
 /// Result of `topk`.
 template <class M>
 struct TopK {
@@ -70,16 +70,16 @@ struct TopK {
 };
 /// The k largest (or smallest) along `axis`, best first, and where they stand.
 template <class M>
-TopK<M> topk(const Tensor<M>& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
+TopK<M> topk(const Tensor<M>& x, std::int64_t k, Axis axis = -1, Flag largest = true);
 /// Where each value would be inserted into the ascending vector `sorted`: before equals, or behind them.
 template <class M>
-Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, bool right = false);
+Tensor<M> searchsorted(const Tensor<M>& sorted, const std::type_identity_t<Tensor<M>>& values, Flag right = false);
 /// Counts of x's elements between ascending edges; the last bin includes its upper edge.
 template <class M>
 Tensor<M> histogram(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges);
 /// `count` elements of the first axis drawn at random, with or without putting back, by weights if given.
 template <class M>
-Tensor<M> choice(const Tensor<M>& x, std::int64_t count, bool replace = true,
+Tensor<M> choice(const Tensor<M>& x, std::int64_t count, Flag replace = true,
                  const std::type_identity_t<Tensor<M>>& weights = {}, const DrawOptions& options = {});
 /// Class numbers drawn along the last axis with probabilities softmax(logits); `count` per row.
 template <class M>

@@ -74,7 +74,7 @@ Checked<M> solve_ex(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b
 template <class M>
 Checked<M> inv_ex(const Tensor<M>& a);
 template <class M>
-Checked<M> cholesky_ex(const Tensor<M>& a, bool upper = false);
+Checked<M> cholesky_ex(const Tensor<M>& a, Flag upper = false);
 
 // Factorisations.
 
@@ -95,14 +95,14 @@ template <class M>
 LUFactor<M> lu_factor(const Tensor<M>& a);
 /// x with a x = b, or with a's transpose in its place, for a factorised a; NaN where the permutation is none.
 template <class M>
-Tensor<M> lu_solve(const LUFactor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool transposed = false);
+Tensor<M> lu_solve(const LUFactor<M>& factor, const std::type_identity_t<Tensor<M>>& b, Flag transposed = false);
 
 /// l with a = l l^T, of which the lower triangle is read; or its transpose, from the upper one.
 template <class M>
-Tensor<M> cholesky(const Tensor<M>& a, bool upper = false);
+Tensor<M> cholesky(const Tensor<M>& a, Flag upper = false);
 /// x with a x = b, for a's factor by `cholesky`.
 template <class M>
-Tensor<M> cholesky_solve(const Tensor<M>& factor, const std::type_identity_t<Tensor<M>>& b, bool upper = false);
+Tensor<M> cholesky_solve(const Tensor<M>& factor, const std::type_identity_t<Tensor<M>>& b, Flag upper = false);
 
 /// reduced: q has as many columns as the shorter side of a; complete: it is square.
 enum class Columns { reduced, complete };
@@ -239,7 +239,7 @@ template <class M>
 Tensor<M> cross(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, std::int64_t axis = -1);
 /// Powers of x's elements as rows, x^(columns-1) first; increasing the other way round. Square without `columns`.
 template <class M>
-Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns = {}, bool increasing = false);
+Tensor<M> vander(const Tensor<M>& x, std::optional<std::int64_t> columns = {}, Flag increasing = false);
 
 /// Rows are variables and columns observations; sums are divided by the number of observations less `ddof`.
 struct CovarianceOptions {
@@ -251,7 +251,7 @@ template <class M>
 Tensor<M> cov(const Tensor<M>& x, const CovarianceOptions& options = {});
 /// Correlations of variables with each other, from -1 to 1.
 template <class M>
-Tensor<M> corrcoef(const Tensor<M>& x, bool rows_are_variables = true);
+Tensor<M> corrcoef(const Tensor<M>& x, Flag rows_are_variables = true);
 /// The same of two vectors, each a variable.
 template <class M>
 Tensor<M> cov(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& y, const CovarianceOptions& options = {}) {

@@ -65,7 +65,7 @@ struct LDL {
 /// The factors of a Hermitian matrix (or with `hermitian` false of a symmetric one, a = l d l^T) that need not be
 /// definite, by the pivots of Bunch and Kaufman on Eigen's matrices. The lower triangle is read. No gradient.
 template <class M>
-LDL<M> ldl(const Tensor<M>& a, bool hermitian = true);
+LDL<M> ldl(const Tensor<M>& a, Flag hermitian = true);
 
 // Pairs of matrices.
 

@@ -56,18 +56,18 @@ struct ScanOptions {
   bool reverse = false;    ///< from the end
 };
 
-/// Running sum along `axis`.
+/// Running sum along `axis`; of the flattened tensor without one.
 template <class M>
-Tensor<M> cumsum(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options = {});
-/// Running product along `axis`.
+Tensor<M> cumsum(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, const ScanOptions& options = {});
+/// Running product along `axis`; of the flattened tensor without one.
 template <class M>
-Tensor<M> cumprod(const Tensor<M>& x, std::int64_t axis, const ScanOptions& options = {});
+Tensor<M> cumprod(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, const ScanOptions& options = {});
 /// Running minimum along `axis`.
 template <class M>
-Tensor<M> cummin(const Tensor<M>& x, std::int64_t axis, bool reverse = false);
+Tensor<M> cummin(const Tensor<M>& x, std::int64_t axis, Flag reverse = false);
 /// Running maximum along `axis`.
 template <class M>
-Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, bool reverse = false);
+Tensor<M> cummax(const Tensor<M>& x, std::int64_t axis, Flag reverse = false);
 
 /// Scan with a user's function: y[0] = x[0], y[i] = f(y[i-1], x[i]) along `axis`.
 template <class M>

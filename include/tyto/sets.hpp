@@ -32,7 +32,7 @@ template <class M>
 
 /// Where elements of x are among those of `set`, or are not.
 template <class M>
-Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, bool invert = false);
+Tensor<M> isin(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& set, Flag invert = false);
 
 // The shapes of these depend on the data: eager mode only.
 

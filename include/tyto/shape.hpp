@@ -132,15 +132,19 @@ TYTO_API std::int64_t element_count(const Shape& shape);
 TYTO_API std::string to_string(const IntList& list);
 TYTO_API std::ostream& operator<<(std::ostream& out, const IntList& list);
 
+namespace detail {
+template <class T>
+concept AxisNumber = !std::is_same_v<T, bool> && !std::is_floating_point_v<T> && !std::is_class_v<T> &&
+                     std::is_convertible_v<T, std::int64_t>;
+}  // namespace detail
+
 /// The axes that an operator works on: one, several, or (by default) all. Negative axes count from the end.
 class TYTO_API Axes {
  public:
   Axes() = default;
-  template <class T>
-  requires(!std::is_same_v<T, bool> &&
-           (std::is_integral_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, std::int64_t>))) Axes(T axis)
-      : all_(false), list_{static_cast<std::int64_t>(axis)} {}
-  Axes(std::initializer_list<std::int64_t> axes) : all_(false), list_(axes) {}
+  // No std::initializer_list: g++ 12 takes {.keepdims = true} for one.
+  template <detail::AxisNumber... T>
+  requires(sizeof...(T) > 0) Axes(T... axes) : all_(false), list_{static_cast<std::int64_t>(axes)...} {}
   Axes(IntList axes) : all_(false), list_(std::move(axes)) {}
 
   /// Whether no axis was named, and those that were.
@@ -167,6 +171,44 @@ class KeepDims {
 
  private:
   bool keep_;
+};
+
+namespace detail {
+/// A text, a pointer or a number, which C++ would take for true.
+template <class T>
+concept AlmostBool = std::is_convertible_v<const T&, bool> && !std::is_class_v<T> && !std::is_same_v<T, bool>;
+/// What a function that is deleted for its message takes: any function of the user's is the better match.
+struct Anything {
+  template <class T>
+  Anything(const T&) {}
+};
+}  // namespace detail
+
+/// A bool: a text, a pointer or a number in its place does not compile.
+class Flag {
+ public:
+  template <class T>
+  requires(!detail::AlmostBool<T> && std::is_convertible_v<const T&, bool>) Flag(const T& value) : value_(value) {}
+  template <detail::AlmostBool T>
+  Flag(const T&) = delete;                  // true or false
+  operator bool() const { return value_; }  ///< what was given
+
+ private:
+  bool value_;
+};
+
+/// The axis that a function with a Flag behind it works along: true or false in its place does not compile.
+class Axis {
+ public:
+  template <std::same_as<bool> T>
+  Axis(T) = delete;  // the axis comes first: sort(x, -1, true)
+  template <class T>
+  requires(!std::is_same_v<T, bool> && std::is_convertible_v<T, std::int64_t>) Axis(T axis)
+      : axis_(static_cast<std::int64_t>(axis)) {}
+  operator std::int64_t() const { return axis_; }  ///< what was given
+
+ private:
+  std::int64_t axis_;
 };
 
 }  // namespace TYTO_API

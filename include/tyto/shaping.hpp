@@ -12,6 +12,8 @@ template <class M>
 /// Axes in the given order; reversed when none is given.
 template <class M>
 [[nodiscard]] Tensor<M> transpose(const Tensor<M>& x, const IntList& order = {});
+template <class T, class Mode = typename T::mode>
+T transpose(const T&, const detail::Anything&, const detail::Anything&) = delete;  // swapaxes(x, 0, 1), or {1, 0, 2}
 /// The last two axes exchanged.
 template <class M>
 Tensor<M> matrix_transpose(const Tensor<M>& x);
@@ -53,6 +55,8 @@ template <class M>
 Tensor<M> concat(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
   return concat(std::vector<Tensor<M>>(parts), axis);
 }
+template <class M>
+Tensor<M> concat(const Tensor<M>&, const detail::Anything&, const detail::Anything& = 0) = delete;  // concat({x, y})
 /// Tensors of one shape joined along a new axis.
 template <class M>
 Tensor<M> stack(const std::vector<Tensor<M>>& parts, std::int64_t axis = 0);  // stack({x, y})
@@ -60,6 +64,8 @@ template <class M>
 Tensor<M> stack(std::initializer_list<Tensor<M>> parts, std::int64_t axis = 0) {
   return stack(std::vector<Tensor<M>>(parts), axis);
 }
+template <class M>
+Tensor<M> stack(const Tensor<M>&, const detail::Anything&, const detail::Anything& = 0) = delete;  // stack({x, y})
 /// The part [begin, end) along one axis, as a slice: negative positions count from the end, and what lies outside of
 /// the axis is cut off.
 template <class M>

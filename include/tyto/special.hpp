@@ -41,7 +41,7 @@ template <class M>
 /// Where |a - b| <= absolute + relative * |b|; infinities are close to themselves, NaN to NaN if asked.
 template <class M>
 Tensor<M> isclose(const Tensor<M>& a, const std::type_identity_t<Tensor<M>>& b, double relative = 1e-5,
-                  double absolute = 1e-8, bool equal_nan = false);
+                  double absolute = 1e-8, Flag equal_nan = false);
 /// Where x is infinity.
 template <class M>
 Tensor<M> isposinf(const Tensor<M>& x);

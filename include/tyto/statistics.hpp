@@ -91,9 +91,9 @@ template <class M>
 Tensor<M> nanargmax(const Tensor<M>& x, std::optional<std::int64_t> axis = {}, KeepDims keepdims = false);
 /// Running sum and product in which NaN counts for nothing.
 template <class M>
-Tensor<M> nancumsum(const Tensor<M>& x, std::int64_t axis);
+Tensor<M> nancumsum(const Tensor<M>& x, std::optional<std::int64_t> axis = {});
 template <class M>
-Tensor<M> nancumprod(const Tensor<M>& x, std::int64_t axis);
+Tensor<M> nancumprod(const Tensor<M>& x, std::optional<std::int64_t> axis = {});
 
 // Counts.
 
@@ -108,7 +108,7 @@ Tensor<M> bincount(const Tensor<M>& x, std::optional<std::int64_t> length = {},
 /// The number of the interval between `edges`, ascending or descending, in which each element lies: its lower edge
 /// belongs to it, or the upper one with `right`.
 template <class M>
-Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, bool right = false);
+Tensor<M> digitize(const Tensor<M>& x, const std::type_identity_t<Tensor<M>>& edges, Flag right = false);
 
 /// Result of `histogram`.
 template <class M>

@@ -45,6 +45,16 @@ template <class R>
 concept Elements = requires(const R& data) {
   requires Element<typename decltype(std::span(data))::element_type>;
 };
+template <class T>
+concept AlmostOperand =
+    std::is_convertible_v<const T&, std::string_view> || std::is_array_v<T> || std::is_null_pointer_v<T>;
+/// What is no operand of a tensor, and says so; an operator of the user's that takes it itself is the better match.
+struct NoOperand {
+  template <AlmostOperand T>
+  NoOperand(const T&) = delete;  // a text is no operand; Tensor(numbers) makes a tensor of an array
+  template <Element T>
+  NoOperand(const std::vector<T>&) = delete;  // a std::vector is no operand; Tensor(numbers) makes a tensor of it
+};
 }  // namespace detail
 
 /// Every line is computed at once.
@@ -173,11 +183,6 @@ class BesideAny {
     static_assert(always_false<M>, "eager and lazy tensors do not mix; Tensor(x) makes one of another mode");
     return a;
   }
-  template <class T>
-  static Tensor<Mode> vector_operand(const Tensor<Mode>& a) {
-    static_assert(always_false<T>, "a std::vector is no operand; Tensor(numbers) makes a tensor of it");
-    return a;
-  }
 #define TYTO_BESIDE_ANY(symbol)                                                    \
   template <std::same_as<Any> A>                                                   \
   friend Tensor<Mode> operator symbol(const Tensor<A>& a, const Tensor<Mode>& b) { \
@@ -221,9 +226,13 @@ class BesideAny {
       const Tensor<Mode>& a, const Tensor<M>&) {                                                     \
     return other_mode<M>(a);                                                                         \
   }                                                                                                  \
-  template <Element T>                                                                               \
-  friend Tensor<Mode> operator symbol(const Tensor<Mode>& a, const std::vector<T>&) {                \
-    return vector_operand<T>(a);                                                                     \
+  template <std::same_as<Mode> M>                                                                    \
+  friend Tensor<Mode> operator symbol(const Tensor<M>&, const NoOperand&) {                          \
+    return {};                                                                                       \
+  }                                                                                                  \
+  template <std::same_as<Mode> M>                                                                    \
+  friend Tensor<Mode> operator symbol(const NoOperand&, const Tensor<M>&) {                          \
+    return {};                                                                                       \
   }
   TYTO_NO_OPERAND(+)
   TYTO_NO_OPERAND(-)
@@ -267,6 +276,8 @@ class Tensor : detail::BesideAny<Mode> {
   template <std::same_as<bool> T>
   explicit Tensor(const std::vector<T>& truths)
       : Tensor(Tensor(std::vector<std::uint8_t>(truths.begin(), truths.end())).astype(DType::boolean)) {}
+  template <class R>
+  requires(std::rank_v<R> > 1) explicit Tensor(const R&) = delete;  // Tensor::from(numbers in one array, {2, 3})
   template <class T>
   Tensor(const std::vector<std::vector<T>>&) = delete;  // Tensor::from(numbers in one vector, {rows, columns})
   template <Element T>
@@ -411,7 +422,7 @@ class Tensor : detail::BesideAny<Mode> {
   [[nodiscard]] Tensor all(const Axes& axes = {}, KeepDims keepdims = false) const;
   [[nodiscard]] Tensor argmin(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
   [[nodiscard]] Tensor argmax(std::optional<std::int64_t> axis = {}, KeepDims keepdims = false) const;
-  [[nodiscard]] Tensor cumsum(std::int64_t axis) const;
+  [[nodiscard]] Tensor cumsum(std::optional<std::int64_t> axis = {}) const;
   [[nodiscard]] Tensor clip(const Tensor& low, const Tensor& high) const;
   [[nodiscard]] Tensor round() const;
   [[nodiscard]] Tensor dot(const Tensor& b) const;

@@ -2,6 +2,22 @@
 // The numerical API in one include; layers and training are in tyto/nn.hpp, files in tyto/io.hpp.
 #pragma once
 
+// What others include comes first: compilers tell the chain of includes with each error.
+#include "tyto/error.hpp"
+#include "tyto/shape.hpp"
+
+#include "tyto/index.hpp"
+#include "tyto/scalar.hpp"
+#include "tyto/tensor.hpp"
+
+#include "tyto/compiled_arguments.hpp"
+#include "tyto/graph.hpp"
+#include "tyto/indexing.hpp"
+#include "tyto/products.hpp"
+#include "tyto/reduce.hpp"
+#include "tyto/shaping.hpp"
+#include "tyto/windows.hpp"
+
 #include "tyto/activations.hpp"
 #include "tyto/array_api.hpp"
 #include "tyto/attention.hpp"
@@ -18,8 +34,6 @@
 #include "tyto/expressions.hpp"
 #include "tyto/fft.hpp"
 #include "tyto/flow.hpp"
-#include "tyto/graph.hpp"
-#include "tyto/indexing.hpp"
 #include "tyto/linalg.hpp"
 #include "tyto/live_tensors.hpp"
 #include "tyto/matrix_functions.hpp"
@@ -28,18 +42,13 @@
 #include "tyto/operators.hpp"
 #include "tyto/passes.hpp"
 #include "tyto/polynomials.hpp"
-#include "tyto/products.hpp"
 #include "tyto/quantisation.hpp"
 #include "tyto/rearranging.hpp"
-#include "tyto/reduce.hpp"
 #include "tyto/resampling.hpp"
 #include "tyto/sets.hpp"
-#include "tyto/shaping.hpp"
 #include "tyto/special.hpp"
 #include "tyto/statistics.hpp"
-#include "tyto/tensor.hpp"
 #include "tyto/type_info.hpp"
 #include "tyto/version.hpp"
 #include "tyto/vmap.hpp"
 #include "tyto/window_functions.hpp"
-#include "tyto/windows.hpp"

@@ -17,9 +17,9 @@ using Variance = Tensor<M> (*)(const Tensor<M>&, const Axes&, KeepDims, std::int
 template <class M>
 using Place = Tensor<M> (*)(const Tensor<M>&, std::optional<std::int64_t>, KeepDims);
 template <class M>
-using Scan = Tensor<M> (*)(const Tensor<M>&, std::int64_t, const ScanOptions&);
+using Scan = Tensor<M> (*)(const Tensor<M>&, std::optional<std::int64_t>, const ScanOptions&);
 template <class M>
-using ExtremeScan = Tensor<M> (*)(const Tensor<M>&, std::int64_t, bool);
+using ExtremeScan = Tensor<M> (*)(const Tensor<M>&, std::int64_t, Flag);
 
 template <class M>
 Call<M> call_of(Reduction<M> f) {

@@ -162,6 +162,23 @@ BOTH_MODES("helpers with names of the library are called") {
 
 namespace {
 
+template <class T>
+std::string transpose(const T&, int, int) {
+  return "two axes";
+}
+template <class T>
+std::string sort(const T&, bool) {
+  return "descending";
+}
+template <class T>
+std::string argsort(const T&, const char*) {
+  return "descending";
+}
+template <class T>
+std::string concat(const T&, int) {
+  return "tensor and number";
+}
+
 template <class A, class B>
 constexpr bool has_operators() {
   return requires(const A& a, const B& b) { a* b; }
@@ -179,6 +196,39 @@ BOTH_MODES("concepts say for what tensors have operators") {
   CHECK(!has_operators<std::vector<T>, std::vector<T>>());
   CHECK(!has_operators<std::vector<T>, double>());
   CHECK(!has_operators<std::vector<T>, T>());
+}
+
+BOTH_MODES("concepts say that vectors, arrays and texts become no tensors by themselves") {
+  using T = tyto::Tensor<Mode>;
+  CHECK(!has_operators<T, std::vector<float>>());
+  CHECK(!has_operators<T, float[2][2]>());
+  CHECK(!has_operators<std::nullptr_t, T>());
+  CHECK(std::is_constructible_v<T, const std::vector<float>&>);
+  CHECK(std::is_constructible_v<T, const float(&)[2]>);
+  CHECK(!std::is_constructible_v<T, const float(&)[2][2]>);
+  CHECK(!std::is_constructible_v<T, const char*>);
+}
+
+TEST_CASE("a flag is a bool or what converts to one, no text, pointer or number") {
+  using tyto::Flag;
+  CHECK(std::is_convertible_v<bool, Flag>);
+  CHECK(std::is_convertible_v<std::vector<bool>::reference, Flag>);
+  CHECK(std::is_convertible_v<std::true_type, Flag>);
+  CHECK(!std::is_convertible_v<int, Flag>);
+  CHECK(!std::is_convertible_v<double, Flag>);
+  CHECK(!std::is_convertible_v<const char*, Flag>);
+  CHECK(!std::is_convertible_v<const char(&)[6], Flag>);
+  CHECK(!std::is_convertible_v<std::string, Flag>);
+  CHECK(!std::is_convertible_v<void*, Flag>);
+}
+
+BOTH_MODES("helpers that take what the library refuses are called") {
+  using T = tyto::Tensor<Mode>;
+  const T x{2.0, 1.0};
+  CHECK(transpose(x, 0, 1) == "two axes");
+  CHECK(sort(x, true) == "descending");
+  CHECK(argsort(x, "descending") == "descending");
+  CHECK(concat(x, 2) == "tensor and number");
 }
 
 }  // namespace

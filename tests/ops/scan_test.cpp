@@ -11,6 +11,8 @@
 #include "tyto/elementwise.hpp"
 #include "tyto/reduce.hpp"
 #include "tyto/shaping.hpp"
+#include "tyto/statistics.hpp"
+#include "tyto/vmap.hpp"
 
 using namespace tyto;
 using namespace tyto::testing;
@@ -23,6 +25,26 @@ TEST_CASE_TEMPLATE("a running sum goes along any axis, from either end, with or 
   CHECK(cumsum(x, 1, {.reverse = true}).template to_vector<double>() == Numbers{6, 5, 3, 15, 11, 6});
   CHECK(cumsum(x, 1, {.exclusive = true}).template to_vector<double>() == Numbers{0, 1, 3, 0, 4, 9});
   CHECK(cumsum(x, 1, {.exclusive = true, .reverse = true}).template to_vector<double>() == Numbers{5, 3, 0, 11, 6, 0});
+}
+
+TEST_CASE_TEMPLATE("without an axis a running sum or product is that of the flattened tensor", M, Eager, Lazy) {
+  const Tensor<M> x = Tensor<M>::from(Numbers{1, 2, 3, 4, 5, 6}, {2, 3});
+  CHECK(cumsum(x).shape() == Shape{6});
+  CHECK(cumsum(x).template to_vector<double>() == Numbers{1, 3, 6, 10, 15, 21});
+  CHECK(x.cumsum().template to_vector<double>() == Numbers{1, 3, 6, 10, 15, 21});
+  CHECK(cumsum(transpose(x)).template to_vector<double>() == Numbers{1, 5, 7, 12, 15, 21});
+  CHECK(cumsum(x, {}, {.reverse = true}).template to_vector<double>() == Numbers{21, 20, 18, 15, 11, 6});
+  CHECK(cumprod(x).template to_vector<double>() == Numbers{1, 2, 6, 24, 120, 720});
+  CHECK(cumprod(x, std::nullopt, {.exclusive = true}).template to_vector<double>() == Numbers{1, 1, 2, 6, 24, 120});
+  CHECK(nancumsum(x).template to_vector<double>() == Numbers{1, 3, 6, 10, 15, 21});
+  CHECK(nancumprod(x).template to_vector<double>() == Numbers{1, 2, 6, 24, 120, 720});
+  CHECK(cumsum(Tensor<M>(5)).template to_vector<double>() == Numbers{5});
+  const Tensor<M> slope = grad([](const Tensor<M>& v) { return sum(cumsum(v)); })(x);
+  CHECK(slope.shape() == Shape{2, 3});
+  CHECK(slope.template to_vector<double>() == Numbers{6, 5, 4, 3, 2, 1});
+  const Tensor<M> pairs = vmap([](const Tensor<M>& v) { return cumsum(v); })(reshape(x, {3, 2, 1}));
+  CHECK(pairs.shape() == Shape{3, 2});
+  CHECK(pairs.template to_vector<double>() == Numbers{1, 3, 3, 7, 5, 11});
 }
 
 TEST_CASE_TEMPLATE("running sums and products of truths and integers are i64", M, Eager, Lazy) {

@@ -58,7 +58,8 @@ class TYTO_API BatchReader {
   std::unique_ptr<State> state_;
 };
 
-/// Pairs of inputs and targets. A loop over it takes what is left of the current epoch.
+/// Pairs of inputs and targets. A loop over it takes what is left of the current epoch, so that each loop to the end is
+/// an epoch; `batches.seek({})` goes back to the first.
 ///
 ///     nn::Batches<Tensor> batches(inputs, targets, {.size = 100});
 ///     for (auto [x, t] : batches) step(x, t);
@@ -116,6 +117,7 @@ class Batches {
   /// Where the next batch begins; seek() goes on from there.
   const BatchPosition& position() const { return reader_.position(); }
   void seek(const BatchPosition& position) { reader_.seek(position); }
+  void reset() = delete;  // each loop takes the next epoch; seek({}) goes back to the first
 
  private:
   BatchReader reader_;

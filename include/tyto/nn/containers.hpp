@@ -44,8 +44,8 @@ class TYTO_API Step {
   Step(Tensor<Any> (*function)(const Tensor<Any>&));
   Step(Function function);
   Step(Tensor<Any> (*)(const Tensor<Any>&, std::int64_t)) = delete;  // write [](auto x) { return softmax(x, -1); }
-  template <class M>
-  Step(const Tensor<M>&) = delete;  // a result of a function, not the function
+  template <class T>
+  Step(T) = delete;  // a layer, or a function of a tensor itself, not its result
   Step(PhasedFunction function);
   /// A step with a name of its own, the prefix of its states' names: {"stem", nn::Conv2d(...)}.
   Step(std::string name, Step step) : Step(std::move(step)) { name_ = std::move(name); }

@@ -61,6 +61,8 @@ struct Gradients {
   template <class M>
   Gradients(const distributed::Weighted<M>& given)
       : values(modeless(given.parts)), are_parts(true), norm_limit(given.norm_limit) {}
+  template <class T>
+  Gradients(const T&) = delete;  // a list of tensors: descent.update(model.parameters(), gradients)
 
   std::vector<Tensor<Any>> values;        ///< one for each parameter
   bool are_parts = false;                 ///< whether they are this process's, to be summed
@@ -127,7 +129,6 @@ class TYTO_API Descent {
     static_assert(tyto::detail::always_false<M>, "update takes model.parameters(), and their gradients");
   }
   template <class M>
-  requires std::is_base_of_v<Module, M>
   void update(const M&, const Gradients&) {
     static_assert(tyto::detail::always_false<M>, "update takes model.parameters(), and their gradients");
   }

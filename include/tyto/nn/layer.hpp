@@ -22,6 +22,11 @@ namespace nn TYTO_API {
 ///       nn::Members members() const override { return {{"first", first}, {"second", second}}; }
 ///     };
 class TYTO_API Layer : public Module {
+  struct SecondTensor {
+    template <class M>
+    SecondTensor(const Tensor<M>&) {}
+  };
+
  public:
   /// Computes the layer's result; callers use the parentheses.
   virtual Tensor<Any> forward(const Tensor<Any>& x, Phase phase) const = 0;
@@ -40,6 +45,11 @@ class TYTO_API Layer : public Module {
   requires(std::is_same_v<B, bool> || std::is_convertible_v<B, std::string_view>) Tensor<M>
   operator()(const Tensor<M>& x, B) const {
     static_assert(tyto::detail::always_false<M>, "the phase of a call is nn::training or nn::inference");
+    return x;
+  }
+  template <class M>
+  Tensor<M> operator()(const Tensor<M>& x, const SecondTensor&) const {
+    static_assert(tyto::detail::always_false<M>, "a layer takes one tensor; lstm.run(x, state) is given a state");
     return x;
   }
 

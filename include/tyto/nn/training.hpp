@@ -15,6 +15,7 @@
 #include "tyto/named.hpp"
 #include "tyto/nn/batches.hpp"
 #include "tyto/nn/history.hpp"
+#include "tyto/nn/layer.hpp"
 #include "tyto/tensor.hpp"
 
 namespace tyto {
@@ -140,7 +141,7 @@ class TYTO_API TrainingCourse {
 };
 
 template <class F, class T>
-constexpr bool is_training_step = requires(F& step, const T& batch) {
+constexpr bool is_training_step = !std::is_base_of_v<Layer, F> && requires(F & step, const T& batch) {
   step(batch, batch).value();
 };
 // A compiled function says itself what it takes.

@@ -1,5 +1,4 @@
 // The compiler must say: Scalar
-// In lines, at most: 13
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

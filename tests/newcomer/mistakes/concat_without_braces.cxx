@@ -1,5 +1,4 @@
 // The compiler must say: concat({x, y})
-// In lines, at most: 20
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

@@ -1,5 +1,4 @@
 // The compiler must say: an index is an integer, a slice, all, newaxis, ellipsis, or a tensor
-// In lines, at most: 13
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

@@ -1,5 +1,4 @@
 // The compiler must say: in a layer all are Tensor<Any>
-// In lines, at most: 14
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

@@ -1,5 +1,5 @@
 // The compiler must say: in lazy mode the numbers among the arguments are tensors
-// In lines, at most: 15
+// In lines, at most: 14
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

@@ -1,4 +1,4 @@
-// The compiler must say: Step(const
+// The compiler must say: a layer, or a function of a tensor itself
 #include <tyto/nn.hpp>
 #include <tyto/tyto.hpp>
 

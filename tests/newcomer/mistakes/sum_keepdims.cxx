@@ -1,5 +1,4 @@
 // The compiler must say: keepdims
-// In lines, at most: 13
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

@@ -1,5 +1,4 @@
 // The compiler must say: a std::vector is no operand; Tensor(numbers) makes a tensor of it
-// In lines, at most: 15
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

@@ -1,5 +1,4 @@
-// The compiler must say: where
-// In lines, at most: 22
+// The compiler must say: condition ? a : b
 #include <tyto/tyto.hpp>
 
 using Tensor = tyto::Tensor<tyto::Lazy>;

@@ -1,0 +1,6 @@
+// The compiler must say: Axes
+#include <tyto/tyto.hpp>
+
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+Tensor f(Tensor x) { return var(x, {.ddof = 1}); }

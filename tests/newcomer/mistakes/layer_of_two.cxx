@@ -1,0 +1,8 @@
+// The compiler must say: a layer takes one tensor; lstm.run(x, state)
+#include <tyto/nn.hpp>
+#include <tyto/tyto.hpp>
+
+namespace nn = tyto::nn;
+using Tensor = tyto::Tensor<tyto::Lazy>;
+
+Tensor f(nn::Linear layer, Tensor x) { return layer(x, x); }
