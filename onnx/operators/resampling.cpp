@@ -55,8 +55,10 @@ Outputs resize_of(const OperatorCall& call, const ResizeInputs& places) {
     each.axis = axis;
     each.from = axis_length(x, static_cast<std::size_t>(axis));
     each.scale = lengths.empty() ? factors[i] : static_cast<double>(lengths[i]) / static_cast<double>(each.from);
-    each.to = lengths.empty() ? static_cast<std::int64_t>(std::floor(factors[i] * static_cast<double>(each.from)))
-                              : lengths[i];
+    // Rounded to f32 as ONNX's shape inference multiplies: 5 times an f32 of 2.6 is 13, and below it in f64.
+    each.to = lengths.empty()
+                  ? static_cast<std::int64_t>(static_cast<float>(factors[i] * static_cast<double>(each.from)))
+                  : lengths[i];
     if (!box.empty() && box.size() != 2 * axes.size()) call.refuse("a box of ", box.size(), " numbers");
     for (const double edge : box) {
       if (!(std::abs(edge) <= 0x1p31)) call.refuse("a box with an edge at ", edge);

@@ -361,4 +361,11 @@ BOTH_MODES("Resize by corners to one element takes the first") {
   }
 }
 
+BOTH_MODES("Resize multiplies lengths and scales in f32") {  // 13 by ONNX's shape inference, ONNX Runtime and PyTorch
+  const auto found = given_by<Mode>(
+      {node("Resize", {"x", "", "scales"}, {"y"})}, {{"x", E{1.0, 2.0, 3.0, 4.0, 5.0}.reshape({1, 1, 1, 5})}},
+      {raw_tensor<float>("scales", {4}, {1, 1, 1, 2.6F})}, {value("y", {"n", "c", "h", "w"})});
+  CHECK(numbers(found["y"]) == Numbers{1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5});
+}
+
 }  // namespace tyto::onnx_tests::corners
