@@ -23,10 +23,12 @@ struct StorageType {
   DType dtype;
 };
 constexpr StorageType storage_types[] = {
-    {"torch.FloatStorage", DType::f32},     {"torch.DoubleStorage", DType::f64}, {"torch.HalfStorage", DType::f16},
-    {"torch.BFloat16Storage", DType::bf16}, {"torch.LongStorage", DType::i64},   {"torch.IntStorage", DType::i32},
-    {"torch.ShortStorage", DType::i16},     {"torch.CharStorage", DType::i8},    {"torch.ByteStorage", DType::u8},
-    {"torch.BoolStorage", DType::boolean},
+    {"torch.FloatStorage", DType::f32},        {"torch.DoubleStorage", DType::f64},
+    {"torch.HalfStorage", DType::f16},         {"torch.BFloat16Storage", DType::bf16},
+    {"torch.LongStorage", DType::i64},         {"torch.IntStorage", DType::i32},
+    {"torch.ShortStorage", DType::i16},        {"torch.CharStorage", DType::i8},
+    {"torch.ByteStorage", DType::u8},          {"torch.BoolStorage", DType::boolean},
+    {"torch.ComplexFloatStorage", DType::c64}, {"torch.ComplexDoubleStorage", DType::c128},
 };
 
 /// Memory that tensors view. Memory of several tensors is read once and kept; other memory is read with its tensor.
@@ -156,6 +158,10 @@ class Checkpoint : public std::enable_shared_from_this<Checkpoint> {
     const std::int64_t offset = item(arguments, 1, Kind::integer, "an offset").integer;
     const Shape shape = numbers(item(arguments, 2, Kind::list, "a shape"));
     const Strides strides = numbers(item(arguments, 3, Kind::list, "strides"));
+    // The seventh argument marks views that PyTorch negates or conjugates when they are read.
+    if (arguments.items.size() > 6 && !pickle_[arguments.items[6]].items.empty()) {
+      refuse(where, "is a negated or conjugated view; save what resolve_neg() and resolve_conj() make of it");
+    }
     const std::uint64_t bytes = byte_count(where, shape, from.dtype);
     const std::size_t width = size_of(from.dtype);
     const auto count = static_cast<std::int64_t>(from.member->size / width);

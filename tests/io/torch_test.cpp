@@ -41,6 +41,31 @@ TEST_CASE("views, parameters and nested dictionaries of a checkpoint are read as
   CHECK(!arrays.contains("epoch"));
 }
 
+TEST_CASE("complex tensors of PyTorch are read, and views that it has yet to negate or conjugate refused") {
+  const auto read = [](const std::string& metadata) {
+    const Folder folder;
+    const std::string pickle =
+        "}U\x01tctorch._utils\n_rebuild_tensor_v2\n((U\x07storagectorch\nComplexFloatStorage\n"
+        "U\x01"
+        "0U\x03"
+        "cpuK\x02tQK\x01K\x01\x85K\x01\x85\x89N}" +
+        metadata + "tRs.";
+    const float numbers[] = {1, 2, 3, 4};
+    io::AtomicFile file(folder / "t.pt");
+    io::ZipWriter zip(file);
+    zip.add("t/data.pkl", bytes_of(pickle), {}, Compression::stored);
+    zip.add("t/data/0", {}, std::as_bytes(std::span(numbers)), Compression::stored);
+    zip.finish();
+    file.commit();
+    return detail::read_torch_file(folder / "t.pt")["t"];
+  };
+  CHECK(read("").dtype == DType::c64);
+  CHECK(elements<float>(read("")) == std::vector<float>{3, 4});
+  CHECK_THROWS_WITH_AS(read("U\x04"
+                            "conj\x88s"),
+                       doctest::Contains("negated or conjugated"), IoError);
+}
+
 TEST_CASE("a tensor looks at its storage up to the last element, and no further") {
   const auto number = [](int value) { return std::string("K") + static_cast<char>(value); };
   // A dictionary of the vector `t`, so long, over a storage of the numbers 1 to 4.
