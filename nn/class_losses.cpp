@@ -63,7 +63,7 @@ Tensor<Any> of_labels(const char* loss, const Tensor<Any>& log_p, const Tensor<A
   const Tensor<Any> labels = o.ignored ? where(counts, given, 0) : given;
   const auto only_counting = [&](const Tensor<Any>& x) { return o.ignored ? where(counts, x, 0.0) : x; };
   const bool weighing = o.weights.defined();
-  const Tensor<Any> own = tyto::detail::at_labels(loss, log_p, labels);
+  const Tensor<Any> own = only_counting(tyto::detail::at_labels(loss, log_p, labels));
   Tensor<Any> weights = Tensor<Any>::ones(given.shape(), log_p.dtype());
   if (weighing) weights = at_classes(loss, o.weights, labels, log_p.dtype());
   weights = only_counting(weights);

@@ -170,6 +170,21 @@ TEST_CASE_TEMPLATE("temporal classification gives PyTorch's values and gradients
   CHECK(std::isinf(loss.template item<float>()));
 }
 
+TEST_CASE_TEMPLATE("what is ignored counts for nothing, whatever its logits are", M, Eager, Lazy) {  // as PyTorch
+  using T = Tensor<M>;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const T x{{-infinity, 0.0, 0.0}, {1.0, 2.0, 3.0}};
+  const auto loss = [](const T& logits, const T& labels) {
+    return nn::cross_entropy(logits, labels, {.ignored = -100});
+  };
+  const auto [value, gradients] = value_and_grad(loss)(x, T{-100, 1});
+  CHECK(value.template item<float>() == doctest::Approx(1.407606));
+  CHECK(allclose(gradients[0], T{{0.0, 0.0, 0.0}, {0.09003057, -0.75527153, 0.66524096}}));
+  const auto [none, zeros] = value_and_grad(loss)(x, T{-100, -100});
+  CHECK(std::isnan(none.template item<float>()));
+  CHECK(array_equal(zeros[0], T::zeros({2, 3})));
+}
+
 TEST_CASE_TEMPLATE("labels and indices may be integers of any type", M, Eager, Lazy) {
   using T = Tensor<M>;
   const T x{{1.0, 2.0, 3.0}, {3.0, 2.0, 1.0}}, labels{2, 1};
