@@ -16,7 +16,7 @@ set(OpenMP_gomp_LIBRARY gomp CACHE STRING "The static one")
 # Packages that are headers alone serve any system; copies of them stand apart from the headers of this system's C library.
 set(headers "${CMAKE_BINARY_DIR}/headers_alone")
 get_property(tries_something GLOBAL PROPERTY IN_TRY_COMPILE)
-foreach(entry IN ITEMS include/doctest include/eigen3 include/nlohmann lib/cmake/doctest share/cmake/nlohmann_json share/eigen3)
+foreach(entry IN ITEMS include/doctest include/eigen3 include/nlohmann include/xbyak lib/cmake/doctest share/cmake/nlohmann_json share/eigen3)
   cmake_path(GET entry PARENT_PATH parent)
   if(EXISTS "/usr/${entry}" AND NOT tries_something)
     file(COPY "/usr/${entry}" DESTINATION "${headers}/${parent}")

@@ -50,7 +50,7 @@ class Tyto(ConanFile):
     def config_options(self):
         if self.settings.os == "Windows":
             del self.options.fPIC
-        if self.settings.arch != "x86_64" or self.settings.os == "Windows":
+        if self.settings.arch != "x86_64":
             del self.options.jit
 
     def configure(self):

@@ -63,6 +63,11 @@ struct Frame {
   OperandPointers pointers[2 * most_operands];  // inputs, then outputs
 };
 
+/// Code for x86-64 follows System V's calling convention on Windows too: its caller saves what Windows expects kept.
+#if defined(_WIN32) && defined(__x86_64__)
+using Function = void(__attribute__((sysv_abi)) *)(Frame* frame);
+#else
 using Function = void (*)(Frame* frame);
+#endif
 
 }  // namespace tyto::cpu::jit

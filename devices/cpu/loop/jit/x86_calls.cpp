@@ -78,14 +78,28 @@ void X86Function::emit_call_sequence(const Call& call, const std::array<int, 3>&
     vmovups(to, Ymm(spare[0]));
   }
   const int result = 3 * vector_bytes;
-  lea(rdi, ptr[rsp + result]);
-  lea(rsi, ptr[rsp]);
-  lea(rdx, ptr[rsp + (call.count > 1 ? vector_bytes : 0)]);
-  lea(rcx, ptr[rsp + (call.count > 2 ? 2 * vector_bytes : 0)]);
-  mov(r8d, single_ ? 1 : lanes);
+#if defined(_WIN32)
+  const Reg64 arguments[] = {rcx, rdx, r8, r9};
+#else
+  const Reg64 arguments[] = {rdi, rsi, rdx, rcx};
+#endif
+  lea(arguments[0], ptr[rsp + result]);
+  lea(arguments[1], ptr[rsp]);
+  lea(arguments[2], ptr[rsp + (call.count > 1 ? vector_bytes : 0)]);
+  lea(arguments[3], ptr[rsp + (call.count > 2 ? 2 * vector_bytes : 0)]);
   mov(rax, reinterpret_cast<std::uint64_t>(call.loop));
   vzeroupper();
+#if defined(_WIN32)
+  // The fifth argument lies above room for the first four.
+  constexpr int room = 64;
+  sub(rsp, room);
+  mov(qword[rsp + 32], single_ ? 1 : lanes);
   this->call(rax);
+  add(rsp, room);
+#else
+  mov(r8d, single_ ? 1 : lanes);
+  this->call(rax);
+#endif
   for (int i = 0; i < most_pointers - 1; ++i) mov(pointer_register(i), qword[rsp + pointer_area() + 8 * i]);
   if (call.result != DType::boolean) {
     unpack(call.result, vector(d, lane_of(call.result)), ptr[rsp + result]);

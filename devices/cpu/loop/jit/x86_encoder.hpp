@@ -8,6 +8,13 @@
 
 #define XBYAK_NO_OP_NAMES
 #include <xbyak/xbyak.h>
+#if defined(_WIN32)  // macros of windows.h, which it includes
+#undef far
+#undef max
+#undef min
+#undef near
+#undef small
+#endif
 
 #include "devices/cpu/loop/jit/code.hpp"
 #include "devices/cpu/loop/jit/x86_emitter.hpp"

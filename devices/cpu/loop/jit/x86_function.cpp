@@ -25,6 +25,17 @@ std::size_t X86Function::emit_entry() {
   sub(rsp, 0x7fffffff);
   const std::size_t frame_size_at = getSize() - 4;
   and_(rsp, -64);
+#if defined(_WIN32)
+  // The system extends the stack by the page that follows the last one in use, and by no other.
+  Label page;
+  mov(rax, rbp);
+  L(page);
+  sub(rax, 4096);
+  cmp(rax, rsp);
+  cmovb(rax, rsp);
+  mov(ecx, dword[rax]);
+  ja(page);
+#endif
   for (const auto& [value, which] : pins_) {
     if (body_.is_constant(value)) load_constant(value, which);
   }
