@@ -145,7 +145,8 @@ class TYTO_API Axes {
   // No std::initializer_list: g++ 12 takes {.keepdims = true} for one.
   template <detail::AxisNumber... T>
   requires(sizeof...(T) > 0) Axes(T... axes) : all_(false), list_{static_cast<std::int64_t>(axes)...} {}
-  Axes(IntList axes) : all_(false), list_(std::move(axes)) {}
+  template <std::same_as<IntList> T>
+  Axes(T axes) : all_(false), list_(std::move(axes)) {}
 
   /// Whether no axis was named, and those that were.
   bool all() const { return all_; }

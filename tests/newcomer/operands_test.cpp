@@ -222,6 +222,17 @@ TEST_CASE("a flag is a bool or what converts to one, no text, pointer or number"
   CHECK(!std::is_convertible_v<void*, Flag>);
 }
 
+BOTH_MODES("axes are written as one, several, a list or a list in parentheses") {
+  using T = tyto::Tensor<Mode>;
+  const T x = reshape(T::arange(6), {2, 3});
+  const tyto::IntList list{0, 1};
+  for (const T& all : {sum(x, {0, 1}), sum(x, tyto::Axes({0, 1})), sum(x, tyto::Axes{0, -1}), sum(x, list), sum(x, {})})
+    CHECK(numbers(all) == Numbers{15});
+  for (const T& rows : {sum(x, 1), sum(x, {-1}), sum(x, std::size_t{1}), sum(x, {x.ndim() - 1})})
+    CHECK(numbers(rows) == Numbers{3, 12});
+  CHECK(sum(x, {1, 0}, true).shape() == tyto::Shape{1, 1});
+}
+
 BOTH_MODES("helpers that take what the library refuses are called") {
   using T = tyto::Tensor<Mode>;
   const T x{2.0, 1.0};
